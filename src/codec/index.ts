@@ -1,0 +1,128 @@
+// Events to Avro bytes and back. Written with the newest schema of a type; read with whichever one wrote, lifted to the newest.
+
+import avro from 'avsc';
+
+import type { DomainEvent, EventType } from '../domain/events.ts';
+import { readSchemaFiles } from './schema-files.ts';
+
+/** The bytes are not what their schema says: they will never decode. */
+export class UndecodableError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UndecodableError';
+  }
+}
+
+/** An event type or a schema that this version doesn't know: another, later version may. */
+export class UnknownSchemaError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnknownSchemaError';
+  }
+}
+
+export interface EventSchema {
+  readonly type: string;
+  /** MD5 of the schema's Avro canonical form, in hex. */
+  readonly fingerprint: string;
+  readonly json: string;
+}
+
+export interface EncodedEvent {
+  readonly type: EventType;
+  readonly fingerprint: string;
+  /** The bare Avro datum. */
+  readonly bytes: Buffer;
+}
+
+export interface Codec {
+  /** @throws Error when the event isn't what its schema says: a bug */
+  encode(event: DomainEvent): EncodedEvent;
+  /** @throws UndecodableError @throws UnknownSchemaError */
+  decode(type: string, fingerprint: string, bytes: Buffer): DomainEvent;
+  /** Every schema that this codec can read with. */
+  schemas(): readonly EventSchema[];
+  /** A schema that a log kept, written by another version. @throws UnknownSchemaError when it can't be lifted to the newest */
+  addSchema(schema: EventSchema): void;
+}
+
+type Resolver = ReturnType<avro.Type['createResolver']>;
+
+interface Reader {
+  readonly type: avro.Type;
+  readonly resolver: Resolver | undefined;
+}
+
+interface KnownType {
+  readonly name: EventType;
+  readonly newest: avro.Type;
+  readonly fingerprint: string;
+  readonly readers: Map<string, Reader>;
+}
+
+export function createCodec(): Codec {
+  const known = new Map<string, KnownType>();
+  const schemas: EventSchema[] = [];
+
+  const add = (schema: EventSchema, writer: avro.Type) => {
+    const kind = known.get(schema.type);
+    if (kind === undefined) throw new UnknownSchemaError(`event type ${schema.type} is not known to this version of Herald`);
+    if (kind.readers.has(schema.fingerprint)) return;
+    kind.readers.set(schema.fingerprint, { type: kind.newest, resolver: resolverFor(kind.newest, writer, schema) });
+    schemas.push(schema);
+  };
+
+  const files = readSchemaFiles();
+  for (const { type, json } of files) {
+    // The files ascend by version: the last one of a type is its newest.
+    const newest = parse(json);
+    known.set(type, { name: type as EventType, newest, fingerprint: fingerprintOf(newest), readers: new Map() });
+  }
+  for (const { type, json } of files) {
+    const writer = parse(json);
+    add({ type, fingerprint: fingerprintOf(writer), json }, writer);
+  }
+
+  return {
+    encode(event) {
+      const kind = known.get(event.type);
+      if (kind === undefined) throw new Error(`no schema for event type ${event.type}`);
+      return { type: kind.name, fingerprint: kind.fingerprint, bytes: kind.newest.toBuffer(event) };
+    },
+    decode(type, fingerprint, bytes) {
+      const kind = known.get(type);
+      if (kind === undefined) throw new UnknownSchemaError(`event type ${type} is not known to this version of Herald`);
+      const reader = kind.readers.get(fingerprint);
+      if (reader === undefined) throw new UnknownSchemaError(`schema ${fingerprint} of event type ${type} is not known`);
+      return { type: kind.name, ...read(reader, bytes) } as DomainEvent;
+    },
+    schemas: () => schemas,
+    addSchema: (schema) => add(schema, parse(schema.json)),
+  };
+}
+
+function read(reader: Reader, bytes: Buffer): object {
+  try {
+    return reader.type.fromBuffer(bytes, reader.resolver) as object;
+  } catch (error) {
+    throw new UndecodableError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function resolverFor(newest: avro.Type, writer: avro.Type, schema: EventSchema): Resolver | undefined {
+  if (newest.equals(writer)) return undefined;
+  try {
+    return newest.createResolver(writer);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UnknownSchemaError(`schema ${schema.fingerprint} of ${schema.type} can't be read as the newest one: ${why}`);
+  }
+}
+
+function parse(json: string): avro.Type {
+  return avro.Type.forSchema(JSON.parse(json) as avro.Schema);
+}
+
+function fingerprintOf(type: avro.Type): string {
+  return type.fingerprint('md5').toString('hex');
+}

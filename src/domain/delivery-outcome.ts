@@ -1,0 +1,38 @@
+// What became of one attempt, as a provider says it; the dispatcher turns it into an event.
+
+import type { FailureClass } from './events.ts';
+
+export interface Reason {
+  readonly failureClass: FailureClass;
+  /** The receiver's own code: an HTTP status, an SMTP code, a provider's error code. */
+  readonly code: string | null;
+  readonly message: string;
+}
+
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered'; readonly messageId: string | null }
+  /** Worth another try. `retryAfterMs` counts from now and is what the receiver asked for. */
+  | { readonly kind: 'retryable'; readonly reason: Reason; readonly retryAfterMs: number | null }
+  /** The same request can never work. */
+  | { readonly kind: 'rejected'; readonly reason: Reason };
+
+const retryableStatuses = new Set([408, 409, 425, 429]);
+
+/** The rule for every HTTP receiver: 5xx and 408, 409, 425, 429 are worth another try; any other non-2xx is not. */
+export function isRetryableStatus(status: number): boolean {
+  return status >= 500 || retryableStatuses.has(status);
+}
+
+/**
+ * Milliseconds that a Retry-After header asks for (RFC 9110 10.2.3: whole seconds or a date), at most 24 h; null when absent or malformed.
+ * @param nowMs UTC ms
+ */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  const text = header.trim();
+  const wait = /^\d{1,10}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  if (!Number.isFinite(wait)) return null;
+  return Math.min(Math.max(wait, 0), retryAfterMaxMs);
+}
+
+export const retryAfterMaxMs = 24 * 60 * 60 * 1000;

@@ -1,0 +1,196 @@
+// Everything that can have happened: the events of the log, past tense, immutable, never renamed.
+// The wire form of each is schemas/<Type>.v<n>.avsc; DESIGN section 2 says who appends which.
+
+import type { BatchId, EventId, NotificationId, TemplateId, TenantId } from './ids.ts';
+
+export const channels = ['EMAIL', 'SMS', 'WEBHOOK', 'IN_APP'] as const;
+export type Channel = (typeof channels)[number];
+
+export const priorities = ['HIGH', 'DEFAULT', 'BULK'] as const;
+export type Priority = (typeof priorities)[number];
+
+/**
+ * Whose fault a failed attempt is. The tenant's or the receiver's: recipient, credentials, content, blocked (the address guard), expired.
+ * The world's: provider, network. Ours: system.
+ */
+export const failureClasses = ['recipient', 'credentials', 'content', 'provider', 'network', 'blocked', 'expired', 'system'] as const;
+export type FailureClass = (typeof failureClasses)[number];
+
+export const deferralReasons = ['scheduled', 'breaker', 'rate', 'window'] as const;
+export type DeferralReason = (typeof deferralReasons)[number];
+
+export interface TemplateReference {
+  readonly id: TemplateId;
+  readonly name: string;
+  readonly version: number;
+}
+
+/** What a tenant asked for, rendered: everything that is needed to deliver it and to show it. */
+export interface DeliveryRequest {
+  readonly subject: string | null;
+  readonly body: string;
+  readonly bodyFormat: 'text' | 'html';
+  /** The request's own subject and body, when no template was used. */
+  readonly rawSubject: string | null;
+  readonly rawBody: string | null;
+  /** The request's `data`, as JSON text of an object. */
+  readonly data: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly template: TemplateReference | null;
+  /** UTC ms; null when it is to be sent at once. */
+  readonly sendAt: number | null;
+  readonly batchId: BatchId | null;
+}
+
+interface Envelope {
+  readonly eventId: EventId;
+  /** UTC ms. */
+  readonly occurredAt: number;
+  readonly tenantId: TenantId;
+  /** W3C trace context of the request that began it. */
+  readonly traceparent: string | null;
+}
+
+/** What every event of a notification carries. */
+export interface NotificationEnvelope extends Envelope {
+  readonly notificationId: NotificationId;
+  /** UTC ms; the notification's place in every list and statistic. */
+  readonly requestedAt: number;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  readonly recipient: string;
+  /** 1 for the request itself, one more for each retry by hand. */
+  readonly round: number;
+  /** The partition number of all topics that this notification's events go to. */
+  readonly partition: number;
+}
+
+/** The work event that an outcome answers, and the number of the attempt: numbers go on over the rounds. */
+interface Attempted {
+  readonly causeId: EventId;
+  readonly attempt: number;
+}
+
+/** What leads to a further attempt also says which attempt began the round: the retry table counts from it. */
+interface Continued extends Attempted {
+  readonly firstAttempt: number;
+}
+
+export interface NotificationRequested extends NotificationEnvelope {
+  readonly type: 'NotificationRequested';
+  readonly request: DeliveryRequest;
+}
+
+export interface DeliveryDeferred extends NotificationEnvelope, Continued {
+  readonly type: 'DeliveryDeferred';
+  readonly reason: DeferralReason;
+  /** UTC ms. */
+  readonly dueAt: number;
+  readonly request: DeliveryRequest;
+}
+
+export interface AttemptStarted extends NotificationEnvelope, Attempted {
+  readonly type: 'AttemptStarted';
+  readonly provider: string;
+}
+
+export interface AttemptSucceeded extends NotificationEnvelope, Attempted {
+  readonly type: 'AttemptSucceeded';
+  readonly provider: string;
+  /** The provider's own id of the message. */
+  readonly messageId: string | null;
+  /** From when it was due to the start of the attempt, and the attempt itself; ms. */
+  readonly waitedMs: number;
+  readonly tookMs: number;
+}
+
+export interface AttemptFailed extends NotificationEnvelope, Continued {
+  readonly type: 'AttemptFailed';
+  readonly provider: string;
+  readonly failureClass: FailureClass;
+  /** The receiver's own code: an HTTP status, an SMTP code, a provider's error code. */
+  readonly code: string | null;
+  /** At most 1 KiB, secrets taken out. */
+  readonly message: string;
+  readonly waitedMs: number;
+  readonly tookMs: number;
+  /** UTC ms of the next attempt, with the request; null ends the round. */
+  readonly retryAt: number | null;
+  readonly request: DeliveryRequest | null;
+}
+
+/** The timer set by `causeId` (a DeliveryDeferred or an AttemptFailed) fired: attempt number `attempt` is to be made now. */
+export interface DeliveryDue extends NotificationEnvelope, Continued {
+  readonly type: 'DeliveryDue';
+  readonly dueAt: number;
+  readonly request: DeliveryRequest;
+}
+
+export interface CancelRequested extends NotificationEnvelope {
+  readonly type: 'CancelRequested';
+}
+
+/** `causeId` is the eventId of what had set the timer that was taken away. */
+export interface NotificationCancelled extends NotificationEnvelope {
+  readonly type: 'NotificationCancelled';
+  readonly causeId: EventId;
+}
+
+/** A person sends a failed one again: `round` is the new one, `attempt` the number of its first attempt. */
+export interface RetryRequested extends NotificationEnvelope {
+  readonly type: 'RetryRequested';
+  readonly attempt: number;
+  readonly request: DeliveryRequest;
+}
+
+export interface InboxRead extends Envelope {
+  readonly type: 'InboxRead';
+  readonly recipient: string;
+  readonly partition: number;
+  /** At most 5,000. */
+  readonly notificationIds: readonly NotificationId[];
+}
+
+export const settingsSubjects = ['tenant', 'key', 'provider', 'template'] as const;
+export type SettingsSubject = (typeof settingsSubjects)[number];
+
+/** The audit: who changed what and when. Never a secret, never a key. */
+export interface SettingsChanged extends Envelope {
+  readonly type: 'SettingsChanged';
+  readonly partition: number;
+  readonly subject: SettingsSubject;
+  /** A template's id, a provider's channel, a key's id, the tenant's id. */
+  readonly subjectId: string;
+  readonly action: 'created' | 'updated' | 'deleted' | 'regenerated';
+  /** The `sub` of the token. */
+  readonly actor: string;
+}
+
+/** Bytes that do not decode under a known schema, and where they came from. */
+export interface DeadLettered extends Envelope {
+  readonly type: 'DeadLettered';
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly reason: string;
+  /** base64 */
+  readonly bytes: string;
+}
+
+/** Events that ask a dispatcher for an attempt. */
+export type WorkEvent = NotificationRequested | DeliveryDue | RetryRequested;
+
+/** What a dispatcher and the scheduler say of a notification, and what a person wants stopped. */
+export type DeliveryEvent =
+  | DeliveryDeferred
+  | AttemptStarted
+  | AttemptSucceeded
+  | AttemptFailed
+  | CancelRequested
+  | NotificationCancelled;
+
+export type NotificationEvent = WorkEvent | DeliveryEvent;
+
+export type DomainEvent = NotificationEvent | InboxRead | SettingsChanged | DeadLettered;
+
+export type EventType = DomainEvent['type'];

@@ -1,0 +1,123 @@
+// Ids: their spellings, and the rule that an id follows its cause, so that a repeat is recognised.
+
+import type { Brand } from './brand.ts';
+import { murmur3 } from './murmur.ts';
+
+export type TenantId = Brand<string, 'TenantId'>;
+export type NotificationId = Brand<string, 'NotificationId'>;
+export type EventId = Brand<string, 'EventId'>;
+export type TemplateId = Brand<string, 'TemplateId'>;
+export type BatchId = Brand<string, 'BatchId'>;
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const notificationIdPattern = /^notif_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the given 10 random bytes. */
+export function uuidV7Bytes(timeMs: number, random: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(16);
+  let rest = timeMs;
+  for (let i = 5; i >= 0; i--) {
+    bytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  bytes.set(random.subarray(0, 10), 6);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes;
+}
+
+/** `notif_` and 26 characters of Crockford base32 of 128 bits (the first character holds the two top ones). */
+export function notificationIdOf(bytes: Uint8Array): NotificationId {
+  return `notif_${base32(bytes)}` as NotificationId;
+}
+
+export function templateIdOf(bytes: Uint8Array): TemplateId {
+  return `tpl_${base32(bytes)}` as TemplateId;
+}
+
+export function tenantIdOf(bytes: Uint8Array): TenantId {
+  return `tnt_${base32(bytes)}` as TenantId;
+}
+
+export function isNotificationId(text: string): text is NotificationId {
+  return notificationIdPattern.test(text);
+}
+
+/** The UUID of an in-app item: the same 128 bits as its notification's id. */
+export function inboxItemIdOf(id: NotificationId): string {
+  return uuidText(base32Bytes(id.slice('notif_'.length)));
+}
+
+/** The notification that an in-app item's UUID stands for; null when the text is no UUID in lower case. */
+export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
+  if (!uuidPattern.test(uuid)) return null;
+  const hex = uuid.replaceAll('-', '');
+  const bytes = new Uint8Array(16);
+  for (let i = 0; i < 16; i++) bytes[i] = Number.parseInt(hex.slice(i * 2, i * 2 + 2), 16);
+  return notificationIdOf(bytes);
+}
+
+/**
+ * An event id that follows from its cause: murmur3-128 of the parts joined by a line feed, spelled as a UUID (version 8).
+ * NotificationRequested: ('requested', notification id). DeliveryDue: ('due', causeId).
+ * RetryRequested: ('retry', notification id, round). NotificationCancelled: ('cancelled', causeId of the timer). A dead letter: ('dead', topic, partition, offset).
+ */
+export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
+  const words = murmur3(parts.join('\n'));
+  const bytes = new Uint8Array(16);
+  words.forEach((value, i) => {
+    bytes[i * 4] = value >>> 24;
+    bytes[i * 4 + 1] = value >>> 16;
+    bytes[i * 4 + 2] = value >>> 8;
+    bytes[i * 4 + 3] = value;
+  });
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return uuidText(bytes) as EventId;
+}
+
+const hexPairs = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
+
+export function uuidText(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-';
+    text += hexPairs[bytes[i] ?? 0];
+  }
+  return text;
+}
+
+/** 128 bits as 26 characters, the most significant first; two zero bits stand before them. */
+function base32(bytes: Uint8Array): string {
+  let text = '';
+  let held = 0;
+  let bits = 2;
+  for (let i = 0; i < 16; i++) {
+    held = (held << 8) | (bytes[i] ?? 0);
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += alphabet[(held >>> bits) & 31];
+    }
+    held &= (1 << bits) - 1;
+  }
+  return text;
+}
+
+function base32Bytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(16);
+  let held = 0;
+  let bits = -2;
+  let at = 0;
+  for (const character of text) {
+    held = (held << 5) | alphabet.indexOf(character);
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[at++] = (held >>> bits) & 255;
+      held &= (1 << bits) - 1;
+    }
+  }
+  return bytes;
+}

@@ -1,0 +1,234 @@
+// One notification: the facts that its events tell, in any order and however often, and the status that follows from them.
+//
+//                 sendAt ahead                     cancel
+//   (request) ──> SCHEDULED ───────────────────────────────────┐
+//       │            │ due                                     v
+//       └─────────> QUEUED ──> PROCESSING ──> RETRYING ──> CANCELLED
+//                    ^  │          │   ^________│ │
+//              retry │  └──────────┼──────────────┤
+//                    │             v              v
+//                  FAILED <────────┴────────> DELIVERED
+//
+// Merging is commutative, associative and idempotent: a test shuffles, repeats and splits histories.
+
+import { assertNever } from './assert-never.ts';
+import type {
+  AttemptFailed,
+  AttemptSucceeded,
+  Channel,
+  DeliveryRequest,
+  FailureClass,
+  NotificationEnvelope,
+  NotificationEvent,
+  Priority,
+} from './events.ts';
+import type { EventId, NotificationId, TenantId } from './ids.ts';
+
+export const statuses = ['QUEUED', 'SCHEDULED', 'PROCESSING', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELLED'] as const;
+export type Status = (typeof statuses)[number];
+
+interface OutcomeFacts {
+  readonly eventId: EventId;
+  readonly occurredAt: number;
+  readonly provider: string;
+  readonly waitedMs: number;
+  readonly tookMs: number;
+}
+
+export type AttemptOutcome =
+  | (OutcomeFacts & { readonly kind: 'succeeded'; readonly messageId: string | null })
+  | (OutcomeFacts & {
+      readonly kind: 'failed';
+      readonly failureClass: FailureClass;
+      readonly code: string | null;
+      readonly message: string;
+      /** null ends the round. */
+      readonly retryAt: number | null;
+    });
+
+export interface AttemptFacts {
+  readonly attempt: number;
+  readonly round: number;
+  readonly startedAt: number | null;
+  readonly outcome: AttemptOutcome | null;
+}
+
+export interface NotificationFacts {
+  readonly id: NotificationId;
+  readonly tenantId: TenantId;
+  readonly partition: number;
+  readonly requestedAt: number;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  readonly recipient: string;
+  /** null as long as only later events were seen. */
+  readonly request: DeliveryRequest | null;
+  /** The highest round seen. */
+  readonly round: number;
+  /** Ascending by number. */
+  readonly attempts: readonly AttemptFacts[];
+  /** The DeliveryDue of the first attempt was seen: the wait for `sendAt` is over. */
+  readonly firstDue: boolean;
+  /** The latest deferral, by (round, attempt, dueAt). */
+  readonly deferral: { readonly round: number; readonly attempt: number; readonly dueAt: number } | null;
+  /** The highest round that was cancelled. */
+  readonly cancelledRound: number | null;
+  /** The latest occurredAt seen. */
+  readonly updatedAt: number;
+}
+
+/** The facts with one more event told. The same object when the event says nothing new. */
+export function mergeEvent(before: NotificationFacts | null, event: NotificationEvent): NotificationFacts {
+  const base = before === null ? first(event) : withEnvelope(before, event);
+  switch (event.type) {
+    case 'NotificationRequested':
+      return { ...base, request: lesser(base, event) };
+    case 'DeliveryDue':
+      return event.attempt === 1 ? { ...base, firstDue: true } : base;
+    case 'RetryRequested':
+    case 'CancelRequested':
+      return base;
+    case 'DeliveryDeferred':
+      return { ...base, deferral: laterDeferral(base.deferral, event) };
+    case 'AttemptStarted':
+      return withAttempt(base, { attempt: event.attempt, round: event.round, startedAt: event.occurredAt, outcome: null });
+    case 'AttemptSucceeded':
+    case 'AttemptFailed':
+      return withAttempt(base, { attempt: event.attempt, round: event.round, startedAt: null, outcome: outcomeOf(event) });
+    case 'NotificationCancelled':
+      return { ...base, cancelledRound: Math.max(base.cancelledRound ?? 0, event.round) };
+    default:
+      return assertNever(event);
+  }
+}
+
+/** The status is a function of the facts alone. */
+export function statusOf(facts: NotificationFacts): Status {
+  const ofRound = facts.attempts.filter((attempt) => attempt.round === facts.round);
+  if (ofRound.some((attempt) => attempt.outcome?.kind === 'succeeded')) return 'DELIVERED';
+  if (facts.cancelledRound === facts.round) return 'CANCELLED';
+  const last = ofRound.at(-1);
+  if (last === undefined) return waitingForSendAt(facts) ? 'SCHEDULED' : 'QUEUED';
+  if (last.outcome === null) return 'PROCESSING';
+  return last.outcome.kind === 'failed' && last.outcome.retryAt === null ? 'FAILED' : 'RETRYING';
+}
+
+/** UTC ms of the delivery that ended the current round; null when it isn't DELIVERED. */
+export function deliveredAtOf(facts: NotificationFacts): number | null {
+  let least: number | null = null;
+  for (const { round, outcome } of facts.attempts) {
+    if (round !== facts.round || outcome?.kind !== 'succeeded') continue;
+    if (least === null || outcome.occurredAt < least) least = outcome.occurredAt;
+  }
+  return least;
+}
+
+/** UTC ms of the next attempt; null when none is waited for. */
+export function nextRetryAtOf(facts: NotificationFacts): number | null {
+  if (statusOf(facts) !== 'RETRYING') return null;
+  const last = facts.attempts.at(-1);
+  const retryAt = last?.outcome?.kind === 'failed' ? last.outcome.retryAt : null;
+  const { deferral } = facts;
+  const deferred = deferral !== null && last !== undefined && deferral.round === facts.round && deferral.attempt > last.attempt;
+  return deferred ? deferral.dueAt : retryAt;
+}
+
+function waitingForSendAt(facts: NotificationFacts): boolean {
+  return facts.round === 1 && !facts.firstDue && facts.request !== null && facts.request.sendAt !== null;
+}
+
+function first(event: NotificationEvent): NotificationFacts {
+  return {
+    id: event.notificationId,
+    tenantId: event.tenantId,
+    partition: event.partition,
+    requestedAt: event.requestedAt,
+    channel: event.channel,
+    priority: event.priority,
+    recipient: event.recipient,
+    request: null,
+    round: event.round,
+    attempts: [],
+    firstDue: false,
+    deferral: null,
+    cancelledRound: null,
+    updatedAt: event.occurredAt,
+  };
+}
+
+/** Every event names the same envelope, unless one id was requested twice: then the least one counts, whatever came first. */
+function withEnvelope(facts: NotificationFacts, event: NotificationEnvelope): NotificationFacts {
+  const round = Math.max(facts.round, event.round);
+  const updatedAt = Math.max(facts.updatedAt, event.occurredAt);
+  const least = compareEnvelopes(event, facts) < 0 ? event : facts;
+  const { requestedAt, channel, priority, recipient, partition } = least;
+  return { ...facts, requestedAt, channel, priority, recipient, partition, round, updatedAt };
+}
+
+type ComparedEnvelope = Pick<NotificationEnvelope, 'requestedAt' | 'channel' | 'priority' | 'recipient' | 'partition'>;
+
+function compareEnvelopes(a: ComparedEnvelope, b: ComparedEnvelope): number {
+  return (
+    a.requestedAt - b.requestedAt ||
+    compareText(a.channel, b.channel) ||
+    compareText(a.priority, b.priority) ||
+    compareText(a.recipient, b.recipient) ||
+    a.partition - b.partition
+  );
+}
+
+/** Of two requests with one id: the least content (their envelopes are compared on their own). */
+function lesser(facts: NotificationFacts, event: { readonly request: DeliveryRequest }): DeliveryRequest {
+  if (facts.request === null) return event.request;
+  return compareText(JSON.stringify(event.request), JSON.stringify(facts.request)) < 0 ? event.request : facts.request;
+}
+
+function laterDeferral(a: NotificationFacts['deferral'], event: { round: number; attempt: number; dueAt: number }): NotificationFacts['deferral'] {
+  const b = { round: event.round, attempt: event.attempt, dueAt: event.dueAt };
+  if (a === null) return b;
+  return (b.round - a.round || b.attempt - a.attempt || b.dueAt - a.dueAt) > 0 ? b : a;
+}
+
+function withAttempt(facts: NotificationFacts, told: AttemptFacts): NotificationFacts {
+  const attempts: AttemptFacts[] = [];
+  let merged = told;
+  for (const known of facts.attempts) {
+    if (known.attempt === told.attempt) merged = mergeAttempts(known, told);
+    else attempts.push(known);
+  }
+  attempts.push(merged);
+  attempts.sort((a, b) => a.attempt - b.attempt);
+  return { ...facts, attempts };
+}
+
+function mergeAttempts(a: AttemptFacts, b: AttemptFacts): AttemptFacts {
+  return {
+    attempt: a.attempt,
+    round: Math.max(a.round, b.round),
+    startedAt: a.startedAt === null || b.startedAt === null ? (a.startedAt ?? b.startedAt) : Math.min(a.startedAt, b.startedAt),
+    outcome: a.outcome === null || b.outcome === null ? (a.outcome ?? b.outcome) : decisive(a.outcome, b.outcome),
+  };
+}
+
+/** Of two outcomes of one attempt: success, then final failure, then failure with a retry; then the smaller occurredAt, then the smaller eventId. */
+function decisive(a: AttemptOutcome, b: AttemptOutcome): AttemptOutcome {
+  const order = rank(a) - rank(b) || a.occurredAt - b.occurredAt || compareText(a.eventId, b.eventId);
+  return order <= 0 ? a : b;
+}
+
+function rank(outcome: AttemptOutcome): number {
+  if (outcome.kind === 'succeeded') return 0;
+  return outcome.retryAt === null ? 1 : 2;
+}
+
+function outcomeOf(event: AttemptSucceeded | AttemptFailed): AttemptOutcome {
+  const { eventId, occurredAt, provider, waitedMs, tookMs } = event;
+  if (event.type === 'AttemptSucceeded') return { kind: 'succeeded', eventId, occurredAt, provider, waitedMs, tookMs, messageId: event.messageId };
+  const { failureClass, code, message, retryAt } = event;
+  return { kind: 'failed', eventId, occurredAt, provider, waitedMs, tookMs, failureClass, code, message, retryAt };
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,69 @@
+// What holds of a message before and after its template is rendered: whether it is HTML, and how large it may be.
+
+/** UTF-8 bytes of a body after rendering. */
+export const bodyBytesMax = 200 * 1024;
+/** RFC 5322 2.1.1: a line is at most 998 characters. */
+export const subjectCharactersMax = 998;
+
+/**
+ * Whether a body's source, before rendering, has HTML tags: a start or end tag of a known HTML element, or a doctype, outside of `{{ }}` and `{% %}`.
+ * Unknown names don't count, so that `<your name>` or `<jane@example.com>` in a plain text stays plain text.
+ */
+export function isHtmlSource(source: string): boolean {
+  if (!source.includes('<')) return false;
+  for (const [, name] of withoutPlaceholders(source).matchAll(tagPattern)) {
+    if (name !== undefined && elements.has(name.toLowerCase())) return true;
+  }
+  return false;
+}
+
+/** What is wrong with a rendered subject; null when nothing is. A line break in it would be a header of its own. */
+export function subjectProblem(subject: string): string | null {
+  if (subject.length > subjectCharactersMax) return `must have at most ${subjectCharactersMax} characters`;
+  return /[\r\n]/.test(subject) ? 'must not contain a line break' : null;
+}
+
+/** What is wrong with a rendered body; null when nothing is. */
+export function bodyProblem(body: string): string | null {
+  const fits = body.length * 3 <= bodyBytesMax || utf8Bytes(body) <= bodyBytesMax;
+  return fits ? null : `must have at most ${bodyBytesMax / 1024} KiB`;
+}
+
+const tagPattern = /<(?:\/?([a-z][a-z0-9]*)(?=[\s/>])|!(doctype)\s)[^<>]*>/gi;
+
+const elements = new Set(
+  `doctype html head title base link meta style script noscript template body address article aside footer header h1 h2 h3 h4 h5 h6 hgroup main nav section
+  search blockquote dd div dl dt figcaption figure hr li menu ol p pre ul a abbr b bdi bdo br cite code data dfn em i kbd mark q rp rt ruby s samp small span
+  strong sub sup time u var wbr area audio img map track video embed iframe object picture source svg math canvas del ins caption col colgroup table tbody td
+  tfoot th thead tr button datalist fieldset form input label legend meter optgroup option output progress select textarea details dialog summary slot
+  acronym big center dir font marquee nobr param strike tt`.split(/\s+/),
+);
+
+/** The source with each `{{ }}` and `{% %}` replaced by a space: `a < b` in a condition is no tag, and `<p{% if x %} id="a"{% endif %}>` is one. */
+function withoutPlaceholders(source: string): string {
+  if (!source.includes('{')) return source;
+  let text = '';
+  let from = 0;
+  for (;;) {
+    const open = nextPlaceholder(source, from);
+    const close = open < 0 ? -1 : source.indexOf(source[open + 1] === '{' ? '}}' : '%}', open + 2);
+    if (close < 0) return text + source.slice(from);
+    text += `${source.slice(from, open)} `;
+    from = close + 2;
+  }
+}
+
+function nextPlaceholder(source: string, from: number): number {
+  let at = source.indexOf('{', from);
+  while (at >= 0 && source[at + 1] !== '{' && source[at + 1] !== '%') at = source.indexOf('{', at + 1);
+  return at;
+}
+
+function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}

@@ -1,0 +1,64 @@
+// A tenant and what it set: its keys, its providers, its limits.
+
+import type { Channel } from './events.ts';
+import type { TemplateId, TenantId } from './ids.ts';
+
+/** `limit` requests in `windowMs`; the window begins with its first request. */
+export interface RateLimit {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface Tenant {
+  readonly id: TenantId;
+  /** The `sub` of the owner's token; unique. */
+  readonly subject: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly createdAt: number;
+  /** null: the service's own RATE_LIMIT. */
+  readonly rateLimit: RateLimit | null;
+}
+
+/** A tenant's provider of one channel, its key opened. Lives in memory alone. */
+export interface ProviderSettings {
+  readonly tenantId: TenantId;
+  readonly channel: Channel;
+  readonly provider: string;
+  /** The provider's secret in the clear; for WEBHOOK the tenant's own signing secret. */
+  readonly apiKey: string;
+  /** For WEBHOOK: the secret before the last change, which signs as well for 24 h. */
+  readonly previousApiKey: string | null;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface Template {
+  readonly id: TemplateId;
+  readonly tenantId: TenantId;
+  /** Unique in its tenant. */
+  readonly name: string;
+  readonly channel: Channel;
+  readonly subject: string | null;
+  readonly body: string;
+  /** 1, one more with each change. */
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** First 3 characters, six bullets, last 4; 12 characters or fewer: bullets alone. */
+export function maskSecret(secret: string): string {
+  return secret.length <= 12 ? bullets : `${secret.slice(0, 3)}${bullets}${secret.slice(-4)}`;
+}
+
+export function isMasked(secret: string): boolean {
+  return secret.includes('•');
+}
+
+const bullets = '••••••';
+
+/** How long a replaced webhook secret goes on signing beside the new one. */
+export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;

@@ -1,0 +1,80 @@
+// Where an event goes: its topic and its partition number. Forever, once a log exists.
+
+import { assertNever } from './assert-never.ts';
+import type { Channel, DomainEvent, Priority } from './events.ts';
+import { channels, priorities } from './events.ts';
+import type { NotificationId, TenantId } from './ids.ts';
+import { murmur2 } from './murmur.ts';
+
+export type Topic = string & { readonly __topic?: never };
+
+export const deliveriesTopic: Topic = 'notifications.deliveries';
+export const inboxTopic: Topic = 'notifications.inbox';
+export const settingsTopic: Topic = 'notifications.settings';
+export const deadLettersTopic: Topic = 'notifications.dead-letters';
+
+/** The work topic of a channel and a priority: a slow channel or a flood of bulk shares no partition with anything else. */
+export function workTopic(channel: Channel, priority: Priority): Topic {
+  return `notifications.${channel.toLowerCase().replace('_', '-')}.${priority.toLowerCase()}`;
+}
+
+export const workTopics: readonly Topic[] = channels.flatMap((channel) => priorities.map((priority) => workTopic(channel, priority)));
+
+export const allTopics: readonly Topic[] = [...workTopics, deliveriesTopic, inboxTopic, settingsTopic, deadLettersTopic];
+
+const workTopicOf = new Map(channels.map((channel) => [channel, new Map(priorities.map((p) => [p, workTopic(channel, p)]))]));
+
+export function topicOf(event: DomainEvent): Topic {
+  switch (event.type) {
+    case 'NotificationRequested':
+    case 'DeliveryDue':
+    case 'RetryRequested':
+      return workTopicOf.get(event.channel)?.get(event.priority) ?? workTopic(event.channel, event.priority);
+    case 'DeliveryDeferred':
+    case 'AttemptStarted':
+    case 'AttemptSucceeded':
+    case 'AttemptFailed':
+    case 'CancelRequested':
+    case 'NotificationCancelled':
+      return deliveriesTopic;
+    case 'InboxRead':
+      return inboxTopic;
+    case 'SettingsChanged':
+      return settingsTopic;
+    case 'DeadLettered':
+      return deadLettersTopic;
+    default:
+      return assertNever(event);
+  }
+}
+
+/** How a log spreads its events; recorded when the log is made, a change is refused. */
+export interface Partitioning {
+  readonly partitions: number;
+  /** How many numbers one tenant's events are spread over. */
+  readonly shards: number;
+}
+
+export const defaultPartitioning: Partitioning = { partitions: 12, shards: 2 };
+
+/**
+ * The partition number of a notification: hash("tenantId:shard") mod partitions, where shard is hash(notification id) mod shards;
+ * for IN_APP the recipient takes the notification id's place, so that one owner sees all of an inbox. The hash is murmur2 (Kafka's).
+ */
+export function partitionOf(of: { tenantId: TenantId; channel: Channel; recipient: string; notificationId: NotificationId }, by: Partitioning): number {
+  return of.channel === 'IN_APP' ? inboxPartition(of.tenantId, of.recipient, by) : partitionOfKey(of.tenantId, of.notificationId, by);
+}
+
+export function inboxPartition(tenantId: TenantId, recipient: string, by: Partitioning): number {
+  return partitionOfKey(tenantId, recipient, by);
+}
+
+/** The numbers that a tenant's notifications can have, ascending, each once. */
+export function partitionsOfTenant(tenantId: TenantId, by: Partitioning): number[] {
+  const numbers = Array.from({ length: by.shards }, (_, shard) => murmur2(`${tenantId}:${shard}`) % by.partitions);
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+function partitionOfKey(tenantId: TenantId, key: string, by: Partitioning): number {
+  return murmur2(`${tenantId}:${murmur2(key) % by.shards}`) % by.partitions;
+}

@@ -1,0 +1,130 @@
+// The event log: the only truth. Topics of numbered partitions, appended to, consumed by groups, read back by range.
+// A partition number means the same in every topic: a consumer owns numbers, and with a number that number of all its topics.
+
+import type { DomainEvent, EventType } from '../domain/events.ts';
+import type { Partitioning, Topic } from '../domain/topics.ts';
+
+export interface Position {
+  readonly topic: Topic;
+  readonly partition: number;
+  /** 0 for the first event of a partition; later ones ascend and may have gaps. */
+  readonly offset: number;
+}
+
+export type AppendResult =
+  | { readonly kind: 'durable'; readonly position: Position }
+  /** Not in the log, and it will not be: the same append may be tried again. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** It may be in the log or come to be: an append again may make a second one of the same eventId. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** One event as it stands in the log. */
+export interface LogEntry extends Position {
+  /** UTC ms at which the log took it; never falls within a partition. */
+  readonly appendedAt: number;
+  /** Bytes of the encoded event. */
+  readonly size: number;
+  /** null: its bytes do not decode under its known schema (a dead letter). */
+  readonly event: DomainEvent | null;
+  /** What is wrong with the bytes, and they themselves in base64, when `event` is null. */
+  readonly undecodable: { readonly reason: string; readonly bytes: string } | null;
+}
+
+/** What a group has finished in one partition. */
+export interface CommittedPosition {
+  /** Everything below it is finished. */
+  readonly offset: number;
+  /** The committer's own note, e.g. what is finished beyond the offset; at most 4,096 characters. */
+  readonly metadata: string;
+}
+
+export interface TopicCommit extends CommittedPosition {
+  readonly topic: Topic;
+}
+
+/** Thrown by commit (and by a store's transact) when another member has taken the partition number over: nothing was written. */
+export class StaleOwnerError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StaleOwnerError';
+  }
+}
+
+/** A partition number that this consumer owns, from `owned` until its signal aborts. */
+export interface Claim {
+  readonly partition: number;
+  /** Aborts when the number is lost or the consumer stops. */
+  readonly signal: AbortSignal;
+  /** What the group had committed when the number was taken, per topic of the consumer; null: never anything. */
+  readonly committed: ReadonlyMap<Topic, CommittedPosition | null>;
+  /**
+   * Reads topics of this number onwards from the given offsets. Several readers of one claim may run side by side over different topics.
+   */
+  read(from: ReadonlyMap<Topic, number>): PartitionReader;
+  /** Durable when it resolves. @throws StaleOwnerError */
+  commit(commits: readonly TopicCommit[]): Promise<void>;
+}
+
+export interface PartitionReader {
+  /**
+   * The next events, each partition's in the order of its offsets: at least one, at most `eventsMax` and about `bytesMax`; waits until there is one.
+   * Empty once the claim's signal has aborted, and only then.
+   * @throws Error when the log can't be read or a schema isn't known: nothing was passed over, the call may be repeated.
+   */
+  take(limits: { readonly eventsMax: number; readonly bytesMax: number }): Promise<readonly LogEntry[]>;
+  /** Whether everything that the log held when it was asked has been taken. */
+  atEnd(): Promise<boolean>;
+}
+
+export interface ConsumeOptions {
+  readonly group: string;
+  readonly topics: readonly Topic[];
+  /** Types that are worth decoding; others are passed over without being handed out. Absent: all. */
+  readonly types?: ReadonlySet<EventType>;
+  /** Called for each number when it is taken. Must not throw; starts its own loops and returns. */
+  owned(claim: Claim): void;
+  /** Called when a number is lost, after its signal aborted. */
+  lost(partition: number): void;
+}
+
+export interface Consumer {
+  /** Gives all numbers back. Work that uses its claims should be finished and committed before. */
+  stop(): Promise<void>;
+}
+
+export interface EventLog {
+  readonly partitioning: Partitioning;
+
+  /**
+   * Appends to the event's own topic (topicOf) and `partition`. Micro-batched with whatever else is appended at the time.
+   * Never rejects for reasons of the log: the outcome says it. A full queue is `refused`.
+   */
+  append(event: DomainEvent): Promise<AppendResult>;
+
+  /** Joins the group; its members share the partition numbers. */
+  consume(options: ConsumeOptions): Promise<Consumer>;
+
+  /**
+   * Every event of these topics that is appended from now on, in order within a partition, on this node whoever appended it; no group, nothing committed.
+   * The listener must return at once and not throw. Returns the call that ends it.
+   */
+  tail(topics: readonly Topic[], listener: (entry: LogEntry) => void): () => void;
+
+  /** A range of one partition, ascending: offsets in [from, to). Ends early at the log's end. */
+  read(range: { readonly topic: Topic; readonly partition: number; readonly from: number; readonly to: number }): AsyncIterable<LogEntry>;
+
+  /** The offset that the next event of each partition of the topic gets, by partition number. */
+  ends(topic: Topic): Promise<readonly number[]>;
+
+  /** The least offset whose event was appended at or after `timeMs` (UTC); the partition's end when there is none. */
+  offsetAt(topic: Topic, partition: number, timeMs: number): Promise<number>;
+
+  /** What a group has committed, by partition number, of one topic. */
+  committed(group: string, topic: Topic): Promise<readonly (CommittedPosition | null)[]>;
+
+  /** Whether appends would work now. */
+  ready(): Promise<boolean>;
+
+  /** Answers what is queued and lets go of everything. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,24 @@
+// Counters and measured values, by the names of metricNames; labels are few and never a tenant, a recipient or an id.
+
+export type MetricLabels = Readonly<Record<string, string>>;
+
+export interface Metrics {
+  increment(name: CounterName, labels?: MetricLabels, by?: number): void;
+  observe(name: HistogramName, value: number, labels?: MetricLabels): void;
+  /** The value is asked for when the metrics are read. */
+  gauge(name: GaugeName, read: () => number, labels?: MetricLabels): void;
+}
+
+export type CounterName =
+  | 'herald_accepted_total'
+  | 'herald_attempts_total'
+  | 'herald_dead_letters_total'
+  | 'herald_fold_failures_total'
+  | 'herald_folded_events_total'
+  | 'herald_http_requests_total'
+  | 'herald_timers_fired_total';
+
+/** Seconds, all of them. */
+export type HistogramName = 'herald_accept_seconds' | 'herald_attempt_seconds' | 'herald_append_seconds';
+
+export type GaugeName = 'herald_append_queue' | 'herald_lane_depth' | 'herald_in_flight' | 'herald_projector_lag' | 'herald_streams';

@@ -1,0 +1,50 @@
+// Providers: what delivers a notification of a channel with the tenant's own credentials.
+
+import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
+import type { ErrorDetail } from '../domain/errors.ts';
+import type { Channel, DeliveryRequest } from '../domain/events.ts';
+import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { ProviderSettings } from '../domain/tenant.ts';
+
+/** One message to be sent, and what repeats of it have in common. */
+export interface Delivery {
+  readonly tenantId: TenantId;
+  readonly notificationId: NotificationId;
+  readonly recipient: string;
+  readonly requestedAt: number;
+  readonly round: number;
+  readonly request: DeliveryRequest;
+  readonly traceparent: string | null;
+}
+
+export interface DeliveryContext {
+  /** null where the channel needs none and none is set. */
+  readonly provider: ProviderSettings | null;
+  /** The tenant's own signing secret; for WEBHOOK without a provider. */
+  readonly webhookSecret: string;
+  /** Cut out of everything that is kept of an answer. */
+  readonly secrets: readonly string[];
+  /** Aborts at the attempt's deadline. */
+  readonly signal: AbortSignal;
+}
+
+export interface Provider {
+  readonly channel: Channel;
+  /** In lower case, as a tenant writes it. */
+  readonly name: string;
+  /** What is wrong with a tenant's `config` and key, paths as in the request (`config.fromEmail`, `apiKey`); empty when nothing is. */
+  check(settings: { readonly apiKey: string; readonly config: unknown }): readonly ErrorDetail[];
+  /**
+   * One attempt. Answers for every way in which the receiver can fail; what it throws is a bug (failure class system, retryable).
+   * Must stop soon after the signal aborts; the caller doesn't wait for it.
+   */
+  send(delivery: Delivery, context: DeliveryContext): Promise<DeliveryOutcome>;
+}
+
+export interface ProviderRegistry {
+  find(channel: Channel, name: string): Provider | null;
+  /** The provider used when a tenant has set none: WEBHOOK `custom`, IN_APP `inbox`; null for the others. */
+  builtIn(channel: Channel): Provider | null;
+  /** Names that exist for a channel. */
+  names(channel: Channel): readonly string[];
+}

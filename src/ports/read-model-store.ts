@@ -1,0 +1,104 @@
+// Where read models live: documents in collections, found by declared indexes, written together with the position they follow from.
+
+import type { Topic } from '../domain/topics.ts';
+
+export type FieldValue = string | number | null;
+
+/** A plain JSON object. Fields that an index or a filter names are its top-level ones, text or number. */
+export type Document = object;
+
+export interface IndexDefinition {
+  /** Equality fields first, then the order fields; the document's id breaks ties after them. */
+  readonly fields: readonly string[];
+  /** Documents whose value here is null are not in the index (and are never found by it). */
+  readonly sparse?: boolean;
+}
+
+export interface CollectionDefinition {
+  readonly name: string;
+  /** Every field that an index or a filter names, and its type. */
+  readonly fields: Readonly<Record<string, 'text' | 'number'>>;
+  readonly indexes: readonly IndexDefinition[];
+}
+
+/** A read model's collections at one version; a rebuild fills the next version beside it. */
+export interface ReadModelDefinition {
+  readonly name: string;
+  readonly collections: readonly CollectionDefinition[];
+}
+
+export interface Write {
+  readonly collection: string;
+  readonly id: string;
+  /** The whole document; null removes it. */
+  readonly document: Document | null;
+}
+
+/** A partition number of a read model, taken by one owner: whoever takes it next raises the epoch, and this one's writes fail. */
+export interface Ownership {
+  readonly readModel: string;
+  readonly partition: number;
+  readonly epoch: number;
+  /** The next offset to fold, per topic; a topic never folded is absent. */
+  readonly offsets: ReadonlyMap<Topic, number>;
+}
+
+export interface Query {
+  readonly collection: string;
+  /** Equality on an index's leading fields. */
+  readonly equals: Readonly<Record<string, FieldValue>>;
+  /** A half-open range [from, to) on the index's first order field. */
+  readonly range?: { readonly field: string; readonly from?: FieldValue; readonly to?: FieldValue };
+  /** The index's order fields, all in this direction, then the id in it. */
+  readonly order: { readonly fields: readonly string[]; readonly direction: 'ascending' | 'descending' };
+  /** Checked on the rows that the index gives, each an equality or one of several values. */
+  readonly filter?: Readonly<Record<string, FieldValue | readonly FieldValue[]>>;
+  /** The key of the last row seen: the values of the order fields, then the id. */
+  readonly after?: readonly FieldValue[];
+  readonly limit: number;
+}
+
+export interface Page<D extends Document> {
+  readonly documents: readonly (D & { readonly id: string })[];
+  /** The key to go on from: of the last document, or of the last row looked at when the page came back short; null at the end. */
+  readonly next: readonly FieldValue[] | null;
+}
+
+/** At most so many rows of an index are looked at for a page. */
+export const rowsPerPageMax = 2000;
+
+/** Thrown by find and count where no declared index fits: a bug of the caller, on every adapter. */
+export class NoFittingIndexError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NoFittingIndexError';
+  }
+}
+
+/** What a query may do. Every call rejects with an Error when the store is away. */
+export interface ReadModelReader {
+  /** By id; ids without a document are absent. */
+  get<D extends Document>(collection: string, ids: readonly string[]): Promise<ReadonlyMap<string, D>>;
+  /** @throws NoFittingIndexError */
+  find<D extends Document>(query: Query): Promise<Page<D>>;
+  /** Rows that match, counted up to `cap`; `exact` is false when there may be more. @throws NoFittingIndexError */
+  count(query: Omit<Query, 'after' | 'limit' | 'order'>, cap: number): Promise<{ readonly count: number; readonly exact: boolean }>;
+  /** The next offset to fold, per topic, of a read model's partition number. */
+  positions(readModel: string, partition: number): Promise<ReadonlyMap<Topic, number>>;
+  /** Calls back soon after writes (from whichever process) may have moved the read model; spurious calls are fine. Returns the call that ends it. */
+  onChange(readModel: string, listener: () => void): () => void;
+  ready(): Promise<boolean>;
+}
+
+export interface ReadModelStore extends ReadModelReader {
+  /** Makes the collections and indexes that are missing. */
+  prepare(definition: ReadModelDefinition): Promise<void>;
+  /** Takes a partition number over: raises its epoch and reads its offsets. */
+  own(readModel: string, partition: number): Promise<Ownership>;
+  /**
+   * One transaction: the position first (`offsets`: topics that moved, their new next offset), then the writes. All or nothing.
+   * Resolves with the ownership to write with next. @throws StaleOwnerError
+   */
+  transact(owner: Ownership, offsets: ReadonlyMap<Topic, number>, writes: readonly Write[]): Promise<Ownership>;
+  close(): Promise<void>;
+}

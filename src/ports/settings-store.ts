@@ -1,0 +1,80 @@
+// Tenants, keys, providers and templates: documents with unique names and conditional writes, since a log that never forgets is no place for a secret.
+// Secrets in here are sealed (ports/secret-box.ts); API keys are looked up by their SHA-256.
+
+import type { Channel } from '../domain/events.ts';
+import type { TemplateId, TenantId } from '../domain/ids.ts';
+import type { Template, Tenant } from '../domain/tenant.ts';
+
+export interface StoredApiKey {
+  readonly tenantId: TenantId;
+  /** SHA-256 of the key, in hex. */
+  readonly hash: string;
+  readonly sealedKey: string;
+  readonly createdAt: number;
+  /** UTC ms from when on it is refused; null: it holds. */
+  readonly expiresAt: number | null;
+}
+
+export interface StoredProvider {
+  readonly tenantId: TenantId;
+  readonly channel: Channel;
+  readonly provider: string;
+  readonly sealedApiKey: string;
+  readonly sealedPreviousApiKey: string | null;
+  /** UTC ms until when the previous key signs as well. */
+  readonly previousUntil: number | null;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface StoredTenant extends Tenant {
+  /** The `whsec_` secret that every tenant has from the start. */
+  readonly sealedWebhookSecret: string;
+}
+
+/** All of a tenant that accepting needs, but its templates. */
+export interface TenantSettings {
+  readonly tenant: StoredTenant;
+  readonly keys: readonly StoredApiKey[];
+  readonly providers: readonly StoredProvider[];
+}
+
+/** What changed since a revision: whose caches are to be dropped. */
+export interface SettingsChanges {
+  /** To be passed with the next look. */
+  readonly revision: number;
+  readonly tenantIds: readonly TenantId[];
+}
+
+/** Every call rejects with an Error when the store is away. Each write raises the store's revision. */
+export interface SettingsStore {
+  /** False when the subject has a tenant already; then nothing was written. */
+  createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
+  tenantBySubject(subject: string): Promise<StoredTenant | null>;
+  /** By an API key's hash, expired ones too. */
+  tenantIdByKeyHash(hash: string): Promise<TenantId | null>;
+  settings(tenantId: TenantId): Promise<TenantSettings | null>;
+  /** The new key in, every other of the tenant's keys expiring at `oldExpiresAt` (or sooner, where it did already). */
+  replaceKey(key: StoredApiKey, oldExpiresAt: number): Promise<void>;
+
+  saveProvider(provider: StoredProvider): Promise<void>;
+  /** False when there was none. */
+  deleteProvider(tenantId: TenantId, channel: Channel): Promise<boolean>;
+
+  /** Newest first (createdAt, then id). */
+  templates(tenantId: TenantId): Promise<readonly Template[]>;
+  template(tenantId: TenantId, id: TemplateId): Promise<Template | null>;
+  templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
+  /** `taken`: the tenant has a template of this name; nothing was written. */
+  createTemplate(template: Template): Promise<'created' | 'taken'>;
+  /** Only when the stored version is the one before the given; `stale` and `gone` say why not. */
+  updateTemplate(template: Template): Promise<'updated' | 'taken' | 'stale' | 'gone'>;
+  deleteTemplate(tenantId: TenantId, id: TemplateId): Promise<boolean>;
+
+  /** Tenants changed after the revision (0: nothing is reported, only the revision to begin with). */
+  changesSince(revision: number): Promise<SettingsChanges>;
+  ready(): Promise<boolean>;
+  close(): Promise<void>;
+}

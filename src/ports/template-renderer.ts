@@ -1,0 +1,28 @@
+// Templates: a Liquid subset. Outputs alone are rendered in place; a source with tags goes to a worker that can be killed.
+
+import type { ErrorDetail } from '../domain/errors.ts';
+
+export interface TemplateSource {
+  /** null where the channel has none. */
+  readonly subject: string | null;
+  readonly body: string;
+}
+
+export interface RenderedTemplate {
+  readonly subject: string | null;
+  readonly body: string;
+  readonly bodyFormat: 'text' | 'html';
+}
+
+export interface TemplateRenderer {
+  /** What doesn't parse, each with line and column in its message and `subject` or `body` as its path; empty when all is well. */
+  check(source: TemplateSource): readonly ErrorDetail[];
+  /**
+   * Subject and body with `data` filled in. HTML rules apply to the body of `isEmail` sources that hold HTML tags.
+   * Resolves at once, without a promise, for sources of text and outputs alone.
+   * @throws DomainError BAD_REQUEST naming subject or body (with line and column) when it doesn't parse, breaks a limit of size, time or memory
+   */
+  render(source: TemplateSource, data: Readonly<Record<string, unknown>>, options: { readonly isEmail: boolean }): RenderedTemplate | Promise<RenderedTemplate>;
+  close(): Promise<void>;
+}
+

@@ -1,0 +1,26 @@
+// Settings as the hot path sees them: from memory for a warm tenant, opened secrets included, in force within 5 s of a change on any node.
+
+import type { Channel } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
+import type { ProviderSettings, Template, Tenant } from '../domain/tenant.ts';
+
+/** Rejections of every call: an Error when the settings are neither cached (at most 15 minutes stale) nor to be had. */
+export interface TenantDirectory {
+  /** null: no such key, or it ended. */
+  tenantByApiKey(apiKey: string): Promise<Tenant | null>;
+  tenantBySubject(subject: string): Promise<Tenant | null>;
+  tenant(tenantId: TenantId): Promise<Tenant | null>;
+  /** null when there is none. `enabled` is not looked at. @throws SecretBoxError when its key can't be opened. */
+  provider(tenantId: TenantId, channel: Channel): Promise<ProviderSettings | null>;
+  /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */
+  canDeliver(tenantId: TenantId, channel: Channel): Promise<boolean>;
+  templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
+  /** The current API key, whole. */
+  apiKey(tenantId: TenantId): Promise<string>;
+  /** `whsec_...`, the tenant's own. */
+  webhookSecret(tenantId: TenantId): Promise<string>;
+  /** Everything of the tenant that must never be told to anyone: API keys, signing secrets. */
+  secretsOf(tenantId: TenantId): Promise<readonly string[]>;
+  /** Forget what is known of a tenant, after a change on this node. */
+  forget(tenantId: TenantId): void;
+}

@@ -1,0 +1,103 @@
+// The codec: every event comes back as it went, old schemas are lifted, bad bytes and unknown schemas are told apart.
+
+import { describe, expect, it } from '@jest/globals';
+import avro from 'avsc';
+import fc from 'fast-check';
+
+import { createCodec, UndecodableError, UnknownSchemaError } from '../../src/codec/index.ts';
+import { readSchemaFiles } from '../../src/codec/schema-files.ts';
+import type { DomainEvent } from '../../src/domain/events.ts';
+import { anyEvent } from '../support/events.ts';
+
+const codec = createCodec();
+const plain = (event: DomainEvent): unknown => JSON.parse(JSON.stringify(event));
+
+describe('codec', () => {
+  it('gives back every event as it was encoded', () => {
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        const { type, fingerprint, bytes } = codec.encode(event);
+        expect(plain(codec.decode(type, fingerprint, bytes))).toEqual(plain(event));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('calls truncated or trailing bytes undecodable', () => {
+    fc.assert(
+      fc.property(anyEvent, fc.integer({ min: 1, max: 10 }), (event, cut) => {
+        const { type, fingerprint, bytes } = codec.encode(event);
+        expect(() => codec.decode(type, fingerprint, bytes.subarray(0, bytes.length - cut))).toThrow(UndecodableError);
+        expect(() => codec.decode(type, fingerprint, Buffer.concat([bytes, Buffer.alloc(cut)]))).toThrow(UndecodableError);
+      }),
+    );
+  });
+
+  it('tells an unknown type or schema from bad bytes: another version may know it', () => {
+    const [event] = fc.sample(anyEvent, { seed: 1, numRuns: 1 }) as [DomainEvent];
+    const { type, fingerprint, bytes } = codec.encode(event);
+    expect(() => codec.decode('SomethingNew', fingerprint, bytes)).toThrow(UnknownSchemaError);
+    expect(() => codec.decode(type, 'ffffffffffffffffffffffffffffffff', bytes)).toThrow(UnknownSchemaError);
+  });
+
+  it('reads what another version wrote once it has its schema, lifted to the newest', () => {
+    const newest = newestOf('CancelRequested');
+    const later = { ...newest, fields: [...newest.fields, { name: 'why', type: 'string' }] };
+    const writer = avro.Type.forSchema(later as avro.Schema);
+    const fingerprint = writer.fingerprint('md5').toString('hex');
+    const event = fc.sample(anyEvent, { seed: 7, numRuns: 200 }).find((e) => e.type === 'CancelRequested') as DomainEvent;
+    const bytes = writer.toBuffer({ ...event, why: 'changed my mind' });
+    const reader = createCodec();
+    expect(() => reader.decode('CancelRequested', fingerprint, bytes)).toThrow(UnknownSchemaError);
+    reader.addSchema({ type: 'CancelRequested', fingerprint, json: JSON.stringify(later) });
+    expect(plain(reader.decode('CancelRequested', fingerprint, bytes))).toEqual(plain(event));
+  });
+
+  it('refuses a schema that cannot be lifted to the newest', () => {
+    const incompatible = { ...newestOf('CancelRequested'), fields: [{ name: 'why', type: 'string' }] };
+    expect(() => createCodec().addSchema({ type: 'CancelRequested', fingerprint: 'x', json: JSON.stringify(incompatible) })).toThrow(
+      UnknownSchemaError,
+    );
+  });
+});
+
+describe('schemas', () => {
+  it('are BACKWARD_TRANSITIVE: the newest version of a type reads every older one', () => {
+    const files = readSchemaFiles();
+    for (const type of new Set(files.map((file) => file.type))) {
+      const versions = files.filter((file) => file.type === type).map((file) => avro.Type.forSchema(JSON.parse(file.json) as avro.Schema));
+      const newest = versions.at(-1) as avro.Type;
+      for (const writer of versions) expect(() => newest.createResolver(writer)).not.toThrow();
+    }
+  });
+
+  it('never change once they exist: a change is a new version', () => {
+    const fingerprints = Object.fromEntries(
+      readSchemaFiles().map(({ type, version, json }) => [
+        `${type}.v${version}`,
+        avro.Type.forSchema(JSON.parse(json) as avro.Schema).fingerprint('md5').toString('hex'),
+      ]),
+    );
+    expect(fingerprints).toEqual(pinned);
+  });
+});
+
+function newestOf(type: string): { fields: object[] } {
+  const file = readSchemaFiles().findLast((one) => one.type === type);
+  return JSON.parse(file?.json ?? '{}') as { fields: object[] };
+}
+
+const pinned = {
+  'AttemptFailed.v1': '8c5067d41ff0b0936dd518061e56aff7',
+  'AttemptStarted.v1': '70876a9791c0595158d53b7cb5f71e51',
+  'AttemptSucceeded.v1': '13e1a40cc0f620f863473de55a122a9f',
+  'CancelRequested.v1': '4b0a2cb5bc2b8f5c889d1e0919fb0897',
+  'DeadLettered.v1': 'c150956a5275df31a15e8cd8664f9e43',
+  'DeliveryDeferred.v1': '30b46f06f45bf76f61ca8b818acd60a6',
+  'DeliveryDue.v1': 'e539ac5893b9b47d1974380a710daa5a',
+  'InboxRead.v1': '6c2c4070b1631d8e3b17b787e1ad5697',
+  'NotificationCancelled.v1': '32aabd7068c4b1b3c8ead56ece7e53d3',
+  'NotificationRequested.v1': 'e1de3d28eac19699b4263f43bbd1be60',
+  'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',
+  'SettingsChanged.v1': '20172877612462d553117b7ddddb4387',
+};

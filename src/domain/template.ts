@@ -11,8 +11,8 @@ export const subjectCharactersMax = 998;
  */
 export function isHtmlSource(source: string): boolean {
   if (!source.includes('<')) return false;
-  for (const [, name] of withoutPlaceholders(source).matchAll(tagPattern)) {
-    if (name !== undefined && elements.has(name.toLowerCase())) return true;
+  for (const [, name = 'doctype'] of withoutPlaceholders(source).matchAll(tagPattern)) {
+    if (elements.has(name.toLowerCase())) return true;
   }
   return false;
 }
@@ -29,7 +29,7 @@ export function bodyProblem(body: string): string | null {
   return fits ? null : `must have at most ${bodyBytesMax / 1024} KiB`;
 }
 
-const tagPattern = /<(?:\/?([a-z][a-z0-9]*)(?=[\s/>])|!(doctype)\s)[^<>]*>/gi;
+const tagPattern = /<(?:\/?([a-z][a-z0-9]*)(?=[\s/>])|!doctype\s)[^<>]*>/gi;
 
 const elements = new Set(
   `doctype html head title base link meta style script noscript template body address article aside footer header h1 h2 h3 h4 h5 h6 hgroup main nav section

@@ -1,0 +1,52 @@
+// What one render knows: the data, the names that tags set, the clock's time, what it may still use up.
+
+import { LimitError } from './template-error.ts';
+import { type Key, propertyOf } from './values.ts';
+
+export interface Frame {
+  readonly data: Readonly<Record<string, unknown>>;
+  /** Names of assign and for, the innermost last; each object without a prototype. */
+  readonly locals: readonly Readonly<Record<string, unknown>>[];
+  /** Values are escaped. */
+  readonly html: boolean;
+  /** UTC ms, for `now` and `today`: one time for the whole message. */
+  readonly now: number;
+  readonly memory: Budget;
+}
+
+/** What is used up as the render goes on; liquidjs's filters call `use`. */
+export interface Budget {
+  /** @throws LimitError */
+  use(count: number): void;
+}
+
+export function createBudget(limit: number, message: string): Budget {
+  let used = 0;
+  return {
+    use(count) {
+      if (!(count > 0)) return;
+      used += count;
+      if (used > limit) throw new LimitError(message);
+    },
+  };
+}
+
+/** The value of a path: a local name first, then an exact key of the data (`user.name`), then step by step. */
+export function readPath(frame: Frame, keys: readonly Key[], exact: string): unknown {
+  const root = keys[0] ?? '';
+  let value: unknown;
+  const scope = localScope(frame, root);
+  if (scope !== undefined) value = scope[root];
+  else if (Object.hasOwn(frame.data, exact)) return frame.data[exact];
+  else if (Object.hasOwn(frame.data, root)) value = frame.data[root];
+  for (let i = 1; i < keys.length && value !== undefined; i++) value = propertyOf(value, keys[i] ?? '');
+  return value;
+}
+
+function localScope(frame: Frame, name: Key): Readonly<Record<string, unknown>> | undefined {
+  for (let i = frame.locals.length - 1; i >= 0; i--) {
+    const scope = frame.locals[i];
+    if (scope !== undefined && name in scope) return scope;
+  }
+  return undefined;
+}

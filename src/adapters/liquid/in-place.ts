@@ -1,0 +1,30 @@
+// Rendering of templates without tags, on the caller's thread: the hot path.
+
+import { createBudget, type Frame } from './frame.ts';
+import { templateLimits } from './limits.ts';
+import type { OutputPart } from './syntax.ts';
+import { outputTooLong, type TaggedInput } from './tagged.ts';
+import { toTemplateError } from './template-error.ts';
+
+/** @throws TemplateError */
+export function renderInPlace(parts: readonly (string | OutputPart)[], { data, html, now }: TaggedInput): string {
+  const memory = createBudget(templateLimits.memoryInPlaceMax, 'takes too much memory to render');
+  const frame: Frame = { data, html, now, memory, locals: noLocals };
+  let text = '';
+  for (const part of parts) {
+    text += typeof part === 'string' ? part : writePart(part, frame);
+    if (text.length > templateLimits.outputCharactersMax) throw outputTooLong();
+  }
+  return text;
+}
+
+const noLocals: Frame['locals'] = [];
+
+function writePart(part: OutputPart, frame: Frame): string {
+  try {
+    return part.write(frame);
+  } catch (thrown) {
+    const [line = null, column = null] = part.token.getPosition();
+    throw toTemplateError(thrown, { line, column });
+  }
+}

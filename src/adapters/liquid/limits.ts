@@ -1,0 +1,39 @@
+// Every limit of templates, with its arithmetic. A template is its tenant's program: it may cost something, never much.
+
+import { bodyBytesMax } from '../../domain/template.ts';
+
+export const templateLimits = {
+  /** A whole request is at most 256 KiB; no source is longer. */
+  sourceCharactersMax: 256 * 1024,
+  /** Outputs and tags of a source; parsing them takes about 10 ms. */
+  placeholdersMax: 2000,
+  /** Blocks in one another; parsing and rendering recurse. */
+  depthMax: 20,
+  filtersMax: 20,
+  /** Characters after rendering: a body of 200 KiB can't have more (bytes are checked after). */
+  outputCharactersMax: bodyBytesMax,
+  /** Characters (or items) that all filters of one render may handle in place: a value of 64 KiB 16 times, about 2 ms of the main thread. */
+  memoryInPlaceMax: 1024 * 1024,
+  /** The same in the worker, where loops are: 8 M characters or items, at most 64 MiB. */
+  memoryInWorkerMax: 8 * 1024 * 1024,
+  /** Texts, outputs and tags rendered, over all rounds of all loops: about 50 ms. */
+  stepsMax: 50_000,
+  /** Wall clock of one render in the worker: 5 times what all steps take; then the thread is ended. */
+  renderMsMax: 250,
+  /** What the worker's heap may grow to: 64 MiB for values and twice its own 15 MiB. */
+  workerHeapMiB: 96,
+  /** Loading the worker takes about 100 ms of a free core. */
+  workerStartMsMax: 10_000,
+  /** Waiting for the worker: 256 jobs of at most 256 KiB source and 64 KiB data are 80 MiB at worst, 1 MiB as templates are. */
+  queueMax: 256,
+  /** A quarter of the queue: one template's flood leaves room for others. */
+  queuePerSourceMax: 64,
+  /** A job that waited longer is answered 503: its caller has given up, or soon will. */
+  queueMsMax: 2000,
+  /** Sources refused after they broke a limit, the oldest forgotten first; 100 bytes each. */
+  refusedMax: 1000,
+  /** Compiled sources: 8 MiB are 1,000 templates of 2 KiB with 10 placeholders. */
+  cacheBytesMax: 8 * 1024 * 1024,
+  /** Formats of dates; longer than any real one. */
+  dateFormatCharactersMax: 256,
+} as const;

@@ -1,0 +1,99 @@
+// The template renderer on liquidjs: a subset of Liquid, outputs rendered in place, templates with tags in a thread that can be ended.
+
+import { badField, type DomainError, type ErrorDetail } from '../../domain/errors.ts';
+import { bodyProblem, isHtmlSource, subjectProblem } from '../../domain/template.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { RenderedTemplate, TemplateRenderer } from '../../ports/template-renderer.ts';
+import { createTemplateCompiler } from './compiler.ts';
+import { renderInPlace } from './in-place.ts';
+import { createTagRenderer } from './tag-renderer.ts';
+import type { TemplateSyntax } from './syntax.ts';
+import type { TaggedInput } from './tagged.ts';
+import { describe, TemplateError } from './template-error.ts';
+
+export interface TemplateRendererDependencies {
+  readonly logger: Logger;
+  /** Of `now` in the date filter, one time for a whole message; absent: the wall clock. */
+  readonly clock?: Pick<Clock, 'now'>;
+  /** The worker's entry; absent: worker.ts beside this file. */
+  readonly workerUrl?: URL;
+}
+
+type Field = 'subject' | 'body';
+
+export function createTemplateRenderer({
+  logger,
+  clock = Date,
+  workerUrl = new URL('./worker.ts', import.meta.url),
+}: TemplateRendererDependencies): TemplateRenderer {
+  const compiler = createTemplateCompiler();
+  const tags = createTagRenderer({ logger, workerUrl });
+
+  /** Text at once, or the call that has the tags rendered: made once nothing else of the message can fail. @throws DomainError naming the field */
+  function renderField(field: Field, source: string, input: TaggedInput): string | (() => Promise<string>) {
+    try {
+      const parsed = compiler.parse(source);
+      if (parsed.kind === 'flat') return renderInPlace(parsed.parts, input);
+    } catch (thrown) {
+      throw toRefusal(field, thrown);
+    }
+    return () =>
+      tags.render({ source, ...input }).catch((error: unknown) => {
+        throw toRefusal(field, error);
+      });
+  }
+
+  return {
+    check({ subject, body }) {
+      const details = [
+        subject === null ? null : parseProblem(compiler, 'subject', subject),
+        parseProblem(compiler, 'body', body),
+      ];
+      return details.filter((detail) => detail !== null);
+    },
+    render({ subject: ofSubject, body: ofBody }, data, { isEmail }) {
+      const bodyFormat = isEmail && isHtmlSource(ofBody) ? 'html' : 'text';
+      const now = clock.now();
+      const subject = ofSubject === null ? null : renderField('subject', ofSubject, { data, now, html: false });
+      const body = renderField('body', ofBody, { data, now, html: bodyFormat === 'html' });
+      if (typeof body === 'string' && typeof subject !== 'function') return finished({ subject, body, bodyFormat });
+      return Promise.all([called(subject), called(body)]).then(([subject, body]) =>
+        finished({ subject, body, bodyFormat }),
+      );
+    },
+    close: () => tags.close(),
+  };
+}
+
+function called<T extends string | null>(rendering: T | (() => Promise<T>)): T | Promise<T> {
+  return typeof rendering === 'function' ? rendering() : rendering;
+}
+
+function toRefusal(field: Field, thrown: unknown): unknown {
+  return thrown instanceof TemplateError ? badField(field, describe(thrown)) : thrown;
+}
+
+/** @throws DomainError for a subject or body that is too long or not one line */
+function finished(rendered: RenderedTemplate): RenderedTemplate {
+  const { subject, body } = rendered;
+  const ofSubject = subject === null ? null : subjectProblem(subject);
+  if (ofSubject !== null) throw renderedField('subject', ofSubject);
+  const ofBody = bodyProblem(body);
+  if (ofBody !== null) throw renderedField('body', ofBody);
+  return rendered;
+}
+
+function renderedField(field: Field, problem: string): DomainError {
+  return badField(field, `${problem} after rendering`);
+}
+
+function parseProblem(compiler: TemplateSyntax, field: Field, source: string): ErrorDetail | null {
+  try {
+    compiler.parse(source);
+    return null;
+  } catch (thrown) {
+    if (!(thrown instanceof TemplateError)) throw thrown;
+    return { path: field, message: describe(thrown) };
+  }
+}

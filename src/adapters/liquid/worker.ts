@@ -1,0 +1,30 @@
+// The worker thread that renders templates with tags; the renderer ends it when one takes too long.
+
+import { parentPort } from 'node:worker_threads';
+import { createTemplateCompiler } from './compiler.ts';
+import { renderInPlace } from './in-place.ts';
+import { renderTagged } from './tagged.ts';
+import { toTemplateError } from './template-error.ts';
+import type { WorkerAnswer, WorkerJob } from './worker-messages.ts';
+
+const compiler = createTemplateCompiler();
+
+parentPort?.on('message', (job: WorkerJob) => answer(perform(job)));
+answer({ kind: 'ready' });
+
+function perform(job: WorkerJob): WorkerAnswer {
+  try {
+    const parsed = compiler.parse(job.source);
+    const text =
+      parsed.kind === 'flat' ? renderInPlace(parsed.parts, job) : renderTagged(compiler.liquid, parsed.templates, job);
+    return { kind: 'rendered', text };
+  } catch (thrown) {
+    const { kind, message, line, column } = toTemplateError(thrown);
+    return { kind: 'failed', error: { kind, message, line, column } };
+  }
+}
+
+function answer(message: WorkerAnswer): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+}

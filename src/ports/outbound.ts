@@ -44,5 +44,6 @@ export interface Outbound {
   problemWithUrl(url: string): string | null;
   /** Whether every address that the host resolves to is exempt from the guard by OUTBOUND_ALLOW. */
   isAllowListed(host: string): Promise<boolean>;
+  /** Ends every connection, those of `connect` too; what is under way fails as a network error. */
   close(): Promise<void>;
 }

@@ -56,7 +56,7 @@ export interface SettingsStore {
   /** By an API key's hash, expired ones too. */
   tenantIdByKeyHash(hash: string): Promise<TenantId | null>;
   settings(tenantId: TenantId): Promise<TenantSettings | null>;
-  /** The new key in, every other of the tenant's keys expiring at `oldExpiresAt` (or sooner, where it did already). */
+  /** The new key in, every other of the tenant's keys expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten. */
   replaceKey(key: StoredApiKey, oldExpiresAt: number): Promise<void>;
 
   saveProvider(provider: StoredProvider): Promise<void>;

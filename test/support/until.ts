@@ -4,12 +4,12 @@
 export async function until<T>(
   condition: () => T | Promise<T>,
   options: { readonly timeoutMs?: number; readonly what?: string } = {},
-): Promise<NonNullable<T>> {
+): Promise<Exclude<T, false | null | undefined>> {
   const { timeoutMs = 10_000, what = 'the condition' } = options;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await condition();
-    if (answer) return answer as NonNullable<T>;
+    if (answer) return answer as Exclude<T, false | null | undefined>;
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

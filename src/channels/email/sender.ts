@@ -1,0 +1,51 @@
+// Who a mail comes from: the two fields that every email provider's config has.
+
+import { z } from 'zod';
+
+import { oneLine } from '../settings-check.ts';
+
+export const senderFields = {
+  fromName: oneLine(200).describe('The name that recipients see, e.g. Acme Billing.'),
+  fromEmail: z
+    .email('must be an email address')
+    .max(254, 'must have at most 254 characters')
+    .describe('The address that mails come from; its domain must be verified with the provider.'),
+};
+
+export interface Sender {
+  readonly fromName: string;
+  readonly fromEmail: string;
+}
+
+/** `"Name" <address>` (RFC 5322 3.4) with the name as it is: for JSON APIs, which encode it themselves. */
+export function senderText(sender: Sender): string {
+  return `${quoted(sender.fromName)} <${sender.fromEmail}>`;
+}
+
+/** The same in ASCII: a name beyond it as encoded words (RFC 2047). */
+export function senderHeader(sender: Sender): string {
+  // eslint-disable-next-line no-control-regex -- ASCII is what is asked for
+  if (/^[\x00-\x7f]*$/.test(sender.fromName)) return senderText(sender);
+  return `${encodedWords(sender.fromName).join(' ')} <${sender.fromEmail}>`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+/** An encoded word has at most 75 characters (RFC 2047 2): 12 for its frame leave 63, which is 60 of base64, 45 bytes. */
+const wordBytesMax = 45;
+
+function encodedWords(text: string): string[] {
+  const words: string[] = [];
+  let held = '';
+  for (const character of text) {
+    if (Buffer.byteLength(held + character) > wordBytesMax) {
+      words.push(held);
+      held = '';
+    }
+    held += character;
+  }
+  words.push(held);
+  return words.map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`);
+}

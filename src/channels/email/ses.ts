@@ -1,0 +1,162 @@
+// EMAIL `ses`: Amazon SES by its SDK, loaded on first use, with its HTTP replaced by the guarded one.
+// https://docs.aws.amazon.com/ses/latest/APIReference/API_SendEmail.html and .../CommonErrors.html,
+// https://docs.aws.amazon.com/ses/latest/dg/manage-sending-quotas-errors.html
+
+import type { SendEmailCommandInput, SESClientConfig } from '@aws-sdk/client-ses';
+import { z } from 'zod';
+
+import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
+import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
+import type { FailureClass } from '../../domain/events.ts';
+import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
+import { OutboundError } from '../../ports/outbound.ts';
+import type { Delivery, DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import { delivered, malformed, notReached, refused } from '../outcomes.ts';
+import { headerKey, settingsCheck } from '../settings-check.ts';
+import { senderFields, senderHeader } from './sender.ts';
+
+const sesConfig = z.strictObject({
+  ...senderFields,
+  region: z
+    .string()
+    .regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, 'must be an AWS region such as eu-central-1')
+    .describe('The AWS region of the SES account, e.g. eu-central-1.'),
+  accessKeyId: z
+    .string()
+    .regex(/^\w{4,128}$/, 'must be an AWS access key id such as AKIA...')
+    .describe('The id of the access key; its secret goes into apiKey.'),
+});
+
+export interface SesDependencies {
+  readonly outbound: Outbound;
+  readonly baseUrl?: string | undefined;
+}
+
+export function ses(dependencies: SesDependencies): Provider {
+  return {
+    channel: 'EMAIL',
+    name: 'ses',
+    check: settingsCheck(sesConfig, headerKey.describe('The secret access key.')),
+    send: (delivery, context) => sendWith(dependencies, delivery, context),
+  };
+}
+
+async function sendWith(
+  dependencies: SesDependencies,
+  delivery: Delivery,
+  context: DeliveryContext,
+): Promise<DeliveryOutcome> {
+  const { SendEmailCommand, SESClient } = await import('@aws-sdk/client-ses');
+  const config = sesConfig.parse(context.provider?.config);
+  const http = guardedHttp(dependencies.outbound, context.signal);
+  const client = new SESClient({
+    region: config.region,
+    credentials: { accessKeyId: config.accessKeyId, secretAccessKey: context.provider?.apiKey ?? '' },
+    // Tries are the dispatcher's.
+    maxAttempts: 1,
+    requestHandler: http.handler,
+    ...(dependencies.baseUrl === undefined ? {} : { endpoint: dependencies.baseUrl }),
+  });
+  try {
+    const answer = await client.send(new SendEmailCommand(mailOf(delivery, config)));
+    if (answer.MessageId === undefined || answer.MessageId === '') return malformed(context, http.answer()?.body ?? '');
+    return delivered(answer.MessageId, context);
+  } catch (error) {
+    return outcomeOf(error, http.answer(), context);
+  } finally {
+    client.destroy();
+  }
+}
+
+function mailOf(delivery: Delivery, config: z.infer<typeof sesConfig>): SendEmailCommandInput {
+  const { subject, body, bodyFormat } = delivery.request;
+  const content = { Charset: 'UTF-8', Data: body };
+  return {
+    Source: senderHeader(config),
+    Destination: { ToAddresses: [delivery.recipient] },
+    Message: {
+      Subject: { Charset: 'UTF-8', Data: subject ?? '' },
+      Body: bodyFormat === 'html' ? { Html: content } : { Text: content },
+    },
+  };
+}
+
+interface GuardedHttp {
+  readonly handler: NonNullable<SESClientConfig['requestHandler']>;
+  /** The answer that came, for errors of the SDK that do not say. */
+  answer(): OutboundResponse | null;
+}
+
+interface SdkRequest {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** The SDK's HTTP: one request through the guard. */
+function guardedHttp(outbound: Outbound, signal: AbortSignal): GuardedHttp {
+  let answer: OutboundResponse | null = null;
+  return {
+    answer: () => answer,
+    handler: {
+      async handle(request: SdkRequest) {
+        const { protocol, hostname, port, path, headers, body } = request;
+        const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`;
+        // undici writes both itself, and refuses a second one.
+        const { host: _host, 'content-length': _length, ...rest } = headers;
+        answer = await outbound.request({ method: 'POST', url, headers: rest, body: body ?? null, signal });
+        const response = { statusCode: answer.status, headers: answer.headers, body: Buffer.from(answer.body) };
+        return { response: response as never };
+      },
+    },
+  };
+}
+
+const credentialErrors = new Set([
+  'AccessDenied',
+  'AccessDeniedException',
+  'AccountSendingPausedException',
+  'ExpiredToken',
+  'IncompleteSignature',
+  'InvalidClientTokenId',
+  'MailFromDomainNotVerifiedException',
+  'MissingAuthenticationToken',
+  'NotAuthorized',
+  'OptInRequired',
+  'SignatureDoesNotMatch',
+  'UnrecognizedClientException',
+]);
+
+/** Some of them come with status 400. RequestExpired is a clock that is off. */
+const passingErrors = new Set([
+  'InternalFailure',
+  'LimitExceededException',
+  'RequestExpired',
+  'RequestThrottled',
+  'ServiceUnavailable',
+  'Throttling',
+  'ThrottlingException',
+]);
+
+function outcomeOf(error: unknown, answer: OutboundResponse | null, context: DeliveryContext): DeliveryOutcome {
+  if (error instanceof OutboundError) return notReached(error, context);
+  if (answer === null || !(error instanceof Error)) throw error;
+  const { status } = answer;
+  if (status >= 200 && status < 300) return malformed(context, answer.body);
+  const retryable = passingErrors.has(error.name) || isRetryableStatus(status);
+  const failureClass = retryable ? 'provider' : classOf(error, status);
+  const message = `Amazon SES answered ${status}: ${error.name}: ${error.message}`;
+  return refused({ failureClass, retryable, code: error.name, message }, context);
+}
+
+function classOf(error: Error, status: number): FailureClass {
+  if (credentialErrors.has(error.name) || status === 401 || status === 403) return 'credentials';
+  // "Email address is not verified": the sender, or in the sandbox the recipient; both are a matter of the account.
+  if (error.name === 'MessageRejected' && /not verified/i.test(error.message)) return 'credentials';
+  // "Missing final '@domain'", "Domain contains illegal character", "Illegal address".
+  if (error.name === 'InvalidParameterValue') return 'recipient';
+  return 'content';
+}

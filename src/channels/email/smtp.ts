@@ -1,0 +1,126 @@
+// EMAIL `smtp`: the tenant's own mail server, by nodemailer's SMTP client and MIME composer.
+//
+// Replies by RFC 5321 4.2 (4yz passes, 5yz does not) and the command that they answer; enhanced codes by RFC 3463, login by RFC 4954.
+
+import { z } from 'zod';
+
+import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
+import type { FailureClass } from '../../domain/events.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Outbound } from '../../ports/outbound.ts';
+import { OutboundError } from '../../ports/outbound.ts';
+import type { Delivery, DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import { attemptKey, notReached, refused } from '../outcomes.ts';
+import { oneLine, settingsCheck } from '../settings-check.ts';
+import { senderFields } from './sender.ts';
+import { createSmtpConnections } from './smtp-connections.ts';
+
+const smtpConfig = z.strictObject({
+  ...senderFields,
+  host: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{1,253}$/, 'must be a host name or an address')
+    .describe('The mail server, e.g. smtp.example.com.'),
+  port: z.int().min(1).max(65_535).default(587).describe('587 for STARTTLS, 465 with `secure`.'),
+  secure: z
+    .boolean()
+    .default(false)
+    .describe('TLS from the first byte; without it STARTTLS is used when it is offered.'),
+  user: oneLine(256).optional().describe('The login; the password goes into apiKey. Without it there is no login.'),
+});
+
+const password = oneLine(512).describe('The password of the login.');
+
+export function smtp(dependencies: { readonly outbound: Outbound; readonly clock: Clock }): Provider {
+  const connections = createSmtpConnections(dependencies.outbound);
+
+  return {
+    channel: 'EMAIL',
+    name: 'smtp',
+    check: settingsCheck(smtpConfig, password),
+
+    async send(delivery, context) {
+      const config = smtpConfig.parse(context.provider?.config);
+      const { host, port, secure, user = null } = config;
+      const server = {
+        tenantId: delivery.tenantId,
+        host,
+        port,
+        secure,
+        user,
+        password: context.provider?.apiKey ?? '',
+      };
+      const messageId = `<${attemptKey(delivery)}@${config.fromEmail.slice(config.fromEmail.lastIndexOf('@') + 1)}>`;
+      const message = await compose(delivery, config, { messageId, date: new Date(dependencies.clock.now()) });
+      try {
+        await connections.send(server, { from: config.fromEmail, to: delivery.recipient, message }, context.signal);
+        return { kind: 'delivered', messageId };
+      } catch (error) {
+        return outcomeOf(error, context);
+      }
+    },
+  };
+}
+
+async function compose(
+  delivery: Delivery,
+  config: z.infer<typeof smtpConfig>,
+  more: { readonly messageId: string; readonly date: Date },
+): Promise<Buffer> {
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+  const { subject, body, bodyFormat } = delivery.request;
+  const composer = new MailComposer({
+    ...more,
+    // As objects: nothing in an address or a name is read as a list of addresses.
+    from: { name: config.fromName, address: config.fromEmail },
+    to: { name: '', address: delivery.recipient },
+    subject: (subject ?? '').replaceAll(/[\r\n]+/g, ' '),
+    [bodyFormat]: body,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return await composer.compile().build();
+}
+
+interface SmtpError {
+  readonly code?: string;
+  readonly responseCode?: number;
+  readonly response?: string;
+  readonly command?: string;
+  readonly message: string;
+}
+
+function outcomeOf(error: unknown, context: DeliveryContext): DeliveryOutcome {
+  if (error instanceof OutboundError) return notReached(error, context);
+  const { code, responseCode, response, command, message } = error as SmtpError;
+  if (code === undefined) throw error;
+  if (responseCode === undefined) return withoutReply(code, message, context);
+  const retryable = responseCode < 500;
+  const failureClass = retryable ? 'provider' : classOf(responseCode, code, command ?? '', response ?? '');
+  const text = `The mail server answered ${command ?? ''}: ${response ?? message}`;
+  return refused({ failureClass, retryable, code: String(responseCode), message: text }, context);
+}
+
+function withoutReply(code: string, message: string, context: DeliveryContext): DeliveryOutcome {
+  const failureClass = localRefusals.get(code);
+  if (failureClass !== undefined) return refused({ failureClass, retryable: false, code, message }, context);
+  return refused({ failureClass: 'network', retryable: true, code, message }, context);
+}
+
+/** What nodemailer itself refuses: an address that can't be sent, a mail over the server's SIZE, a login that the server has no method for. */
+const localRefusals = new Map<string, FailureClass>([
+  ['EENVELOPE', 'recipient'],
+  ['EMESSAGE', 'content'],
+  ['EAUTH', 'credentials'],
+]);
+
+/** 530, 534, 535 and 538 ask for another login; ETLS: the server has no STARTTLS, and no password goes out in the clear. */
+const loginCodes = new Set([530, 534, 535, 538]);
+
+function classOf(responseCode: number, code: string, command: string, response: string): FailureClass {
+  if (code === 'EAUTH' || code === 'ETLS' || loginCodes.has(responseCode)) return 'credentials';
+  if (responseCode === 552 || responseCode === 554 || command === 'DATA') return 'content';
+  // 5.1.7 and 5.1.8 are about the sender's address, which belongs to the settings.
+  if (command === 'MAIL FROM' || /\b5\.1\.[78]\b/.test(response)) return 'credentials';
+  return command === 'RCPT TO' ? 'recipient' : 'provider';
+}

@@ -1,0 +1,65 @@
+// The ways in which an attempt ends, as every provider says them.
+
+import type { DeliveryOutcome, Reason } from '../domain/delivery-outcome.ts';
+import { retryAfterMs } from '../domain/delivery-outcome.ts';
+import type { FailureClass } from '../domain/events.ts';
+import type { OutboundResponse } from '../ports/outbound.ts';
+import { OutboundError } from '../ports/outbound.ts';
+import type { Delivery, DeliveryContext } from '../ports/provider-registry.ts';
+import { kept } from './redact.ts';
+
+/**
+ * What all tries of a round have in common and no other round has: the notification's id, from round 2 on with the round (`notif_x.2`).
+ * Receivers and providers recognise a repeat by it; a retry by hand is meant to be sent again.
+ */
+export function attemptKey(delivery: Delivery): string {
+  return delivery.round === 1 ? delivery.notificationId : `${delivery.notificationId}.${delivery.round}`;
+}
+
+/** Everything that must not be kept of an answer. */
+function secretsOf(context: DeliveryContext): readonly string[] {
+  const { provider } = context;
+  const secrets = [...context.secrets, context.webhookSecret];
+  if (provider !== null) secrets.push(provider.apiKey, provider.previousApiKey ?? '');
+  return secrets;
+}
+
+/** An answer that says no. */
+export interface Refusal {
+  readonly failureClass: FailureClass;
+  readonly retryable: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfterMs?: number | null;
+}
+
+export function refused(refusal: Refusal, context: DeliveryContext): DeliveryOutcome {
+  const { failureClass, code, message } = refusal;
+  const secrets = secretsOf(context);
+  const reason: Reason = { failureClass, code: kept(code, secrets), message: kept(message, secrets) };
+  if (refusal.retryable) return { kind: 'retryable', reason, retryAfterMs: refusal.retryAfterMs ?? null };
+  return { kind: 'rejected', reason };
+}
+
+/** No answer at all. @throws whatever is not an OutboundError: a bug of ours */
+export function notReached(error: unknown, context: DeliveryContext): DeliveryOutcome {
+  if (!(error instanceof OutboundError)) throw error;
+  const { code, message } = error;
+  const blocked = error.kind === 'blocked';
+  return refused({ failureClass: blocked ? 'blocked' : 'network', retryable: !blocked, code, message }, context);
+}
+
+/** A success whose body is not what the provider documents: whether it sent anything is unknown, so it is tried again. */
+export function malformed(context: DeliveryContext, body: string): DeliveryOutcome {
+  const message = `The provider's answer can't be read: ${body}`;
+  return refused({ failureClass: 'provider', retryable: true, code: 'MALFORMED_ANSWER', message }, context);
+}
+
+/** The provider's own id of what it took; longer ones are no ids. */
+export function delivered(messageId: string, context: DeliveryContext): DeliveryOutcome {
+  return { kind: 'delivered', messageId: messageId.length > 255 ? null : kept(messageId, secretsOf(context)) };
+}
+
+export function retryAfterOf(response: OutboundResponse, now: number): number | null {
+  return retryAfterMs(response.headers['retry-after'], now);
+}

@@ -1,0 +1,171 @@
+// SMS `twilio`: the Messages resource of Twilio's SDK, over the guarded HTTP.
+// https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource, https://www.twilio.com/docs/api/errors
+//
+// Twilio has no idempotency key: a repeat after an answer that never came may be a second message.
+
+import { z } from 'zod';
+
+import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
+import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
+import { OutboundError } from '../../ports/outbound.ts';
+import type { DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import { delivered, malformed, notReached, refused, retryAfterOf } from '../outcomes.ts';
+import { headerKey, settingsCheck } from '../settings-check.ts';
+import { classOfTwilioCode, passingTwilioCodes } from './twilio-codes.ts';
+
+const messagingService = /^MG[0-9a-zA-Z]{32}$/;
+
+const twilioConfig = z.strictObject({
+  accountSid: z
+    .string()
+    .regex(/^AC[0-9a-zA-Z]{1,62}$/, 'must be an account SID, which begins with AC')
+    .describe('The account SID; the auth token goes into apiKey.'),
+  from: z
+    .string()
+    .refine(
+      isSender,
+      'must be a phone number with +, a short code, a sender id of up to 11 characters, or a messaging service id',
+    )
+    .describe('The sending number (+4930...), a sender id such as ACME, or a messaging service id (MG...).'),
+});
+
+function isSender(from: string): boolean {
+  if (/^\+[1-9]\d{5,14}$/.test(from) || /^\d{3,8}$/.test(from) || messagingService.test(from)) return true;
+  return /^[A-Za-z0-9 &+_-]{1,11}$/.test(from) && /[A-Za-z]/.test(from);
+}
+
+export interface TwilioDependencies {
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+  readonly baseUrl?: string | undefined;
+}
+
+export function twilio(dependencies: TwilioDependencies): Provider {
+  const { outbound, clock, baseUrl = 'https://api.twilio.com' } = dependencies;
+
+  return {
+    channel: 'SMS',
+    name: 'twilio',
+    check: settingsCheck(twilioConfig, headerKey.describe('The auth token.')),
+
+    async send(delivery, context) {
+      const { accountSid, from } = twilioConfig.parse(context.provider?.config);
+      const http = guardedHttp(
+        outbound,
+        { user: accountSid, password: context.provider?.apiKey ?? '' },
+        context.signal,
+      );
+      const messages = await messagesOf(http, baseUrl, accountSid);
+      const sender = messagingService.test(from) ? { messagingServiceSid: from } : { from };
+      try {
+        const message = await messages.create({ to: delivery.recipient, body: delivery.request.body, ...sender });
+        return outcomeOfMessage(message, http.answer(), context);
+      } catch (error) {
+        return outcomeOfError(error, http.answer(), context, clock.now());
+      }
+    },
+  };
+}
+
+/** The SDK's resource for messages alone takes 3 MB of memory; its whole client, with every product and its own HTTP, 31. */
+async function messagesOf(http: GuardedHttp, baseUrl: string, accountSid: string) {
+  const [{ MessageListInstance }, { default: domain }, { default: version }] = await Promise.all([
+    import('twilio/lib/rest/api/v2010/account/message.js'),
+    import('twilio/lib/base/Domain.js'),
+    import('twilio/lib/base/Version.js'),
+  ]);
+  const api = new version.default(new domain.default(http as never, baseUrl), '2010-04-01');
+  return MessageListInstance(api as never, accountSid);
+}
+
+interface TwilioRequest {
+  readonly uri: string;
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+interface GuardedHttp {
+  request(request: TwilioRequest): Promise<{ statusCode: number; body: string }>;
+  /** The answer that came: the SDK's errors keep no headers. */
+  answer(): OutboundResponse | null;
+}
+
+/** The part of the SDK's client that a resource calls. */
+function guardedHttp(
+  outbound: Outbound,
+  login: { readonly user: string; readonly password: string },
+  signal: AbortSignal,
+): GuardedHttp {
+  let answer: OutboundResponse | null = null;
+  return {
+    answer: () => answer,
+    async request({ uri, data }) {
+      const headers = {
+        authorization: `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+        accept: 'application/json',
+        'user-agent': 'Herald/1',
+      };
+      const body = new URLSearchParams(data).toString();
+      answer = await outbound.request({ method: 'POST', url: uri, headers, body, signal });
+      return { statusCode: answer.status, body: answer.body };
+    },
+  };
+}
+
+interface TwilioMessage {
+  readonly sid: string | undefined;
+  readonly status: string;
+  readonly errorCode: number | null;
+  readonly errorMessage: string | null;
+}
+
+function outcomeOfMessage(
+  message: TwilioMessage,
+  answer: OutboundResponse | null,
+  context: DeliveryContext,
+): DeliveryOutcome {
+  const { sid, status, errorCode, errorMessage } = message;
+  if (sid === undefined || sid === null) return malformed(context, answer?.body ?? '');
+  if (status !== 'failed' && status !== 'undelivered') return delivered(sid, context);
+  const text = `Twilio took it and failed: ${errorCode ?? status} ${errorMessage ?? ''}`;
+  return refusedBy(errorCode, text, { status: 400, retryAfterMs: null }, context);
+}
+
+function outcomeOfError(
+  error: unknown,
+  answer: OutboundResponse | null,
+  context: DeliveryContext,
+  now: number,
+): DeliveryOutcome {
+  if (error instanceof OutboundError) return notReached(error, context);
+  if (answer === null || !(error instanceof Error)) throw error;
+  const { status, body } = answer;
+  if (status >= 200 && status < 300) return malformed(context, body);
+  const { code } = error as { code?: unknown };
+  const text = `Twilio answered ${status}: ${error.message ?? body}`;
+  const received = { status, retryAfterMs: retryAfterOf(answer, now) };
+  return refusedBy(typeof code === 'number' ? code : null, text, received, context);
+}
+
+/** The status decides whether to try again, except for a few codes; the code decides whose fault it is. */
+function refusedBy(
+  code: number | null,
+  message: string,
+  received: { readonly status: number; readonly retryAfterMs: number | null },
+  context: DeliveryContext,
+): DeliveryOutcome {
+  const { status } = received;
+  const retryable = isRetryableStatus(status) || (code !== null && passingTwilioCodes.has(code));
+  return refused(
+    {
+      failureClass: retryable ? 'provider' : classOfTwilioCode(code, status),
+      retryable,
+      code: String(code ?? status),
+      message,
+      retryAfterMs: retryable ? received.retryAfterMs : null,
+    },
+    context,
+  );
+}

@@ -1,0 +1,94 @@
+// The guarded way out: the contract, and what depends on the answers of a name server.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { ResolvedAddress } from '../../../src/adapters/http/guard-addresses.ts';
+import { createOutbound } from '../../../src/adapters/http/outbound.ts';
+import type { Outbound } from '../../../src/ports/outbound.ts';
+import { outboundContract } from '../../contracts/outbound.ts';
+import type { HttpSink } from '../../support/http-sink.ts';
+import { startHttpSink } from '../../support/http-sink.ts';
+import { wallClock } from '../../support/wall-clock.ts';
+
+outboundContract('undici', {
+  make: (allow, limits = {}) => createOutbound({ allow, clock: wallClock, limits }),
+});
+
+describe('names', () => {
+  let sink: HttpSink;
+  let asked: string[];
+  let answers: Readonly<Record<string, readonly string[]>>;
+  let outbound: Outbound;
+  let now = 0;
+
+  const resolve = (name: string): Promise<readonly ResolvedAddress[]> => {
+    asked.push(name);
+    const addresses = answers[name] ?? [];
+    return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  };
+  const start = (allow: readonly string[]): Outbound =>
+    createOutbound({ allow, clock: { ...wallClock, monotonic: () => now }, resolve });
+  const request = (host: string, scheme = 'http') =>
+    outbound.request({
+      method: 'POST',
+      url: `${scheme}://${host}:${sink.port}/`,
+      headers: {},
+      body: '{}',
+      signal: AbortSignal.timeout(5_000),
+    });
+
+  beforeEach(async () => {
+    sink = await startHttpSink();
+    asked = [];
+  });
+  afterEach(async () => {
+    await outbound.close();
+    await sink.close();
+  });
+
+  it('are refused with one private address among public ones', async () => {
+    outbound = start([]);
+    answers = { mixed: ['8.8.8.8', '10.0.0.1'] };
+    await expect(request('mixed', 'https')).rejects.toMatchObject({ kind: 'blocked', code: 'ADDRESS_BLOCKED' });
+  });
+
+  it('are connected to at exempt addresses alone when they have any', async () => {
+    outbound = start(['127.0.0.1/32']);
+    answers = { both: ['192.0.2.1', '127.0.0.1'] };
+    expect(await request('both')).toMatchObject({ status: 200 });
+    expect(await outbound.isAllowListed('both')).toBe(false);
+  });
+
+  it('are asked for once by many connections at once, and again after some seconds', async () => {
+    outbound = start(['127.0.0.1/32']);
+    answers = { one: ['127.0.0.1'] };
+    await Promise.all(Array.from({ length: 20 }, () => request('one')));
+    expect(asked).toEqual(['one']);
+    now += 6_000;
+    await Promise.all(Array.from({ length: 40 }, () => request('one')));
+    expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
+  it('are connected to at the address that was checked, whatever the name server says next', async () => {
+    outbound = start([]);
+    answers = { rebinding: ['192.0.2.1'] };
+    await expect(request('rebinding', 'https')).rejects.toMatchObject({ kind: 'blocked' });
+    answers = { rebinding: ['127.0.0.1'] };
+    now += 6_000;
+    await expect(request('rebinding', 'https')).rejects.toMatchObject({ kind: 'blocked' });
+    expect(asked).toHaveLength(2);
+    expect(sink.connections()).toBe(0);
+  });
+
+  it('without an address are network errors', async () => {
+    outbound = start([]);
+    answers = {};
+    await expect(request('nowhere', 'https')).rejects.toMatchObject({ kind: 'network', code: 'ENOTFOUND' });
+  });
+
+  it('refuse an OUTBOUND_ALLOW that is no address, naming it', async () => {
+    outbound = start([]);
+    expect(() => createOutbound({ allow: ['10.0.0.0/33'], clock: wallClock })).toThrow(/10\.0\.0\.0\/33/);
+    expect(() => createOutbound({ allow: ['intranet'], clock: wallClock })).toThrow(/intranet/);
+  });
+});

@@ -1,0 +1,273 @@
+// Mails as their receivers and providers see them.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { createOutbound } from '../../src/adapters/http/outbound.ts';
+import { createProviderRegistry } from '../../src/channels/registry.ts';
+import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
+import type { Outbound } from '../../src/ports/outbound.ts';
+import type { Provider } from '../../src/ports/provider-registry.ts';
+import { aDelivery, contextOf } from '../contracts/provider.ts';
+import type { HttpSink } from '../support/http-sink.ts';
+import { startHttpSink } from '../support/http-sink.ts';
+import type { SmtpSink } from '../support/smtp-sink.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
+import { until } from '../support/until.ts';
+import { wallClock } from '../support/wall-clock.ts';
+
+const sender = { fromName: 'Åsa "Q" Öst', fromEmail: 'noreply@example.com' };
+const asEmail = (name: string) => ({ channel: 'EMAIL', name }) as const;
+let outbound: Outbound;
+
+function provider(name: string, providerUrls = {}): Provider {
+  const found = createProviderRegistry({ outbound, clock: wallClock, providerUrls }).find('EMAIL', name);
+  if (found === null) throw new Error(name);
+  return found;
+}
+
+beforeEach(() => {
+  outbound = createOutbound({ allow: ['127.0.0.1/32'], clock: wallClock });
+});
+afterEach(() => outbound.close());
+
+describe('a mail by SMTP', () => {
+  let sink: SmtpSink;
+  let smtp: Provider;
+
+  async function start(options: Parameters<typeof startSmtpSink>[0] = {}): Promise<void> {
+    sink = await startSmtpSink(options);
+    smtp = provider('smtp');
+  }
+  afterEach(async () => {
+    await outbound.close();
+    await sink.close();
+  });
+
+  function send(
+    request: Parameters<typeof aDelivery>[0] = {},
+    config: Readonly<Record<string, unknown>> = {},
+    apiKey = 'the password',
+  ): Promise<DeliveryOutcome> {
+    const settings = { apiKey, config: { ...sender, host: '127.0.0.1', port: sink.port, user: 'mailer', ...config } };
+    const context = contextOf(asEmail('smtp'), { settings }, AbortSignal.timeout(5_000));
+    return smtp.send(aDelivery({ recipient: 'ada@example.org', ...request }), context);
+  }
+
+  it('has sender, recipient, subject and a text body', async () => {
+    await start();
+    await send({ request: { subject: 'Grüße ✓', body: 'Hallo Ada,\n\nbis bald.\n' } });
+    const [mail] = sink.mails;
+    expect(mail).toMatchObject({ from: 'noreply@example.com', to: ['ada@example.org'], user: 'mailer' });
+    expect(mail?.email.from).toMatchObject({ name: 'Åsa "Q" Öst', address: 'noreply@example.com' });
+    expect(mail?.email.subject).toBe('Grüße ✓');
+    expect(mail?.email.text).toBe('Hallo Ada,\n\nbis bald.\n');
+    expect(mail?.email.html).toBeUndefined();
+  });
+
+  it('has an HTML body when the body is HTML', async () => {
+    await start();
+    await send({ request: { bodyFormat: 'html', body: '<p>Hallo <b>Ada</b></p>' } });
+    expect(sink.mails[0]?.email.html).toContain('<p>Hallo <b>Ada</b></p>');
+    expect(sink.mails[0]?.email.text).toBeUndefined();
+  });
+
+  it('has the same Message-ID on every try of a round', async () => {
+    await start();
+    for (const round of [1, 1, 2]) await send({ round });
+    const id = 'notif_0abcdefghjkmnpqrstvwxyz012';
+    const ids = sink.mails.map(({ email }) => email.messageId);
+    expect(ids).toEqual([`<${id}@example.com>`, `<${id}@example.com>`, `<${id}.2@example.com>`]);
+  });
+
+  it('lets nothing in the request add a header or a recipient', async () => {
+    await start();
+    await send({ request: { subject: 'Hi\r\nBcc: eve@example.net' } });
+    expect(sink.mails[0]?.email.bcc).toBeUndefined();
+    expect(sink.mails[0]?.email.subject).toBe('Hi Bcc: eve@example.net');
+    await send({ recipient: 'ada@example.org, eve@example.net' });
+    expect(sink.mails.flatMap(({ to }) => to)).not.toContain('eve@example.net');
+  });
+
+  it('goes over one connection after another mail, with one login', async () => {
+    await start();
+    for (let i = 0; i < 5; i++) await send();
+    expect(sink.mails).toHaveLength(5);
+    expect(sink.connections()).toBe(1);
+    expect(sink.logins).toHaveLength(1);
+  });
+
+  it('never goes over a connection of other settings', async () => {
+    await start();
+    await send({}, { user: 'one' });
+    await send({}, { user: 'two' });
+    await send({}, { user: 'two' }, 'another password');
+    await send({ tenantId: 'tnt_2' as never }, { user: 'two' });
+    expect(sink.mails.map(({ user }) => user)).toEqual(['one', 'two', 'two', 'two']);
+    expect(sink.connections()).toBe(4);
+  });
+
+  it('goes over a new connection when the server has closed the kept one', async () => {
+    await start();
+    await send();
+    sink.disconnectAll();
+    expect(await send()).toMatchObject({ kind: 'delivered' });
+    expect(sink.mails).toHaveLength(2);
+  });
+
+  it('is not sent again by itself when the connection breaks after the mail was read', async () => {
+    await start();
+    await send();
+    sink.hang();
+    const outcome = send();
+    await until(() => sink.held() === 1);
+    sink.disconnectAll();
+    expect(await outcome).toMatchObject({ kind: 'retryable', reason: { failureClass: 'network' } });
+    expect(sink.connections()).toBe(1);
+  });
+
+  it('goes over a connection again after a recipient was refused on it', async () => {
+    await start();
+    sink.refuse({ at: 'recipient', code: 550, message: 'No such user' });
+    expect(await send()).toMatchObject({ kind: 'rejected', reason: { failureClass: 'recipient', code: '550' } });
+    sink.refuse(null);
+    expect(await send()).toMatchObject({ kind: 'delivered' });
+  });
+
+  it('is encrypted when STARTTLS is offered, whoever signed the certificate of an exempt server', async () => {
+    await start({ startTls: true });
+    await send();
+    expect(sink.mails[0]?.encrypted).toBe(true);
+  });
+
+  it('goes without a login to a server that offers none', async () => {
+    await start({ withoutLogin: true });
+    await send();
+    expect(sink.mails[0]).toMatchObject({ user: null });
+  });
+
+  it('sends no password in the clear to a server that OUTBOUND_ALLOW does not name', async () => {
+    await start();
+    // It connects as to any public server: the guard is told so, the allow list is not.
+    smtp = createProviderRegistry({
+      outbound: { ...outbound, isAllowListed: () => Promise.resolve(false) },
+      clock: wallClock,
+      providerUrls: {},
+    }).find('EMAIL', 'smtp') as Provider;
+    expect(await send()).toMatchObject({ kind: 'rejected', reason: { failureClass: 'credentials' } });
+    expect(sink.logins).toEqual([]);
+  });
+
+  it('trusts no certificate of its own making from such a server', async () => {
+    await start({ startTls: true });
+    smtp = createProviderRegistry({
+      outbound: { ...outbound, isAllowListed: () => Promise.resolve(false) },
+      clock: wallClock,
+      providerUrls: {},
+    }).find('EMAIL', 'smtp') as Provider;
+    const outcome = await send();
+    expect(outcome).toMatchObject({ kind: 'retryable', reason: { failureClass: 'network' } });
+    expect(JSON.stringify(outcome)).toContain('certificate');
+    expect(sink.logins).toEqual([]);
+  });
+
+  it.each([
+    [{ at: 'sender', code: 550, message: '5.1.8 bad sender' }, 'rejected', 'credentials'],
+    [{ at: 'recipient', code: 450, message: 'greylisted' }, 'retryable', 'provider'],
+    [{ at: 'data', code: 552, message: 'too large' }, 'rejected', 'content'],
+    [{ at: 'data', code: 554, message: 'looks like spam' }, 'rejected', 'content'],
+    [{ at: 'login', code: 454, message: 'try later' }, 'retryable', 'provider'],
+  ] as const)('refused by %j is %s, class %s', async (refusal, kind, failureClass) => {
+    await start();
+    sink.refuse(refusal);
+    expect(await send()).toMatchObject({ kind, reason: { failureClass, code: String(refusal.code) } });
+  });
+
+  it('leaves no connection behind when it is cut off', async () => {
+    await start();
+    sink.hang();
+    const settings = { apiKey: 'x', config: { ...sender, host: '127.0.0.1', port: sink.port } };
+    const context = contextOf(asEmail('smtp'), { settings }, AbortSignal.timeout(100));
+    expect(await smtp.send(aDelivery({ recipient: 'ada@example.org' }), context)).toMatchObject({ kind: 'retryable' });
+    await until(() => sink.open() === 0, { what: 'the connection to be closed' });
+  });
+});
+
+describe('a mail by an HTTP API', () => {
+  let sink: HttpSink;
+  let answer = '';
+
+  beforeEach(async () => {
+    sink = await startHttpSink({ respond: (_, response) => response.end(answer) });
+  });
+  afterEach(async () => {
+    await outbound.close();
+    await sink.close();
+  });
+
+  it('goes to Resend with an Idempotency-Key that is the same on every try of a round', async () => {
+    answer = '{"id":"1"}';
+    const settings = { apiKey: 're_123', config: sender };
+    for (const round of [1, 2]) {
+      const context = contextOf(asEmail('resend'), { settings }, AbortSignal.timeout(5_000));
+      const delivery = aDelivery({
+        recipient: 'ada@example.org',
+        round,
+        request: { bodyFormat: 'html', body: '<p>x' },
+      });
+      await provider('resend', { resend: `${sink.url}/` }).send(delivery, context);
+    }
+    const [first, second] = sink.requests;
+    expect(first).toMatchObject({ method: 'POST', path: '/emails' });
+    expect(first?.headers).toMatchObject({
+      authorization: 'Bearer re_123',
+      'idempotency-key': 'notif_0abcdefghjkmnpqrstvwxyz012',
+    });
+    expect(second?.headers['idempotency-key']).toBe('notif_0abcdefghjkmnpqrstvwxyz012.2');
+    expect(JSON.parse(first?.body ?? '')).toEqual({
+      from: '"Åsa \\"Q\\" Öst" <noreply@example.com>',
+      to: ['ada@example.org'],
+      subject: 'Hello',
+      html: '<p>x',
+    });
+  });
+
+  it('goes to Amazon SES signed, with the sender in ASCII', async () => {
+    answer = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
+    const config = { ...sender, region: 'eu-central-1', accessKeyId: 'AKIAIOSFODNN7EXAMPLE' };
+    const context = contextOf(asEmail('ses'), { settings: { apiKey: 'k', config } }, AbortSignal.timeout(5_000));
+    const delivery = aDelivery({ recipient: 'ada@example.org', request: { body: 'Grüße' } });
+    expect(await provider('ses', { ses: sink.url }).send(delivery, context)).toMatchObject({ kind: 'delivered' });
+    const [request] = sink.requests;
+    expect(request?.headers.authorization).toMatch(
+      /^AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE\/\d+\/eu-central-1\/ses/,
+    );
+    expect(request?.headers['x-amz-security-token']).toBeUndefined();
+    const form = new URLSearchParams(request?.body);
+    expect(form.get('Action')).toBe('SendEmail');
+    expect(form.get('Source')).toBe(
+      `=?UTF-8?B?${Buffer.from(sender.fromName).toString('base64')}?= <noreply@example.com>`,
+    );
+    expect(form.get('Destination.ToAddresses.member.1')).toBe('ada@example.org');
+    expect(form.get('Message.Body.Text.Data')).toBe('Grüße');
+    expect(form.get('Message.Body.Html.Data')).toBeNull();
+  });
+});
+
+describe('the settings of an email provider', () => {
+  const problems = (name: string, config: unknown, apiKey = 'key') =>
+    provider(name)
+      .check({ apiKey, config })
+      .map(({ path }) => path);
+
+  it('name every field that is wrong', () => {
+    expect(problems('resend', {})).toEqual(['config.fromName', 'config.fromEmail']);
+    expect(problems('resend', { fromName: 'a\r\nBcc: x', fromEmail: 'nobody' })).toEqual([
+      'config.fromName',
+      'config.fromEmail',
+    ]);
+    expect(problems('resend', sender, 'with space')).toEqual(['apiKey']);
+    expect(problems('smtp', { ...sender, host: 'a b', port: 0 })).toEqual(['config.host', 'config.port']);
+    expect(problems('smtp', { ...sender, host: 'mail.example.com' })).toEqual([]);
+    expect(problems('ses', { ...sender, region: 'evil.com/', accessKeyId: 'AKIA1234' })).toEqual(['config.region']);
+  });
+});

@@ -1,0 +1,21 @@
+// A key and a certificate of its own making for localhost, for tests of TLS; they protect nothing.
+
+export const localhostKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgH4T5WsGde990HsCE
+esU7GvKd2nfk2ouPjpfQxNO13XGhRANCAATBhMBuhadSPP+BHG/D0adNu7+QRjsV
+kBHP4a5IK54C+2mIRcpGEkEm1CzCc+ikNRyhDbXeHu6K6EkItFShSt3h
+-----END PRIVATE KEY-----
+`;
+
+export const localhostCertificate = `-----BEGIN CERTIFICATE-----
+MIIBmjCCAUGgAwIBAgIURAtNABD/rtEiDwH/R5qtPuyucw8wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEwNTMyNloYDzIxMjYxMDI4
+MTA1MzI2WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATBhMBuhadSPP+BHG/D0adNu7+QRjsVkBHP4a5IK54C+2mIRcpGEkEm
+1CzCc+ikNRyhDbXeHu6K6EkItFShSt3ho28wbTAdBgNVHQ4EFgQUeyZhEUgqJYxa
+rqK5f0hokcs49MMwHwYDVR0jBBgwFoAUeyZhEUgqJYxarqK5f0hokcs49MMwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDRwAwRAIgIwoWhIAMoHKKW4Xjm+4DgXK+hJTrvEqkVXKe0k2lX2gCIFek
+iYpqHf3MV8uic7MHgmnN8dgWLWFLOyypoufGXlr1
+-----END CERTIFICATE-----
+`;

@@ -1,0 +1,123 @@
+// A local mail server (smtp-server) that keeps the mails that it takes, parsed, and refuses as it is told.
+
+import type { AddressInfo } from 'node:net';
+
+import type { Email } from 'postal-mime';
+import PostalMime from 'postal-mime';
+import type { SMTPServerAuthentication } from 'smtp-server';
+import { SMTPServer } from 'smtp-server';
+
+import { localhostCertificate, localhostKey } from './localhost-certificate.ts';
+
+export interface SinkMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** The login of its connection; null without one. */
+  readonly user: string | null;
+  readonly encrypted: boolean;
+  readonly email: Email;
+}
+
+export interface SmtpRefusal {
+  readonly at: 'login' | 'sender' | 'recipient' | 'data';
+  readonly code: number;
+  readonly message: string;
+}
+
+export interface SmtpSink {
+  readonly port: number;
+  readonly mails: SinkMail[];
+  readonly logins: SMTPServerAuthentication[];
+  /** Taken so far, and open now. */
+  connections(): number;
+  open(): number;
+  /** From now on; null: everything is taken. */
+  refuse(refusal: SmtpRefusal | null): void;
+  /** Mails are read and never answered. */
+  hang(): void;
+  /** Mails read and not answered. */
+  held(): number;
+  /** Closes what is connected, as a server does that is tired of idle clients. */
+  disconnectAll(): void;
+  close(): Promise<void>;
+}
+
+export interface SmtpSinkOptions {
+  /** STARTTLS is offered, with a certificate that nobody signed. */
+  readonly startTls?: boolean;
+  /** No login is offered. */
+  readonly withoutLogin?: boolean;
+}
+
+export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<SmtpSink> {
+  const { startTls = false, withoutLogin = false } = options;
+  const mails: SinkMail[] = [];
+  const logins: SMTPServerAuthentication[] = [];
+  let refusal: SmtpRefusal | null = null;
+  let hangs = false;
+  let connections = 0;
+  let held = 0;
+
+  const refusalAt = (at: SmtpRefusal['at']): Error | null => {
+    if (refusal?.at !== at) return null;
+    return Object.assign(new Error(refusal.message), { responseCode: refusal.code });
+  };
+
+  const server = new SMTPServer({
+    key: localhostKey,
+    cert: localhostCertificate,
+    authOptional: true,
+    allowInsecureAuth: true,
+    disabledCommands: [...(startTls ? [] : ['STARTTLS']), ...(withoutLogin ? ['AUTH'] : [])],
+    onConnect(_, callback) {
+      connections++;
+      callback();
+    },
+    onAuth(auth, _, callback) {
+      logins.push(auth);
+      const error = refusalAt('login');
+      if (error === null) callback(null, { user: auth.username });
+      else callback(error);
+    },
+    onMailFrom: (_, __, callback) => callback(refusalAt('sender')),
+    onRcptTo: (_, __, callback) => callback(refusalAt('recipient')),
+    onData(stream, session, callback) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        if (hangs) {
+          held++;
+          return;
+        }
+        const error = refusalAt('data');
+        if (error !== null) return callback(error);
+        void PostalMime.parse(Buffer.concat(chunks)).then((email) => {
+          const { mailFrom, rcptTo } = session.envelope;
+          mails.push({
+            from: mailFrom === false ? '' : mailFrom.address,
+            to: rcptTo.map(({ address }) => address),
+            user: session.user ?? null,
+            encrypted: session.secure,
+            email,
+          });
+          callback();
+        });
+      });
+    },
+  });
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    logins,
+    connections: () => connections,
+    open: () => server.connections.size,
+    refuse: (next) => (refusal = next),
+    hang: () => (hangs = true),
+    held: () => held,
+    disconnectAll: () => [...server.connections].forEach((connection) => connection.close()),
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}

@@ -1,0 +1,51 @@
+// The machine's clocks and its randomness.
+
+import { randomFillSync } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { uuidV7Bytes } from '../../domain/ids.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+/** Random bytes are drawn 4 KiB at a time: a draw costs about a microsecond however short it is. */
+const poolBytes = 4096;
+const uuidRandomBytes = 10;
+/** The longest that a timer of Node holds; a longer wait ends then, so callers check the time. */
+const sleepMaxMs = 2 ** 31 - 1;
+
+export function createClock(): Clock {
+  const pool = new Uint8Array(poolBytes);
+  let used = poolBytes;
+
+  /** Valid until the next call. */
+  const draw = (length: number): Uint8Array => {
+    if (used + length > poolBytes) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
+
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    random: () => Math.random(),
+    randomBytes(length) {
+      if (length > poolBytes) return randomFillSync(new Uint8Array(length));
+      const drawn = draw(length);
+      const bytes = drawn.slice();
+      // What was handed out may become a secret: it isn't kept here.
+      drawn.fill(0);
+      return bytes;
+    },
+    uuidV7: () => uuidV7Bytes(Date.now(), draw(uuidRandomBytes)),
+    async sleep(ms, signal) {
+      const wait = Math.min(Math.max(ms, 0), sleepMaxMs);
+      try {
+        await sleep(wait, undefined, signal === undefined ? {} : { signal });
+      } catch {
+        // Aborted: the signal says so to whoever asks.
+      }
+    },
+  };
+}

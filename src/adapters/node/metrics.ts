@@ -1,0 +1,117 @@
+// Metrics in Prometheus's text format, by prom-client; those of worker threads are added in when they are read.
+
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  type MetricObject,
+  Registry,
+} from 'prom-client';
+
+import {
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  labelNames,
+  type MetricLabels,
+  type Metrics,
+} from '../../ports/metrics.ts';
+
+/** What one thread has counted; plain data, to be posted to another. */
+export type MetricsSnapshot = readonly MetricObject[];
+
+export interface MetricsRegistry extends Metrics {
+  /** The page, with what other threads counted added in: counters, histograms and gauges are sums. */
+  read(ofOthers?: readonly MetricsSnapshot[]): Promise<string>;
+  snapshot(): Promise<MetricsSnapshot>;
+  readonly contentType: string;
+}
+
+export interface MetricsOptions {
+  /** Memory, CPU, event loop and the like; of one thread in a process. */
+  readonly processMetrics: boolean;
+}
+
+export function createMetrics(options: MetricsOptions = { processMetrics: true }): MetricsRegistry {
+  const registry = new Registry();
+  if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  const counters = mapEntries(
+    counterHelp,
+    (name, help) => new Counter({ name, help, labelNames, registers: [registry] }),
+  );
+  const histograms = mapEntries(
+    histogramHelp,
+    (name, help) => new Histogram({ name, help, labelNames, buckets: secondsBuckets, registers: [registry] }),
+  );
+  const gauges = mapEntries(gaugeHelp, (name, help) => askedGauge(registry, name, help));
+  return {
+    increment: (name, labels = noLabels, by = 1) => counters[name].inc(labels, by),
+    observe: (name, value, labels = noLabels) => histograms[name].observe(labels, value),
+    gauge: (name, read, labels = noLabels) => gauges[name](read, labels),
+    async read(ofOthers = []) {
+      if (ofOthers.length === 0) return registry.metrics();
+      const own = await registry.getMetricsAsJSON();
+      return AggregatorRegistry.aggregate([own, ...ofOthers]).metrics();
+    },
+    snapshot: () => registry.getMetricsAsJSON(),
+    contentType: registry.contentType,
+  };
+}
+
+const noLabels: MetricLabels = {};
+
+/** From half a millisecond to the attempts' deadline of 15 s and a little over. */
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+
+const counterHelp: Readonly<Record<CounterName, string>> = {
+  herald_accepted_total: 'Notifications accepted: durable in the log',
+  herald_attempts_total: 'Delivery attempts that ended, by what became of them',
+  herald_dead_letters_total: 'Events whose bytes do not decode',
+  herald_fold_failures_total: 'Batches that could not be folded and are tried again',
+  herald_folded_events_total: 'Events folded into a read model',
+  herald_http_requests_total: 'HTTP requests answered',
+  herald_timers_fired_total: 'Timers that fired',
+};
+
+const histogramHelp: Readonly<Record<HistogramName, string>> = {
+  herald_accept_seconds: 'From the request of a notification to its answer',
+  herald_attempt_seconds: 'Duration of a delivery attempt',
+  herald_append_seconds: 'From an append to its acknowledgement by the log',
+};
+
+const gaugeHelp: Readonly<Record<GaugeName, string>> = {
+  herald_append_queue: 'Events that wait to be appended',
+  herald_lane_depth: 'Deliveries read ahead that wait in a lane',
+  herald_in_flight: 'Delivery attempts in flight',
+  herald_projector_lag: 'Seconds that a read model is behind the log',
+  herald_streams: 'Open event streams',
+};
+
+/** A gauge whose values are asked for when it is read: the last function given for a set of labels counts. */
+function askedGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+): (read: () => number, labels: MetricLabels) => void {
+  const asked = new Map<string, { readonly labels: MetricLabels; readonly read: () => number }>();
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      for (const { labels, read } of asked.values()) gauge.set(labels, read());
+    },
+  });
+  return (read, labels) => asked.set(JSON.stringify(labels), { labels, read });
+}
+
+function mapEntries<K extends string, T>(
+  of: Readonly<Record<K, string>>,
+  make: (name: K, help: string) => T,
+): Readonly<Record<K, T>> {
+  const entries = Object.entries(of) as [K, string][];
+  return Object.fromEntries(entries.map(([name, help]) => [name, make(name, help)])) as Record<K, T>;
+}

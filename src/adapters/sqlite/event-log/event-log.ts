@@ -1,0 +1,137 @@
+// The event log on SQLite, in the thread that writes it. Other threads are connected to it by `share` (connected.ts).
+
+import { MessageChannel } from 'node:worker_threads';
+
+import type { Codec } from '../../../codec/index.ts';
+import type { DomainEvent } from '../../../domain/events.ts';
+import { topicOf } from '../../../domain/topics.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { AppendResult, EventLog } from '../../../ports/event-log.ts';
+import type { Logger } from '../../../ports/logger.ts';
+import type { Metrics } from '../../../ports/metrics.ts';
+import { openDatabase } from '../sqlite.ts';
+import { type LogShape, prepareCatalog, readSchemaIds, schemaKey, type SchemaIds } from './catalog.ts';
+import { type Claims, createClaims } from './claims.ts';
+import { createEnds, endsBuffer } from './ends.ts';
+import { createGroups } from './groups.ts';
+import { createHost, type Host } from './host.ts';
+import { readingOf } from './reading.ts';
+import { createRows } from './rows.ts';
+import type { SharedEventLog } from './shared.ts';
+import { createTail } from './tail.ts';
+import { createWakeups } from './wakeups.ts';
+import { type Append, createWriter, defaultWriterLimits, type WriterLimits } from './writer.ts';
+
+export interface EventLogOptions extends LogShape {
+  /** Of log.db; its folder must exist. */
+  readonly path: string;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  readonly limits?: WriterLimits;
+}
+
+export interface SqliteEventLog extends EventLog {
+  /** A connection for one other thread: connectEventLog takes it there. */
+  share(): SharedEventLog;
+}
+
+/** @throws Error when the file can't be opened, or the log was made with another partitioning */
+export function openEventLog(options: EventLogOptions): SqliteEventLog {
+  const { path, codec, clock, logger, metrics, limits = defaultWriterLimits } = options;
+  const db = openDatabase(path, { synchronous: 'FULL' });
+  const catalog = prepareOrClose(db, options);
+  const buffer = endsBuffer(catalog.slots);
+  const ends = createEnds(buffer);
+  const wakeups = createWakeups(catalog.slots);
+  const rows = createRows({ db, catalog, codec });
+  const groups = createGroups(catalog.partitioning.partitions);
+  const schemaIds = readSchemaIds(db);
+  const idsOf = createSchemaLookup(schemaIds);
+  const consumers = new Set<Claims>();
+  const hosts = new Set<Host>();
+  const decode = ({ ids, bytes }: Append) =>
+    rows.decode(ids.schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  const tail = createTail({ catalog, logger, decode });
+
+  const writer = createWriter({
+    db,
+    catalog,
+    ends,
+    clock,
+    logger,
+    limits,
+    isOwner: groups.isOwner,
+    onDurable(events, appendedAt, moved) {
+      tail.tell(events, appendedAt);
+      for (const slot of moved) wakeups.moved(slot);
+      for (const host of hosts) host.wake();
+    },
+    onFlush: (tookMs) => metrics?.observe('herald_append_seconds', tookMs / 1000),
+  });
+  metrics?.gauge('herald_append_queue', writer.queued);
+
+  const append = (event: DomainEvent, resolve: (result: AppendResult) => void) => {
+    const { type, fingerprint, bytes } = codec.encode(event);
+    const slot = catalog.slotOf(topicOf(event), event.partition);
+    writer.append({ slot, ids: idsOf(type, fingerprint), bytes, event, offset: -1, resolve });
+  };
+
+  return {
+    partitioning: catalog.partitioning,
+    append: (event) => new Promise((resolve) => append(event, resolve)),
+    async consume(options) {
+      const claims = createClaims(options, { catalog, rows, ends, wakeups, commit: writer.commit });
+      const leave = groups.join(options.group, claims);
+      consumers.add(claims);
+      return {
+        async stop() {
+          claims.end();
+          leave();
+          consumers.delete(claims);
+        },
+      };
+    },
+    tail: tail.listen,
+    ...readingOf({ catalog, rows, ends }),
+    ready: async () => writer.ready(),
+    share() {
+      const { port1, port2 } = new MessageChannel();
+      const asleep = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+      const host = createHost({ port: port1, asleep, writer, groups, schemaIds, onEnd: () => hosts.delete(host) });
+      hosts.add(host);
+      return { path, topics: catalog.topics, partitioning: catalog.partitioning, ends: buffer, asleep, port: port2 };
+    },
+    async close() {
+      if (!db.isOpen) return;
+      writer.close();
+      groups.close();
+      for (const claims of consumers) claims.end();
+      for (const host of hosts) host.close();
+      db.close();
+    },
+  };
+}
+
+function prepareOrClose(db: ReturnType<typeof openDatabase>, options: EventLogOptions) {
+  try {
+    return prepareCatalog(db, options, options.codec);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Ids of the schemas that events are written with: one a type, asked for with every append. */
+function createSchemaLookup(ids: ReadonlyMap<string, SchemaIds>) {
+  const newest = new Map<string, { readonly fingerprint: string; readonly ids: SchemaIds }>();
+  return (type: string, fingerprint: string): SchemaIds => {
+    const known = newest.get(type);
+    if (known !== undefined && known.fingerprint === fingerprint) return known.ids;
+    const found = ids.get(schemaKey(type, fingerprint));
+    if (found === undefined) throw new Error(`the event log knows no schema ${fingerprint} of ${type}`);
+    newest.set(type, { fingerprint, ids: found });
+    return found;
+  };
+}

@@ -1,0 +1,29 @@
+// The calls of the log that only read: the same in the thread that writes it and in one connected to it.
+
+import type { EventLog } from '../../../ports/event-log.ts';
+import type { Catalog } from './catalog.ts';
+import type { Ends } from './ends.ts';
+import { readRange } from './range.ts';
+import type { Rows } from './rows.ts';
+
+export function readingOf({
+  catalog,
+  rows,
+  ends,
+}: {
+  catalog: Catalog;
+  rows: Rows;
+  ends: Ends;
+}): Pick<EventLog, 'read' | 'ends' | 'offsetAt' | 'committed'> {
+  const numbers = Array.from({ length: catalog.partitioning.partitions }, (_, partition) => partition);
+  return {
+    read: ({ topic, partition, from, to }) => readRange(rows, catalog.slotOf(topic, partition), from, to),
+    ends: async (topic) => numbers.map((partition) => ends.get(catalog.slotOf(topic, partition))),
+    async offsetAt(topic, partition, timeMs) {
+      const slot = catalog.slotOf(topic, partition);
+      return rows.offsetAt(slot, ends.get(slot), timeMs);
+    },
+    committed: async (group, topic) =>
+      numbers.map((partition) => rows.committed(group, catalog.slotOf(topic, partition))),
+  };
+}

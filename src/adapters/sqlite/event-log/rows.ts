@@ -1,0 +1,130 @@
+// Reads rows of the log through one connection and makes entries of them.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+import { type Codec, type EventSchema, UndecodableError, UnknownSchemaError } from '../../../codec/index.ts';
+import type { DomainEvent, EventType } from '../../../domain/events.ts';
+import type { Topic } from '../../../domain/topics.ts';
+import type { CommittedPosition, LogEntry } from '../../../ports/event-log.ts';
+import type { Catalog } from './catalog.ts';
+
+/** A row as it is stored: offset, appended_at, schema, bytes. */
+export type Row = readonly [offset: number, appendedAt: number, schema: number, bytes: Uint8Array];
+
+/** Rows [from, to) of a slot, ascending, at most `limit`. */
+export type Page = (slot: number, from: number, to: number, limit: number) => readonly Row[];
+
+export interface Rows {
+  /** A page of all rows, or of those of some types alone. */
+  page(types?: ReadonlySet<EventType>): Page;
+  /** @throws UnknownSchemaError when neither the codec nor the log's own table knows its schema */
+  entry(slot: number, row: Row): LogEntry;
+  /** @throws UndecodableError @throws UnknownSchemaError */
+  decode(schema: number, bytes: Buffer): DomainEvent;
+  /** The least offset in [0, end) that was appended at or after `timeMs`; `end` when there is none. */
+  offsetAt(slot: number, end: number, timeMs: number): number;
+  committed(group: string, slot: number): CommittedPosition | null;
+}
+
+export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: Catalog; codec: Codec }): Rows {
+  const { topics, partitioning } = catalog;
+  const { partitions } = partitioning;
+  const decode = createDecode(db, codec);
+  const firstAfter = arrays(
+    db,
+    'SELECT "offset", appended_at FROM events WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT 1',
+  );
+  const position = db.prepare(
+    'SELECT "offset", metadata FROM commits WHERE consumer_group = ? AND "partition" = ? AND topic = ?',
+  );
+  const topicId = (slot: number) => Math.floor(slot / partitions);
+
+  return {
+    page(types) {
+      const ofTypes = types === undefined ? '' : `AND type IN (${typeIds(db, types).join(', ')})`;
+      const statement = arrays(
+        db,
+        `SELECT "offset", appended_at, schema, bytes FROM events
+         WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ? ${ofTypes} ORDER BY "offset" LIMIT ?`,
+      );
+      return (slot, from, to, limit) =>
+        statement.all(topicId(slot), slot % partitions, from, to, limit) as unknown as Row[];
+    },
+
+    entry(slot, [offset, appendedAt, schema, stored]) {
+      const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+      const place = {
+        topic: topics[topicId(slot)] as Topic,
+        partition: slot % partitions,
+        offset,
+        appendedAt,
+        size: bytes.length,
+      };
+      try {
+        return { ...place, event: decode(schema, bytes), undecodable: null };
+      } catch (error) {
+        if (!(error instanceof UndecodableError)) throw error;
+        return { ...place, event: null, undecodable: { reason: error.message, bytes: bytes.toString('base64') } };
+      }
+    },
+
+    decode,
+
+    offsetAt(slot, end, timeMs) {
+      let low = 0;
+      let high = end;
+      while (low < high) {
+        const middle = Math.floor((low + high) / 2);
+        const [offset = end, appendedAt = 0] = first(firstAfter.all(topicId(slot), slot % partitions, middle));
+        // Between `middle` and `high` there is only a gap, or it is late enough: the answer is at `middle` or before it, gaps not counted.
+        if (offset >= high || appendedAt >= timeMs) high = middle;
+        else low = offset + 1;
+      }
+      const [offset = end] = first(firstAfter.all(topicId(slot), slot % partitions, low));
+      return Math.min(offset, end);
+    },
+
+    committed(group, slot) {
+      const row = position.get(group, slot % partitions, topicId(slot));
+      return row === undefined ? null : { offset: Number(row['offset']), metadata: String(row['metadata']) };
+    },
+  };
+}
+
+function arrays(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+function first(rows: readonly unknown[]): readonly number[] {
+  return (rows[0] ?? []) as number[];
+}
+
+/** -1 stands for a type that the log has never heard of. */
+function typeIds(db: DatabaseSync, types: ReadonlySet<EventType>): number[] {
+  const statement = db.prepare('SELECT id FROM types WHERE name = ?');
+  return [...types].map((type) => Number(statement.get(type)?.['id'] ?? -1));
+}
+
+/** Decodes by the log's own table of schemas; one met for the first time is read from there. */
+function createDecode(db: DatabaseSync, codec: Codec): Rows['decode'] {
+  const read = db.prepare(
+    'SELECT types.name AS type, fingerprint, json FROM schemas JOIN types ON types.id = schemas.type WHERE schemas.id = ?',
+  );
+  const known = new Map<number, EventSchema>();
+
+  const schemaOf = (id: number): EventSchema => {
+    const row = read.get(id);
+    if (row === undefined) throw new UnknownSchemaError(`the log names schema ${id}, which it does not hold`);
+    const schema = { type: String(row['type']), fingerprint: String(row['fingerprint']), json: String(row['json']) };
+    codec.addSchema(schema);
+    known.set(id, schema);
+    return schema;
+  };
+
+  return (id, bytes) => {
+    const schema = known.get(id) ?? schemaOf(id);
+    return codec.decode(schema.type, schema.fingerprint, bytes);
+  };
+}

@@ -1,0 +1,198 @@
+// Queries to SQL: the declared index that fits, a seek in it by key, and never more rows looked at than a page may cost.
+//
+//   no filter:  SELECT ... FROM t INDEXED BY i WHERE <equals, range, after> ORDER BY ... LIMIT n
+//   filtered:   the same over at most rowsPerPageMax rows, and of those the ones that the filter lets through
+//
+// Rows whose first order field is null are in no order and not found by it; INDEXED BY makes SQLite refuse rather than scan.
+
+import type { SQLInputValue } from 'node:sqlite';
+
+import type { FieldValue, Query } from '../../../ports/read-model-store.ts';
+import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
+import type { Table, TableIndex } from './tables.ts';
+import { quoted, sparseTerms } from './tables.ts';
+
+export interface Sql {
+  readonly text: string;
+  readonly values: SQLInputValue[];
+}
+
+export type CountQuery = Omit<Query, 'after' | 'limit' | 'order'>;
+
+/** Rows of (document, order fields..., id), one more than `limit` when there are more. @throws NoFittingIndexError */
+export function findSql(table: Table, query: Query, limit: number): Sql {
+  const seek = seekOf(table, query);
+  const keys = [...query.order.fields.map(quoted), 'id'];
+  const filter = filterOf(table, query.filter);
+  if (filter === null) {
+    const text = `SELECT ${['document', ...keys].join(', ')} ${seek.text} LIMIT ${limit + 1}`;
+    return { text, values: seek.values };
+  }
+  const looked = [...new Set(['rowid AS _row', ...keys, ...filter.fields.map(quoted)])].join(', ');
+  // CROSS JOIN holds the order of the inner rows and reads only those documents that pass.
+  const text = `SELECT ${['d.document', ...keys.map((key) => `w.${key}`)].join(', ')}
+    FROM (SELECT ${looked} ${seek.text} LIMIT ${rowsPerPageMax}) AS w CROSS JOIN ${table.name} AS d ON d.rowid = w._row
+    WHERE ${filter.text} LIMIT ${limit + 1}`;
+  return { text, values: [...seek.values, ...filter.values] };
+}
+
+/** The key of the last row that a filtered page may look at, and one row more when there is one. */
+export function boundarySql(table: Table, query: Query): Sql {
+  const seek = seekOf(table, query);
+  const keys = [...query.order.fields.map(quoted), 'id'];
+  return { text: `SELECT ${keys.join(', ')} ${seek.text} LIMIT 2 OFFSET ${rowsPerPageMax - 1}`, values: seek.values };
+}
+
+/** One row: how many were looked at (at most `cap` + 1), how many of those pass the filter. @throws NoFittingIndexError */
+export function countSql(table: Table, query: CountQuery, cap: number): Sql {
+  const index = indexForCount(table, query);
+  const where = [...equalityTerms(query), ...sparseTerms(index)];
+  const values = equalityValues(query);
+  if (query.range !== undefined) {
+    const bounds = rangeTerms(query.range);
+    where.push(...bounds.texts);
+    values.push(...bounds.values);
+  }
+  const filter = filterOf(table, query.filter);
+  const columns = filter === null ? '1' : [...new Set(filter.fields)].map(quoted).join(', ');
+  const inner = `SELECT ${columns} ${fromIndex(table, index, where)} LIMIT ${cap + 1}`;
+  const passed = filter === null ? 'count(*)' : `count(*) FILTER (WHERE ${filter.text})`;
+  // The filter stands before the rows in the text, so do its values.
+  return { text: `SELECT count(*), ${passed} FROM (${inner}) AS w`, values: [...(filter?.values ?? []), ...values] };
+}
+
+/** FROM, WHERE and ORDER BY of a query, without its filter. */
+function seekOf(table: Table, query: Query): Sql {
+  const index = indexForOrder(table, query);
+  const where = [...equalityTerms(query), ...sparseTerms(index)];
+  const values = equalityValues(query);
+  const bounds = boundTerms(table, query);
+  where.push(...bounds.texts);
+  values.push(...bounds.values);
+  const direction = query.order.direction === 'ascending' ? 'ASC' : 'DESC';
+  const order = [...query.order.fields.map(quoted), 'id'].map((key) => `${key} ${direction}`).join(', ');
+  return { text: `${fromIndex(table, index, where)} ORDER BY ${order}`, values };
+}
+
+function fromIndex(table: Table, index: TableIndex, where: readonly string[]): string {
+  const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
+  return `FROM ${table.name} INDEXED BY ${quoted(index.name)}${condition}`;
+}
+
+interface Terms {
+  readonly texts: string[];
+  readonly values: SQLInputValue[];
+}
+
+/** The range and the key to go on from. Where both bound the same side the key is the one to seek by: the range is then checked (unary plus). */
+function boundTerms(table: Table, query: Query): Terms {
+  const [first] = query.order.fields;
+  const { range, after } = query;
+  if (range !== undefined && range.field !== first) {
+    throw new NoFittingIndexError(`${table.collection}: a range on ${range.field} needs it as the first order field`);
+  }
+  const ascending = query.order.direction === 'ascending';
+  const texts: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (after !== undefined) {
+    const keys = [...query.order.fields.map(quoted), 'id'];
+    if (after.length !== keys.length || after.includes(null))
+      throw new Error('the key to go on from has another shape');
+    texts.push(`(${keys.join(', ')}) ${ascending ? '>' : '<'} (${keys.map(() => '?').join(', ')})`);
+    values.push(...after);
+  }
+  if (first === undefined) return { texts, values };
+  const seeksUp = after !== undefined && ascending;
+  const seeksDown = after !== undefined && !ascending;
+  if (isBound(range?.from)) {
+    texts.push(`${seeksUp ? '+' : ''}${quoted(first)} >= ?`);
+    values.push(range.from);
+  } else if (!seeksUp) {
+    texts.push(`${quoted(first)} >= ${leastOf(table, first)}`);
+  }
+  if (isBound(range?.to)) {
+    texts.push(`${seeksDown ? '+' : ''}${quoted(first)} < ?`);
+    values.push(range.to);
+  }
+  return { texts, values };
+}
+
+function rangeTerms(range: NonNullable<Query['range']>): Terms {
+  const texts: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (isBound(range.from)) {
+    texts.push(`${quoted(range.field)} >= ?`);
+    values.push(range.from);
+  }
+  if (isBound(range.to)) {
+    texts.push(`${quoted(range.field)} < ?`);
+    values.push(range.to);
+  }
+  return { texts, values };
+}
+
+function isBound(value: FieldValue | undefined): value is string | number {
+  return value !== undefined && value !== null;
+}
+
+/** The least value of a column that isn't null: nulls sort before it, so the seek ends there. */
+function leastOf(table: Table, field: string): string {
+  return table.columns.find(({ name }) => name === field)?.type === 'text' ? "''" : '-9e999';
+}
+
+function equalityTerms(query: CountQuery): string[] {
+  return Object.entries(query.equals).map(([field, value]) => `${quoted(field)} ${value === null ? 'IS NULL' : '= ?'}`);
+}
+
+function equalityValues(query: CountQuery): SQLInputValue[] {
+  return Object.values(query.equals).filter((value) => value !== null);
+}
+
+function filterOf(table: Table, filter: Query['filter']): (Sql & { readonly fields: readonly string[] }) | null {
+  const entries = Object.entries(filter ?? {});
+  if (entries.length === 0) return null;
+  const texts: string[] = [];
+  const values: SQLInputValue[] = [];
+  for (const [field, wanted] of entries) {
+    if (!table.columns.some(({ name }) => name === field)) {
+      throw new NoFittingIndexError(`${table.collection} doesn't declare ${field}, which a filter names`);
+    }
+    const some: readonly FieldValue[] = typeof wanted === 'object' && wanted !== null ? wanted : [wanted];
+    const present = some.filter((value) => value !== null);
+    const column = `w.${quoted(field)}`;
+    const among = `${column} IN (${present.map(() => '?').join(', ')})`;
+    texts.push(some.includes(null) ? `(${column} IS NULL OR ${among})` : among);
+    values.push(...present);
+  }
+  return { fields: entries.map(([field]) => field), text: texts.join(' AND '), values };
+}
+
+/** Its fields are exactly the equality fields, in whatever order, then the order fields as they stand. */
+function indexForOrder(table: Table, query: Query): TableIndex {
+  const equality = Object.keys(query.equals);
+  const order = query.order.fields;
+  const fits = (index: TableIndex) =>
+    index.fields.length === equality.length + order.length &&
+    equality.every((field) => index.fields.indexOf(field) < equality.length && index.fields.includes(field)) &&
+    order.every((field, i) => index.fields[equality.length + i] === field);
+  return denseFirst(table, fits) ?? noIndex(table, query.equals, order);
+}
+
+/** It begins with the equality fields, in whatever order, then the range's. */
+function indexForCount(table: Table, query: CountQuery): TableIndex {
+  const equality = Object.keys(query.equals);
+  const fits = (index: TableIndex) =>
+    equality.every((field) => index.fields.indexOf(field) < equality.length && index.fields.includes(field)) &&
+    (query.range === undefined || index.fields[equality.length] === query.range.field);
+  return denseFirst(table, fits) ?? noIndex(table, query.equals, query.range === undefined ? [] : [query.range.field]);
+}
+
+function denseFirst(table: Table, fits: (index: TableIndex) => boolean): TableIndex | undefined {
+  const fitting = table.indexes.filter(fits);
+  return fitting.find(({ sparse }) => !sparse) ?? fitting[0];
+}
+
+function noIndex(table: Table, equals: Query['equals'], order: readonly string[]): never {
+  const wanted = `equality on (${Object.keys(equals).join(', ')}), then (${order.join(', ')})`;
+  throw new NoFittingIndexError(`${table.collection} declares no index for ${wanted}`);
+}

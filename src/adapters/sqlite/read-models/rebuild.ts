@@ -1,0 +1,111 @@
+// The next version of a read model beside the one in use: begun empty, compared at equal positions, swapped in or thrown away.
+
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
+import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
+import type { Connection } from '../connection.ts';
+import { dropTable, prepareTable, type Table } from './tables.ts';
+import { loadVersions, type ModelVersion, modelVersionOf, type VersionState } from './view.ts';
+
+const differingMax = 10;
+
+/** An empty next version; what an earlier attempt left is removed. */
+export function beginNextVersion(connection: Connection, definition: ReadModelDefinition): ModelVersion {
+  return connection.transaction(() => {
+    const { db } = connection;
+    dropNextVersion(db, definition.name);
+    const next = modelVersionOf(definition, (versionIn(db, definition.name, 'current')?.version ?? 0) + 1);
+    const insert = "INSERT INTO read_models (name, state, version, definition) VALUES (?, 'next', ?, ?)";
+    connection.statement(insert).run(definition.name, next.version, JSON.stringify(definition));
+    for (const table of next.tables) prepareTable(db, table);
+    return next;
+  });
+}
+
+export function compareVersions(connection: Connection, readModel: string): RebuildComparison {
+  const { db } = connection;
+  const next = nextVersion(db, readModel);
+  const current = versionIn(db, readModel, 'current');
+  const documents = next.tables.reduce((sum, table) => sum + countOf(db, table), 0);
+  const positionsOfCurrent = current === null ? '' : positionsText(db, current);
+  if (current === null || positionsOfCurrent !== positionsText(db, next))
+    return { equal: null, documents, differing: [] };
+  const differing = next.tables.flatMap((table) => {
+    const before = current.tables.find(({ collection }) => collection === table.collection);
+    return differingIds(db, before, table).map((id) => `${table.collection}/${id}`);
+  });
+  return { equal: differing.length === 0, documents, differing: differing.slice(0, differingMax) };
+}
+
+/** All or nothing. Epochs go on above those of both versions, so whoever owned a number before is stale. */
+export function swapVersions(connection: Connection, readModel: string): void {
+  connection.transaction(() => {
+    const { db } = connection;
+    const next = nextVersion(db, readModel);
+    const current = versionIn(db, readModel, 'current');
+    if (current !== null) {
+      connection.statement(raiseEpochsSql).run(current.version, readModel, next.version);
+      dropVersion(db, current, 'current');
+    }
+    connection.statement("UPDATE read_models SET state = 'current' WHERE name = ? AND state = 'next'").run(readModel);
+  });
+}
+
+export function abandonNextVersion(connection: Connection, readModel: string): void {
+  connection.transaction(() => dropNextVersion(connection.db, readModel));
+}
+
+const raiseEpochsSql = `
+  UPDATE positions AS p SET epoch = 1 + max(epoch, coalesce((SELECT epoch FROM positions AS before
+    WHERE before.read_model = p.read_model AND before.partition = p.partition AND before.version = ?), 0))
+  WHERE read_model = ? AND version = ?`;
+
+function versionIn(db: DatabaseSync, readModel: string, state: VersionState): ModelVersion | null {
+  return loadVersions(db, state).find(({ name }) => name === readModel) ?? null;
+}
+
+function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
+  const next = versionIn(db, readModel, 'next');
+  if (next === null) throw new Error(`no rebuild of ${readModel} was begun`);
+  return next;
+}
+
+function dropNextVersion(db: DatabaseSync, readModel: string): void {
+  const left = versionIn(db, readModel, 'next');
+  if (left !== null) dropVersion(db, left, 'next');
+}
+
+function dropVersion(db: DatabaseSync, model: ModelVersion, state: VersionState): void {
+  for (const table of model.tables) dropTable(db, table);
+  db.prepare('DELETE FROM positions WHERE read_model = ? AND version = ?').run(model.name, model.version);
+  db.prepare('DELETE FROM read_models WHERE name = ? AND state = ?').run(model.name, state);
+}
+
+/** A number that was owned and never moved stands where one does that was never owned. */
+function positionsText(db: DatabaseSync, model: ModelVersion): string {
+  const sql = `SELECT partition, offsets FROM positions
+    WHERE read_model = ? AND version = ? AND offsets <> '{}' ORDER BY partition`;
+  return JSON.stringify(db.prepare(sql).all(model.name, model.version));
+}
+
+function countOf(db: DatabaseSync, table: Table): number {
+  return Number(db.prepare(`SELECT count(*) AS n FROM ${table.name}`).get()?.['n'] ?? 0);
+}
+
+/** Ids whose JSON text differs, or that one of them lacks; the columns follow from the text. */
+function differingIds(db: DatabaseSync, before: Table | undefined, after: Table): string[] {
+  if (before === undefined) return idsOf(db, `SELECT id FROM ${after.name} LIMIT ${differingMax}`);
+  const changed = `SELECT a.id FROM ${after.name} AS a LEFT JOIN ${before.name} AS b ON b.id = a.id
+    WHERE b.document IS NOT a.document LIMIT ${differingMax}`;
+  const gone = `SELECT b.id FROM ${before.name} AS b LEFT JOIN ${after.name} AS a ON a.id = b.id
+    WHERE a.id IS NULL LIMIT ${differingMax}`;
+  return [...idsOf(db, changed), ...idsOf(db, gone)];
+}
+
+function idsOf(db: DatabaseSync, sql: string): string[] {
+  return db
+    .prepare(sql)
+    .all()
+    .map((row) => String(row['id']));
+}

@@ -1,0 +1,99 @@
+// views.db for its one writer: read models folded by the projectors, with their versions and positions.
+//
+// synchronous NORMAL: transactions stay atomic, and a power cut may take the last ones, positions included; they are folded again from
+// the log, which is the truth. A killed process loses none.
+
+import type { Logger } from '../../../ports/logger.ts';
+import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
+import type { ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
+import { type Connection, openConnection } from '../connection.ts';
+import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
+import { createListeners } from './listeners.ts';
+import { createReading } from './reading.ts';
+import { abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { prepareTable } from './tables.ts';
+import { createView, loadVersions, type ModelVersion, modelVersionOf, stateTablesSql, type View } from './view.ts';
+import { createWriting } from './writing.ts';
+
+export interface ReadModelStoreOptions {
+  readonly path: string;
+  readonly logger: Logger;
+  /** The writer's end, when there are readers in other threads who wait for changes. */
+  readonly changes?: ChangeSignalEnd;
+}
+
+/** One process at a time, and in it one store. @throws Error when the file can't be opened */
+export function openReadModelStore(options: ReadModelStoreOptions): ReadModelStore & RebuildableStore {
+  const connection = openConnection(options.path, { synchronous: 'NORMAL' });
+  connection.db.exec(stateTablesSql);
+  const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
+  const view = createView(() => loadVersions(connection.db, 'current'));
+  return {
+    ...storeOn(connection, view, tell),
+    async prepare(definition) {
+      if (prepareCurrent(connection, definition))
+        options.logger.info('read model prepared', { readModel: definition.name });
+      view.refresh();
+    },
+    async close() {
+      connection.close();
+    },
+    async beginRebuild(definition) {
+      const next = beginNextVersion(connection, definition);
+      return nextStore(connection, next);
+    },
+    compare: async (definition) => compareVersions(connection, definition.name),
+    async swap(definition) {
+      swapVersions(connection, definition.name);
+      view.refresh();
+      tell(definition.name);
+    },
+    async abandon(definition) {
+      abandonNextVersion(connection, definition.name);
+    },
+  };
+}
+
+function storeOn(connection: Connection, view: View, tell: (readModel: string) => void) {
+  const listeners = createListeners();
+  const changed = (readModel: string) => {
+    tell(readModel);
+    listeners.changed(readModel);
+  };
+  return {
+    ...createReading(() => connection, view),
+    ...createWriting(connection, view, changed),
+    onChange: (readModel: string, listener: () => void) => listeners.add(readModel, listener),
+    ready: async () => connection.db.isOpen,
+  };
+}
+
+/** The store of a version that nobody reads yet: whoever waits for the read model hears of it when it is swapped in. */
+function nextStore(connection: Connection, next: ModelVersion): ReadModelStore {
+  return {
+    ...storeOn(
+      connection,
+      createView(() => [next]),
+      () => undefined,
+    ),
+    async prepare(definition) {
+      if (definition.name !== next.name) throw new Error(`this store is for the rebuild of ${next.name} alone`);
+    },
+    async close() {
+      // The version and the connection are the store's that began the rebuild.
+    },
+  };
+}
+
+/** Answers whether anything had to be made. */
+function prepareCurrent(connection: Connection, definition: ReadModelDefinition): boolean {
+  return connection.transaction(() => {
+    const { db } = connection;
+    const stored = loadVersions(db, 'current').find(({ name }) => name === definition.name);
+    const model = modelVersionOf(definition, stored?.version ?? 1);
+    const upsert = `INSERT INTO read_models (name, state, version, definition) VALUES (?, 'current', ?, ?)
+      ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
+    connection.statement(upsert).run(definition.name, model.version, JSON.stringify(definition));
+    return model.tables.map((table) => prepareTable(db, table)).includes(true);
+  });
+}

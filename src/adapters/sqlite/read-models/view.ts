@@ -1,0 +1,84 @@
+// Which version of which read model a connection uses: the `read_models` table, and the tables that follow from it.
+//
+// A rebuild fills version n+1 (state `next`) beside n (`current`) and swaps them while the service is stopped, so a view that was read
+// at the start stays right; it is read again only when something isn't found in it, e.g. before the first start has made the tables.
+
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
+import type { Table } from './tables.ts';
+import { tableOf } from './tables.ts';
+
+export type VersionState = 'current' | 'next';
+
+export interface ModelVersion {
+  readonly name: string;
+  readonly version: number;
+  readonly tables: readonly Table[];
+}
+
+export interface View {
+  /** @throws Error when the read model isn't prepared */
+  model(readModel: string): ModelVersion;
+  /** @throws Error when no read model has the collection */
+  table(collection: string): Table;
+  /** Reads the versions and definitions again. */
+  refresh(): void;
+}
+
+export const stateTablesSql = `
+  CREATE TABLE IF NOT EXISTS read_models (
+    name TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('current', 'next')),
+    version INTEGER NOT NULL,
+    definition TEXT NOT NULL,
+    PRIMARY KEY (name, state)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS positions (
+    read_model TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    partition INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    offsets TEXT NOT NULL,
+    PRIMARY KEY (read_model, version, partition)
+  ) WITHOUT ROWID;`;
+
+export function createView(load: () => readonly ModelVersion[]): View {
+  let models = new Map<string, ModelVersion>();
+  let tables = new Map<string, Table>();
+  const refresh = () => {
+    const loaded = load();
+    models = new Map(loaded.map((model) => [model.name, model]));
+    tables = new Map(loaded.flatMap((model) => model.tables.map((table) => [table.collection, table])));
+  };
+  return {
+    refresh,
+    model(readModel) {
+      if (!models.has(readModel)) refresh();
+      const model = models.get(readModel);
+      if (model === undefined) throw new Error(`the read model ${readModel} isn't prepared`);
+      return model;
+    },
+    table(collection) {
+      const known = tables.get(collection);
+      if (known !== undefined) return known;
+      refresh();
+      const table = tables.get(collection);
+      if (table === undefined) throw new Error(`no read model that is prepared has a collection ${collection}`);
+      return table;
+    },
+  };
+}
+
+export function loadVersions(db: DatabaseSync, state: VersionState): ModelVersion[] {
+  const rows = db.prepare('SELECT name, version, definition FROM read_models WHERE state = ?').all(state);
+  return rows.map((row) => {
+    const definition = JSON.parse(String(row['definition'])) as ReadModelDefinition;
+    return modelVersionOf(definition, Number(row['version']));
+  });
+}
+
+export function modelVersionOf(definition: ReadModelDefinition, version: number): ModelVersion {
+  const tables = definition.collections.map((collection) => tableOf(definition.name, version, collection));
+  return { name: definition.name, version, tables };
+}

@@ -1,0 +1,113 @@
+// Taking a partition number over, and folding a batch into it: one transaction, the position first.
+
+import type { SQLInputValue } from 'node:sqlite';
+
+import type { Topic } from '../../../domain/topics.ts';
+import { StaleOwnerError } from '../../../ports/event-log.ts';
+import type { Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
+import type { Connection } from '../connection.ts';
+import { offsetsOf, offsetsText } from './positions.ts';
+import type { Column, Table } from './tables.ts';
+import { quoted } from './tables.ts';
+import type { View } from './view.ts';
+
+export type Writing = Pick<ReadModelStore, 'own' | 'transact'>;
+
+/** @param changed called with the read model after each transaction that moved it */
+export function createWriting(connection: Connection, view: View, changed: (readModel: string) => void): Writing {
+  return {
+    async own(readModel, partition) {
+      const row = connection.statement(takeOverSql).get(readModel, view.model(readModel).version, partition);
+      if (row === undefined) throw new Error(`the position of ${readModel} ${partition} was not given`);
+      return { readModel, partition, epoch: Number(row['epoch']), offsets: offsetsOf(String(row['offsets'])) };
+    },
+    async transact(owner, offsets, writes) {
+      const moved = offsets.size === 0 ? owner.offsets : new Map([...owner.offsets, ...offsets]);
+      connection.transaction(() => {
+        move(connection, view, owner, moved);
+        write(connection, view, writes);
+      });
+      changed(owner.readModel);
+      return { ...owner, offsets: moved };
+    },
+  };
+}
+
+const takeOverSql = `
+  INSERT INTO positions (read_model, version, partition, epoch, offsets) VALUES (?, ?, ?, 1, '{}')
+  ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch, offsets`;
+
+const moveSql = `
+  UPDATE positions SET offsets = ? WHERE read_model = ? AND version = ? AND partition = ? AND epoch = ? AND offsets = ?`;
+
+function move(connection: Connection, view: View, owner: Ownership, moved: ReadonlyMap<Topic, number>): void {
+  const { readModel, partition, epoch } = owner;
+  const { version } = view.model(readModel);
+  const { changes } = connection
+    .statement(moveSql)
+    .run(offsetsText(moved), readModel, version, partition, epoch, offsetsText(owner.offsets));
+  if (Number(changes) !== 1) {
+    throw new StaleOwnerError(`number ${partition} of ${readModel} was taken over from the owner of epoch ${epoch}`);
+  }
+}
+
+function write(connection: Connection, view: View, writes: readonly Write[]): void {
+  for (const { collection, id, document } of writes) {
+    const table = view.table(collection);
+    if (document === null) connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
+    else upsert(connection, table, id, document);
+  }
+}
+
+// An UPDATE rewrites the entries of every index that names a column it sets, changed or not: so it sets those that changed alone.
+function upsert(connection: Connection, table: Table, id: string, document: Document): void {
+  const text = JSON.stringify(document);
+  const values = columnValues(table, document);
+  const { selectColumns, insert } = statementsOf(table);
+  const [before] = connection.rows(selectColumns, [id]);
+  if (before === undefined) {
+    connection.statement(insert).run(id, text, ...values);
+    return;
+  }
+  let assignments = 'document = ?';
+  const changed: SQLInputValue[] = [text];
+  for (const [i, column] of table.columns.entries()) {
+    const value = values[i] ?? null;
+    if (value === before[i]) continue;
+    assignments += `, ${quoted(column.name)} = ?`;
+    changed.push(value);
+  }
+  connection.statement(`UPDATE ${table.name} SET ${assignments} WHERE id = ?`).run(...changed, id);
+}
+
+interface TableStatements {
+  readonly selectColumns: string;
+  readonly insert: string;
+}
+
+const tableStatements = new WeakMap<Table, TableStatements>();
+
+function statementsOf(table: Table): TableStatements {
+  const known = tableStatements.get(table);
+  if (known !== undefined) return known;
+  const names = table.columns.map(({ name }) => quoted(name));
+  const selected = names.length === 0 ? '1' : names.join(', ');
+  const statements = {
+    selectColumns: `SELECT ${selected} FROM ${table.name} WHERE id = ?`,
+    insert: `INSERT INTO ${table.name} (${['id', 'document', ...names].join(', ')}) VALUES (?, ?${', ?'.repeat(names.length)})`,
+  };
+  tableStatements.set(table, statements);
+  return statements;
+}
+
+function columnValues(table: Table, document: Document): SQLInputValue[] {
+  const fields = document as Readonly<Record<string, unknown>>;
+  return table.columns.map((column) => columnValue(table, column, fields[column.name]));
+}
+
+function columnValue(table: Table, column: Column, value: unknown): SQLInputValue {
+  if (value === undefined || value === null) return null;
+  if (column.type === 'text' && typeof value === 'string') return value;
+  if (column.type === 'number' && Number.isFinite(value)) return value as number;
+  throw new TypeError(`${table.collection}.${column.name} is declared as ${column.type} and was given something else`);
+}

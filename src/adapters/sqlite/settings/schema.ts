@@ -1,0 +1,56 @@
+// The tables of settings.db. Secrets in them are sealed; a tenant's `revision` is the store's when anything of it changed last.
+
+export const settingsSchemaSql = `
+  CREATE TABLE IF NOT EXISTS store (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL);
+  -- From 1: a look since 0 asks for the revision to begin with.
+  INSERT INTO store (one, revision) VALUES (1, 1) ON CONFLICT DO NOTHING;
+
+  CREATE TABLE IF NOT EXISTS tenants (
+    id TEXT PRIMARY KEY,
+    subject TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    email TEXT,
+    created_at INTEGER NOT NULL,
+    rate_limit INTEGER,
+    rate_window_ms INTEGER,
+    sealed_webhook_secret TEXT NOT NULL,
+    revision INTEGER NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS tenants_by_revision ON tenants (revision, id);
+
+  CREATE TABLE IF NOT EXISTS api_keys (
+    hash TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    sealed_key TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER
+  );
+  CREATE INDEX IF NOT EXISTS api_keys_by_tenant ON api_keys (tenant_id, created_at);
+
+  CREATE TABLE IF NOT EXISTS providers (
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    channel TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    sealed_api_key TEXT NOT NULL,
+    sealed_previous_api_key TEXT,
+    previous_until INTEGER,
+    config TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, channel)
+  );
+
+  CREATE TABLE IF NOT EXISTS templates (
+    id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    name TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    subject TEXT,
+    body TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (tenant_id, name)
+  );
+  CREATE INDEX IF NOT EXISTS templates_by_age ON templates (tenant_id, created_at, id);`;

@@ -1,0 +1,61 @@
+// settings.db: tenants, keys, providers and templates; the truth about them, so synchronous FULL.
+
+import type { TenantId } from '../../../domain/ids.ts';
+import type { SettingsStore } from '../../../ports/settings-store.ts';
+import { type Connection, openConnection } from '../connection.ts';
+import { apiKeyOf, number, providerOf, tenantOf, text } from './rows.ts';
+import { settingsSchemaSql } from './schema.ts';
+import { templatesOn } from './templates.ts';
+import { providersOn, tenantsOn } from './tenants.ts';
+
+/** Tenants that one look reports; a further look goes on after them. */
+const changesMax = 1000;
+
+/** @throws Error when the file can't be opened */
+export function openSettingsStore(options: { readonly path: string }): SettingsStore {
+  const connection = openConnection(options.path, { synchronous: 'FULL' });
+  connection.db.exec(settingsSchemaSql);
+  const write = writerOn(connection);
+  return {
+    ...tenantsOn(connection, write),
+    ...providersOn(connection, write),
+    ...templatesOn(connection, write),
+    async settings(tenantId) {
+      const row = connection.statement('SELECT * FROM tenants WHERE id = ?').get(tenantId);
+      if (row === undefined) return null;
+      const keys = connection.statement('SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at').all(tenantId);
+      const providers = connection.statement('SELECT * FROM providers WHERE tenant_id = ?').all(tenantId);
+      return { tenant: tenantOf(row), keys: keys.map(apiKeyOf), providers: providers.map(providerOf) };
+    },
+    async changesSince(revision) {
+      if (revision === 0) {
+        const row = connection.statement('SELECT revision FROM store').get() ?? {};
+        return { revision: number(row, 'revision'), tenantIds: [] };
+      }
+      const sql = 'SELECT id, revision FROM tenants WHERE revision > ? ORDER BY revision LIMIT ?';
+      const rows = connection.statement(sql).all(revision, changesMax);
+      const last = rows.at(-1);
+      return {
+        revision: last === undefined ? revision : number(last, 'revision'),
+        tenantIds: rows.map((row) => text(row, 'id') as TenantId),
+      };
+    },
+    ready: async () => connection.db.isOpen,
+    async close() {
+      connection.close();
+    },
+  };
+}
+
+/** A change of one tenant: in one transaction with the revision that tells of it. `change` answers whether it changed anything. */
+export type WriteTenant = (tenantId: TenantId, change: () => boolean) => boolean;
+
+function writerOn(connection: Connection): WriteTenant {
+  return (tenantId, change) =>
+    connection.transaction(() => {
+      if (!change()) return false;
+      connection.statement('UPDATE store SET revision = revision + 1').run();
+      connection.statement('UPDATE tenants SET revision = (SELECT revision FROM store) WHERE id = ?').run(tenantId);
+      return true;
+    });
+}

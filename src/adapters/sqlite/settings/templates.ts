@@ -1,0 +1,72 @@
+// Templates in settings.db: unique names within a tenant, changed only by who has seen the latest version.
+
+import type { TemplateId, TenantId } from '../../../domain/ids.ts';
+import type { Template } from '../../../domain/tenant.ts';
+import type { SettingsStore } from '../../../ports/settings-store.ts';
+import type { Connection } from '../connection.ts';
+import { templateOf } from './rows.ts';
+import type { WriteTenant } from './store.ts';
+
+type Templates = Pick<
+  SettingsStore,
+  'templates' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
+>;
+
+export function templatesOn(connection: Connection, write: WriteTenant): Templates {
+  const byId = (tenantId: TenantId, id: TemplateId): Template | null => {
+    const row = connection.statement('SELECT * FROM templates WHERE id = ? AND tenant_id = ?').get(id, tenantId);
+    return row === undefined ? null : templateOf(row);
+  };
+  const byName = (tenantId: TenantId, name: string): Template | null => {
+    const row = connection.statement('SELECT * FROM templates WHERE tenant_id = ? AND name = ?').get(tenantId, name);
+    return row === undefined ? null : templateOf(row);
+  };
+  return {
+    async templates(tenantId) {
+      const sql = 'SELECT * FROM templates WHERE tenant_id = ? ORDER BY created_at DESC, id DESC';
+      return connection.statement(sql).all(tenantId).map(templateOf);
+    },
+    template: async (tenantId, id) => byId(tenantId, id),
+    templateByName: async (tenantId, name) => byName(tenantId, name),
+    createTemplate: async (template) =>
+      write(template.tenantId, () => {
+        if (byName(template.tenantId, template.name) !== null) return false;
+        insert(connection, template);
+        return true;
+      })
+        ? 'created'
+        : 'taken',
+    async updateTemplate(template) {
+      const { tenantId, id, name } = template;
+      let outcome: Awaited<ReturnType<SettingsStore['updateTemplate']>> = 'updated';
+      write(tenantId, () => {
+        const stored = byId(tenantId, id);
+        if (stored === null) outcome = 'gone';
+        else if (stored.version !== template.version - 1) outcome = 'stale';
+        else if ((byName(tenantId, name)?.id ?? id) !== id) outcome = 'taken';
+        else update(connection, template);
+        return outcome === 'updated';
+      });
+      return outcome;
+    },
+    deleteTemplate: async (tenantId, id) =>
+      write(tenantId, () => {
+        const sql = 'DELETE FROM templates WHERE id = ? AND tenant_id = ?';
+        return connection.statement(sql).run(id, tenantId).changes === 1;
+      }),
+  };
+}
+
+function insert(connection: Connection, template: Template): void {
+  const sql = `INSERT INTO templates (id, tenant_id, name, channel, subject, body, version, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const { id, tenantId, name, channel, subject, body, version, createdAt, updatedAt } = template;
+  connection.statement(sql).run(id, tenantId, name, channel, subject, body, version, createdAt, updatedAt);
+}
+
+function update(connection: Connection, template: Template): void {
+  const sql =
+    'UPDATE templates SET name = ?, channel = ?, subject = ?, body = ?, version = ?, updated_at = ? WHERE id = ?';
+  const { id, name, channel, subject, body, version, updatedAt } = template;
+  connection.statement(sql).run(name, channel, subject, body, version, updatedAt, id);
+}

@@ -1,0 +1,98 @@
+// Tenants, their API keys and their providers in settings.db.
+
+import type { TenantId } from '../../../domain/ids.ts';
+import type { SettingsStore, StoredApiKey, StoredTenant } from '../../../ports/settings-store.ts';
+import type { Connection } from '../connection.ts';
+import { tenantOf, text } from './rows.ts';
+import type { WriteTenant } from './store.ts';
+
+type Tenants = Pick<SettingsStore, 'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'replaceKey'>;
+type Providers = Pick<SettingsStore, 'saveProvider' | 'deleteProvider'>;
+
+export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
+  return {
+    createTenant: async (tenant, key) =>
+      write(tenant.id, () => {
+        const created = insertTenant(connection, tenant);
+        if (created) insertKey(connection, key);
+        return created;
+      }),
+    async tenantBySubject(subject) {
+      const row = connection.statement('SELECT * FROM tenants WHERE subject = ?').get(subject);
+      return row === undefined ? null : tenantOf(row);
+    },
+    async tenantIdByKeyHash(hash) {
+      const row = connection.statement('SELECT tenant_id FROM api_keys WHERE hash = ?').get(hash);
+      return row === undefined ? null : (text(row, 'tenant_id') as TenantId);
+    },
+    async replaceKey(key, oldExpiresAt) {
+      write(key.tenantId, () => {
+        connection.statement(forgetKeysSql).run(key.tenantId, key.createdAt);
+        connection.statement(expireKeysSql).run(oldExpiresAt, key.tenantId, oldExpiresAt);
+        insertKey(connection, key);
+        return true;
+      });
+    },
+  };
+}
+
+export function providersOn(connection: Connection, write: WriteTenant): Providers {
+  return {
+    async saveProvider(provider) {
+      const { tenantId, channel, sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
+      write(tenantId, () => {
+        connection
+          .statement(saveProviderSql)
+          .run(
+            tenantId,
+            channel,
+            provider.provider,
+            sealedApiKey,
+            sealedPreviousApiKey,
+            previousUntil,
+            JSON.stringify(provider.config),
+            provider.enabled ? 1 : 0,
+            provider.createdAt,
+            provider.updatedAt,
+          );
+        return true;
+      });
+    },
+    deleteProvider: async (tenantId, channel) =>
+      write(tenantId, () => {
+        const sql = 'DELETE FROM providers WHERE tenant_id = ? AND channel = ?';
+        return connection.statement(sql).run(tenantId, channel).changes === 1;
+      }),
+  };
+}
+
+// Keys that had ended before this one: an unknown key and an ended one are refused alike, and a tenant's keys stay few.
+const forgetKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ? AND expires_at < ?';
+
+const expireKeysSql = `
+  UPDATE api_keys SET expires_at = ? WHERE tenant_id = ? AND (expires_at IS NULL OR expires_at > ?)`;
+
+const saveProviderSql = `
+  INSERT INTO providers (tenant_id, channel, provider, sealed_api_key, sealed_previous_api_key, previous_until, config, enabled,
+    created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET provider = excluded.provider, sealed_api_key = excluded.sealed_api_key,
+    sealed_previous_api_key = excluded.sealed_previous_api_key, previous_until = excluded.previous_until,
+    config = excluded.config, enabled = excluded.enabled, created_at = excluded.created_at, updated_at = excluded.updated_at`;
+
+/** False when the subject has a tenant; any other conflict is an Error. */
+function insertTenant(connection: Connection, tenant: StoredTenant): boolean {
+  const sql = `INSERT INTO tenants (id, subject, name, email, created_at, rate_limit, rate_window_ms, sealed_webhook_secret, revision)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (subject) DO NOTHING`;
+  const { id, subject, name, email, createdAt, rateLimit, sealedWebhookSecret } = tenant;
+  const limit = rateLimit?.limit ?? null;
+  const windowMs = rateLimit?.windowMs ?? null;
+  const { changes } = connection
+    .statement(sql)
+    .run(id, subject, name, email, createdAt, limit, windowMs, sealedWebhookSecret);
+  return changes === 1;
+}
+
+function insertKey(connection: Connection, key: StoredApiKey): void {
+  const sql = 'INSERT INTO api_keys (hash, tenant_id, sealed_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)';
+  connection.statement(sql).run(key.hash, key.tenantId, key.sealedKey, key.createdAt, key.expiresAt);
+}

@@ -1,0 +1,85 @@
+// The command line: herald serve | token | config | rebuild.
+
+import { parseArgs } from 'node:util';
+
+import type { Role } from './config.ts';
+import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
+
+const usage = `Usage: npm run -s herald -- COMMAND
+
+  serve [--role api,dispatcher,projector,scheduler]   start the service (all roles); "npm start" is the same
+        [--from beginning|end|TIME]                   where a dispatcher begins that finds no committed position (TIME: ISO 8601)
+  token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
+  config                                              list every setting, its value and its default
+  rebuild                                             fold every read model anew from the log, while the service is stopped
+`;
+
+const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
+  async serve(args) {
+    const { values } = parseArgs({ args, options: { role: { type: 'string' }, from: { type: 'string' } } });
+    const { serve } = await import('./serve.ts');
+    await serve(readConfig(), { roles: rolesOf(values.role), from: startOf(values.from) });
+  },
+  async token(args) {
+    const options = { sub: { type: 'string' }, email: { type: 'string' }, name: { type: 'string' }, hours: { type: 'string' } } as const;
+    const { values } = parseArgs({ args, options });
+    const { printToken } = await import('./token.ts');
+    await printToken(readConfig(), { ...values, hours: hoursOf(values.hours) });
+  },
+  async config(args) {
+    parseArgs({ args, options: {} });
+    for (const { name, value, fallback, about } of describeConfig()) {
+      process.stdout.write(`${name.padEnd(19)}${(value === '' ? '-' : value).padEnd(22)} default ${(fallback === '' ? '-' : fallback).padEnd(12)} ${about}\n`);
+    }
+    readConfig();
+  },
+  async rebuild(args) {
+    parseArgs({ args, options: {} });
+    const { rebuildReadModels } = await import('./rebuild.ts');
+    await rebuildReadModels(readConfig());
+  },
+};
+
+function rolesOf(text: string | undefined): ReadonlySet<Role> {
+  const names = text === undefined || text === 'all' ? allRoles : text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !(allRoles as readonly string[]).includes(name));
+  if (unknown.length > 0) throw new UsageError(`--role: there is no role ${unknown.join(', ')}; roles are ${allRoles.join(', ')}, with commas between them`);
+  return new Set(names as Role[]);
+}
+
+function startOf(text: string | undefined): 'beginning' | 'end' | number | null {
+  if (text === undefined) return null;
+  if (text === 'beginning' || text === 'end') return text;
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new UsageError('--from: should be beginning, end or an ISO 8601 time');
+  return time;
+}
+
+function hoursOf(text: string | undefined): number {
+  const hours = Number(text ?? '12');
+  if (!(hours > 0 && hours <= 8760)) throw new UsageError('--hours: should be a number of hours, at most 8760');
+  return hours;
+}
+
+class UsageError extends Error {}
+
+/** A person's mistake is a sentence on stderr; only a bug shows its stack. */
+function tellAndExit(error: unknown): never {
+  const known = error instanceof UsageError || error instanceof ConfigError || (error instanceof Error && error.name === 'StartError');
+  const parsing = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  const told = error instanceof Error ? (known || parsing ? error.message : (error.stack ?? error.message)) : String(error);
+  process.stderr.write(`${told}\n`);
+  process.exit(error instanceof UsageError || parsing ? 2 : 1);
+}
+
+const [name = '', ...args] = process.argv.slice(2);
+const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+try {
+  if (command === undefined) {
+    const asked = ['', 'help', '--help', '-h'].includes(name);
+    (asked ? process.stdout : process.stderr).write(asked ? usage : `There is no command ${name}.\n\n${usage}`);
+    process.exitCode = asked ? 0 : 2;
+  } else await command(args);
+} catch (error) {
+  tellAndExit(error);
+}

@@ -1,0 +1,27 @@
+// A dispatcher for each channel.
+
+import type { Dispatcher } from '../dispatchers/dispatcher.ts';
+import { runDispatcher } from '../dispatchers/dispatcher.ts';
+import { defaultDispatcherLimits } from '../dispatchers/limits.ts';
+import { channels } from '../domain/events.ts';
+import { defaultRetryPolicy, fixedRetryPolicy } from '../domain/retry-policy.ts';
+import type { Adapters } from './adapters.ts';
+import type { Config } from './config.ts';
+
+export async function startDispatchers(
+  adapters: Adapters,
+  config: Config,
+  from: 'beginning' | 'end' | number | null,
+): Promise<readonly Dispatcher[]> {
+  const { log, directory, registry: providers, clock, logger, metrics } = adapters;
+  const retryPolicy = config.RETRY_DELAYS === null ? defaultRetryPolicy : fixedRetryPolicy(config.RETRY_DELAYS);
+  return Promise.all(
+    channels.map((channel) =>
+      runDispatcher({
+        ...{ channel, log, directory, providers, retryPolicy, clock, logger, metrics },
+        limits: { ...defaultDispatcherLimits(channel), attemptDeadlineMs: config.ATTEMPT_DEADLINE },
+        ...(from === null ? {} : { from }),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+// The thread of the projectors and the scheduler, as the main thread sees it.
+
+import type { MessagePort, Transferable } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
+
+import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
+import type { SharedEventLog } from '../adapters/sqlite/event-log/shared.ts';
+import type { ChangeSignalEnd } from '../adapters/sqlite/read-models/change-signal.ts';
+
+export interface ProjectorThreadInput {
+  readonly log: SharedEventLog;
+  readonly changes: ChangeSignalEnd;
+  readonly viewsPath: string;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly runsProjectors: boolean;
+  readonly runsScheduler: boolean;
+}
+
+export type ToThread = { readonly kind: 'stop' } | { readonly kind: 'metrics'; readonly id: number };
+export type FromThread =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot };
+
+export interface ProjectorThread {
+  /** Resolves, never rejects, with the reason when the thread ended by itself. */
+  readonly failed: Promise<Error>;
+  /** What it has counted; none when it doesn't answer within a second. */
+  metrics(): Promise<readonly MetricsSnapshot[]>;
+  /** Finishes the batches in hand. */
+  stop(): Promise<void>;
+}
+
+const metricsWithinMs = 1000;
+const stopWithinMs = 10_000;
+
+/** Resolves when it follows the log. */
+export async function startProjectorThread(input: ProjectorThreadInput): Promise<ProjectorThread> {
+  const transferList: MessagePort[] = [input.log.port, input.changes.port];
+  const worker = new Worker(new URL('./projector-worker.ts', import.meta.url), {
+    workerData: input,
+    transferList: transferList as readonly Transferable[] as Transferable[],
+    name: 'projectors',
+  });
+  const failure = Promise.withResolvers<Error>();
+  const started = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const asked = new Map<number, (snapshot: MetricsSnapshot) => void>();
+  let lastId = 0;
+  worker.on('message', (message: FromThread) => {
+    if (message.kind === 'started') started.resolve();
+    else if (message.kind === 'stopped') stopped.resolve();
+    else asked.get(message.id)?.(message.snapshot);
+  });
+  worker.on('error', (error) => failure.resolve(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', () => {
+    stopped.resolve();
+    failure.resolve(new Error('the thread of the projectors ended'));
+  });
+  const tell = (message: ToThread) => worker.postMessage(message);
+
+  await Promise.race([started.promise, failure.promise.then((error) => Promise.reject(error))]);
+  return {
+    failed: failure.promise,
+    metrics: () =>
+      new Promise((resolve) => {
+        const id = ++lastId;
+        const done = (snapshots: readonly MetricsSnapshot[]) => {
+          clearTimeout(timer);
+          asked.delete(id);
+          resolve(snapshots);
+        };
+        const timer = setTimeout(() => done([]), metricsWithinMs);
+        asked.set(id, (snapshot) => done([snapshot]));
+        tell({ kind: 'metrics', id });
+      }),
+    async stop() {
+      tell({ kind: 'stop' });
+      const timer = setTimeout(() => stopped.resolve(), stopWithinMs);
+      await stopped.promise;
+      clearTimeout(timer);
+      await worker.terminate();
+    },
+  };
+}

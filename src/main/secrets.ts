@@ -1,0 +1,12 @@
+// The secrets of the service itself: given by the settings, or made once and kept in the data folder, which production refuses.
+
+import { randomBytes } from 'node:crypto';
+
+import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
+import type { Config } from './config.ts';
+import { dataFiles } from './data-files.ts';
+
+/** readConfig has made sure that production gives one. */
+export function encryptionSecretOf(config: Config): string {
+  return config.ENCRYPTION_SECRET ?? readOrCreateSecret(dataFiles(config.DATA_DIR).encryptionSecret, () => randomBytes(32).toString('base64url'));
+}

@@ -1,0 +1,31 @@
+// Whose bearer tokens are taken: the identity provider's of the settings or, outside production, the embedded issuer's.
+
+import { createEmbeddedIssuer } from '../adapters/node/issuer.ts';
+import { createRemoteTokenKeys } from '../adapters/node/jwks.ts';
+import type { TokenKeys } from '../ports/token-keys.ts';
+import type { Config } from './config.ts';
+import { dataFiles } from './data-files.ts';
+
+const embedded = { issuer: 'herald', audience: 'herald' };
+
+/** The owner of the demo tenant, and of a token that is made without `--sub`. */
+export const demoOwner = { sub: 'demo', email: 'demo@example.com', name: 'Demo' };
+
+export interface TokenIssuer {
+  readonly tokenKeys: TokenKeys;
+  readonly issuer: string;
+  readonly audience: string;
+  /** The embedded issuer's public keys. */
+  readonly jwks?: () => unknown;
+}
+
+export async function tokenIssuerOf(config: Config): Promise<TokenIssuer> {
+  const { AUTH_JWKS_URL: url, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = config;
+  if (url !== null && issuer !== null && audience !== null) return { tokenKeys: createRemoteTokenKeys({ url }), issuer, audience };
+  const { tokenKeys, jwks } = await embeddedIssuerOf(config);
+  return { tokenKeys, ...embedded, jwks };
+}
+
+export function embeddedIssuerOf(config: Config) {
+  return createEmbeddedIssuer({ keyPath: dataFiles(config.DATA_DIR).issuerKey, ...embedded });
+}

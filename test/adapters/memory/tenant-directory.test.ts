@@ -1,0 +1,273 @@
+// The tenant directory over the real settings store: warm from memory, never wrong for longer than a look, alive while the store is away.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { createTenantDirectory, type RunningTenantDirectory } from '../../../src/adapters/memory/tenant-directory.ts';
+import { createApiKeys } from '../../../src/adapters/node/api-keys.ts';
+import { createClock } from '../../../src/adapters/node/clock.ts';
+import { createSecretBox } from '../../../src/adapters/node/secret-box.ts';
+import { openSettingsStore } from '../../../src/adapters/sqlite/settings/store.ts';
+import type { TemplateId, TenantId } from '../../../src/domain/ids.ts';
+import { sealedFor } from '../../../src/domain/tenant.ts';
+import type { Logger } from '../../../src/ports/logger.ts';
+import { SecretBoxError } from '../../../src/ports/secret-box.ts';
+import type { SettingsStore } from '../../../src/ports/settings-store.ts';
+import { storedKey, storedProvider, storedTemplate, storedTenant } from '../../contracts/settings-store.ts';
+import { until } from '../../support/until.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+
+const pollMs = 2000;
+const staleMaxMs = 15 * 60 * 1000;
+const tenantId = 'tnt_a' as TenantId;
+const box = createSecretBox('a secret');
+const apiKeys = createApiKeys(createClock());
+const firstKey = apiKeys.generate();
+
+describe('a tenant directory', () => {
+  let dir: string;
+  let clock: ManualClock;
+  /** The real store. */
+  let settings: SettingsStore;
+  /** How often the directory asked it, by call. */
+  let asked: Record<string, number>;
+  let isAway: boolean;
+  let directory: RunningTenantDirectory;
+  let warnings: string[];
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'herald-directory-'));
+    clock = createManualClock();
+    settings = openSettingsStore({ path: join(dir, 'settings.db') });
+    asked = {};
+    isAway = false;
+    warnings = [];
+    await settings.createTenant(
+      storedTenant({ sealedWebhookSecret: box.seal('whsec_own', sealedFor.webhookSecret(tenantId)) }),
+      keyOf(firstKey, 1),
+    );
+    directory = open();
+    await directory.start();
+  });
+  afterEach(async () => {
+    await directory.close();
+    await settings.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  const open = () => {
+    const warn = (message: string) => void warnings.push(message);
+    const quiet = () => undefined;
+    const logger: Logger = { debug: quiet, info: quiet, warn, error: quiet };
+    return createTenantDirectory({ store: counted(), secretBox: box, apiKeys, clock, logger, pollMs, staleMaxMs });
+  };
+  /** The store with its calls counted, and a line to it that can be cut. */
+  const counted = (): SettingsStore =>
+    new Proxy(settings, {
+      get(target, property) {
+        const call = Reflect.get(target, property) as (...args: unknown[]) => Promise<unknown>;
+        return async (...args: unknown[]) => {
+          const name = String(property);
+          asked[name] = (asked[name] ?? 0) + 1;
+          if (isAway) throw new Error('the store is away');
+          return call.apply(target, args);
+        };
+      },
+    });
+  const keyOf = (apiKey: string, createdAt: number, of: { tenantId?: TenantId; expiresAt?: number } = {}) =>
+    storedKey({
+      tenantId,
+      hash: apiKeys.hash(apiKey),
+      sealedKey: box.seal(apiKey, sealedFor.apiKey(of.tenantId ?? tenantId)),
+      createdAt,
+      ...of,
+    });
+  const sealed = (secret: string) => box.seal(secret, sealedFor.provider(tenantId, 'WEBHOOK'));
+  const look = async () => {
+    await until(() => clock.sleepers() === 1, { what: 'the poll to wait' });
+    const before = asked['changesSince'] ?? 0;
+    clock.advance(pollMs);
+    await until(() => (asked['changesSince'] ?? 0) > before && clock.sleepers() === 1, { what: 'a look' });
+  };
+
+  describe('a key', () => {
+    it('is answered from memory once it is warm', async () => {
+      const first = await directory.tenantByApiKey(firstKey);
+      const before = { ...asked };
+      for (let i = 0; i < 100; i++) expect(await directory.tenantByApiKey(firstKey)).toEqual(first);
+      expect(first).toEqual({
+        id: tenantId,
+        subject: 'auth|a',
+        name: 'Ada',
+        email: null,
+        createdAt: 1000,
+        rateLimit: null,
+      });
+      expect(asked).toEqual(before);
+    });
+
+    it('that is malformed is refused without a question, one that is unknown is asked for once', async () => {
+      const before = { ...asked };
+      const wrong = firstKey.slice(0, -1) + (firstKey.endsWith('0') ? '1' : '0');
+      for (const key of [wrong, '', 'nk_short']) expect(await directory.tenantByApiKey(key)).toBeNull();
+      expect(asked).toEqual(before);
+      const unknown = apiKeys.generate();
+      for (let i = 0; i < 20; i++) expect(await directory.tenantByApiKey(unknown)).toBeNull();
+      expect(asked['tenantIdByKeyHash']).toBe((before['tenantIdByKeyHash'] ?? 0) + 1);
+    });
+
+    it('asked for by many at once is loaded once', async () => {
+      const tenants = await Promise.all(Array.from({ length: 50 }, () => directory.tenantByApiKey(firstKey)));
+      expect(new Set(tenants.map((tenant) => tenant?.id))).toEqual(new Set([tenantId]));
+      expect([asked['tenantIdByKeyHash'], asked['settings']]).toEqual([1, 1]);
+    });
+
+    it('ends at its time, though it is warm', async () => {
+      const second = apiKeys.generate();
+      await settings.replaceKey(keyOf(second, 2), clock.now() + 1000);
+      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      clock.advance(999);
+      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      clock.advance(1);
+      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
+      expect((await directory.tenantByApiKey(second))?.id).toBe(tenantId);
+    });
+
+    it('replaced on this node is refused at once, and the new one works', async () => {
+      await directory.tenantByApiKey(firstKey);
+      const second = apiKeys.generate();
+      expect(await directory.tenantByApiKey(second)).toBeNull();
+      await settings.replaceKey(keyOf(second, 2), clock.now());
+      directory.forget(tenantId);
+      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
+      expect((await directory.tenantByApiKey(second))?.id).toBe(tenantId);
+      expect(await directory.apiKey(tenantId)).toBe(second);
+    });
+
+    it('replaced on another node is refused after the next look', async () => {
+      await directory.tenantByApiKey(firstKey);
+      await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now());
+      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      await look();
+      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
+    });
+  });
+
+  it('keeps nothing of a load that was under way when the tenant was forgotten', async () => {
+    const underWay = directory.tenant(tenantId);
+    await settings.saveProvider(storedProvider({ sealedApiKey: box.seal('k', sealedFor.provider(tenantId, 'EMAIL')) }));
+    directory.forget(tenantId);
+    await underWay;
+    expect(await directory.canDeliver(tenantId, 'EMAIL')).toBe(true);
+  });
+
+  it('knows a subject at once when its tenant is made on this node, though it was asked for before', async () => {
+    expect(await directory.tenantBySubject('auth|b')).toBeNull();
+    const other = 'tnt_b' as TenantId;
+    const otherKey = keyOf(apiKeys.generate(), 2, { tenantId: other });
+    await settings.createTenant(storedTenant({ id: other, subject: 'auth|b' }), otherKey);
+    directory.forget(other);
+    expect((await directory.tenantBySubject('auth|b'))?.id).toBe(other);
+    expect((await directory.tenantBySubject('auth|a'))?.id).toBe(tenantId);
+    expect(await directory.tenant('tnt_none' as TenantId)).toBeNull();
+  });
+
+  describe('a provider', () => {
+    it('is opened, and its previous key is there for as long as it signs', async () => {
+      const previous = { sealedPreviousApiKey: sealed('whsec_before'), previousUntil: clock.now() + 1000 };
+      const provider = storedProvider({
+        channel: 'WEBHOOK',
+        provider: 'custom',
+        sealedApiKey: sealed('whsec_now'),
+        ...previous,
+      });
+      await settings.saveProvider(provider);
+      expect(await directory.provider(tenantId, 'WEBHOOK')).toMatchObject({
+        apiKey: 'whsec_now',
+        previousApiKey: 'whsec_before',
+      });
+      expect(new Set(await directory.secretsOf(tenantId))).toEqual(
+        new Set([firstKey, 'whsec_own', 'whsec_now', 'whsec_before']),
+      );
+      clock.advance(1000);
+      expect(await directory.provider(tenantId, 'WEBHOOK')).toMatchObject({
+        apiKey: 'whsec_now',
+        previousApiKey: null,
+      });
+      expect(new Set(await directory.secretsOf(tenantId))).toEqual(new Set([firstKey, 'whsec_own', 'whsec_now']));
+    });
+
+    it('that is switched off or missing cannot deliver, while WEBHOOK and IN_APP need none', async () => {
+      await settings.saveProvider(storedProvider({ channel: 'SMS', enabled: false }));
+      const can = (channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP') => directory.canDeliver(tenantId, channel);
+      expect(await Promise.all([can('EMAIL'), can('SMS'), can('WEBHOOK'), can('IN_APP')])).toEqual([
+        false,
+        false,
+        true,
+        true,
+      ]);
+      expect(await directory.provider(tenantId, 'EMAIL')).toBeNull();
+    });
+
+    it('sealed under another secret says so, and harms nothing else', async () => {
+      const foreign = createSecretBox('another').seal('k', sealedFor.provider(tenantId, 'EMAIL'));
+      await settings.saveProvider(storedProvider({ sealedApiKey: foreign }));
+      await expect(directory.provider(tenantId, 'EMAIL')).rejects.toThrow(SecretBoxError);
+      expect(await directory.webhookSecret(tenantId)).toBe('whsec_own');
+      expect(await directory.secretsOf(tenantId)).toEqual([firstKey, 'whsec_own']);
+    });
+  });
+
+  describe('a template', () => {
+    it('is read once, also when there is none, until the tenant changes', async () => {
+      expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
+      expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
+      expect(asked['templateByName']).toBe(1);
+      await settings.createTemplate(storedTemplate());
+      await look();
+      expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(1);
+      await settings.updateTemplate(storedTemplate({ version: 2 }));
+      directory.forget(tenantId);
+      expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(2);
+      await settings.deleteTemplate(tenantId, 'tpl_1' as TemplateId);
+      await look();
+      expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
+    });
+  });
+
+  describe('while the store is away', () => {
+    it('what is known is served for 15 minutes after the last look, what is not rejects', async () => {
+      await directory.tenantByApiKey(firstKey);
+      isAway = true;
+      await look();
+      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      expect(await directory.webhookSecret(tenantId)).toBe('whsec_own');
+      await expect(directory.tenantByApiKey(apiKeys.generate())).rejects.toThrow('away');
+      await expect(directory.templateByName(tenantId, 'welcome')).rejects.toThrow('away');
+      clock.advance(staleMaxMs - pollMs);
+      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      clock.advance(1);
+      await expect(directory.tenantByApiKey(firstKey)).rejects.toThrow('away');
+      await expect(directory.secretsOf(tenantId)).rejects.toThrow('away');
+    });
+
+    it('it says so once, and all is well again when the store is back', async () => {
+      await directory.tenantByApiKey(firstKey);
+      isAway = true;
+      for (let i = 0; i < 3; i++) await look();
+      expect(warnings).toHaveLength(1);
+      await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now());
+      isAway = false;
+      await look();
+      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
+    });
+
+    it('a start fails', async () => {
+      isAway = true;
+      await expect(open().start()).rejects.toThrow('away');
+    });
+  });
+});

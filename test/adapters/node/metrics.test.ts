@@ -1,0 +1,53 @@
+// Metrics: Prometheus's text, of this thread and of others.
+
+import { describe, expect, it } from '@jest/globals';
+
+import { createMetrics } from '../../../src/adapters/node/metrics.ts';
+
+const open = () => createMetrics({ processMetrics: false });
+const lineOf = (page: string, start: string) => page.split('\n').find((line) => line.startsWith(start));
+
+describe('metrics', () => {
+  it('count and measure by label', async () => {
+    const metrics = open();
+    metrics.increment('herald_attempts_total', { channel: 'EMAIL', outcome: 'delivered' });
+    metrics.increment('herald_attempts_total', { channel: 'EMAIL', outcome: 'delivered' }, 4);
+    metrics.increment('herald_accepted_total');
+    metrics.observe('herald_attempt_seconds', 0.003, { channel: 'SMS' });
+    const page = await metrics.read();
+    expect(lineOf(page, 'herald_attempts_total{')).toBe('herald_attempts_total{channel="EMAIL",outcome="delivered"} 5');
+    expect(lineOf(page, 'herald_accepted_total')).toBe('herald_accepted_total 1');
+    expect(page).toContain('herald_attempt_seconds_bucket{le="0.005",channel="SMS"} 1');
+    expect(page).toContain('herald_attempt_seconds_bucket{le="0.0025",channel="SMS"} 0');
+    expect(metrics.contentType).toContain('text/plain');
+  });
+
+  it('ask for a gauge when they are read, the last one given for its labels', async () => {
+    const metrics = open();
+    let value = 1;
+    metrics.gauge('herald_in_flight', () => 99, { channel: 'EMAIL' });
+    metrics.gauge('herald_in_flight', () => value, { channel: 'EMAIL' });
+    metrics.gauge('herald_in_flight', () => 7, { channel: 'SMS' });
+    await metrics.read();
+    value = 2;
+    const page = await metrics.read();
+    expect(page).toContain('herald_in_flight{channel="EMAIL"} 2');
+    expect(page).toContain('herald_in_flight{channel="SMS"} 7');
+  });
+
+  it('of another thread are added in, after a journey by message', async () => {
+    const [main, worker] = [open(), open()];
+    main.increment('herald_folded_events_total', { read_model: 'inbox' }, 2);
+    worker.increment('herald_folded_events_total', { read_model: 'inbox' }, 3);
+    worker.gauge('herald_projector_lag', () => 1.5, { read_model: 'timers' });
+    worker.observe('herald_append_seconds', 0.2);
+    const page = await main.read([structuredClone(await worker.snapshot())]);
+    expect(page).toContain('herald_folded_events_total{read_model="inbox"} 5');
+    expect(page).toContain('herald_projector_lag{read_model="timers"} 1.5');
+    expect(page).toContain('herald_append_seconds_count 1');
+  });
+
+  it('say how the process does', async () => {
+    expect(await createMetrics().read()).toContain('process_resident_memory_bytes');
+  });
+});

@@ -1,0 +1,451 @@
+// What every event log holds: order, durability, groups that share partition numbers, fencing, reading back.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { DomainEvent, EventType } from '../../src/domain/events.ts';
+import { deliveriesTopic, type Topic, topicOf, workTopic } from '../../src/domain/topics.ts';
+import {
+  type AppendResult,
+  type Claim,
+  type ConsumeOptions,
+  type EventLog,
+  type LogEntry,
+  type Position,
+  StaleOwnerError,
+} from '../../src/ports/event-log.ts';
+import { anyEvent } from '../support/events.ts';
+import { requested } from '../support/requested.ts';
+import { until } from '../support/until.ts';
+
+export interface OpenEventLog {
+  readonly log: EventLog;
+  /** Closes the log and opens it again, as after a restart. */
+  reopen(): Promise<EventLog>;
+  /** Puts bytes into the log that do not decode under the schema that they name. */
+  plantUndecodable(topic: Topic, partition: number): Promise<Position>;
+  /** Closes what is open and removes the log. */
+  close(): Promise<void>;
+}
+
+export interface EventLogHarness {
+  /** A new log of the default partitioning with all topics, where `group` was made with the log, of the topics given. */
+  open(group: string, topics: readonly Topic[]): Promise<OpenEventLog>;
+}
+
+const group = 'dispatcher-email';
+const high = workTopic('EMAIL', 'HIGH');
+const bulk = workTopic('EMAIL', 'BULK');
+const topics = [high, bulk, deliveriesTopic];
+const all = { eventsMax: 1000, bytesMax: 1_000_000 };
+
+export function eventLogContract(name: string, harness: EventLogHarness): void {
+  describe(`event log: ${name}`, () => {
+    let opened: OpenEventLog;
+    let log: EventLog;
+
+    beforeEach(async () => {
+      opened = await harness.open(group, topics);
+      ({ log } = opened);
+    });
+    afterEach(() => opened.close());
+
+    const append = async (...events: DomainEvent[]): Promise<Position[]> =>
+      Promise.all(events.map(async (event) => positionOf(await log.append(event))));
+
+    describe('appending', () => {
+      it('gives back every type of event as it was appended', async () => {
+        const events = fc.sample(anyEvent, { numRuns: 200, seed: 1 });
+        const positions = await append(...events);
+        const entries = await Promise.all(positions.map((position) => entryAt(log, position)));
+        expect(entries.map(({ event }) => event)).toEqual(events);
+      });
+
+      it('puts an event into its own topic and partition number', async () => {
+        const event = requested(7, 1, 'BULK');
+        const [position] = await append(event);
+        expect(position).toMatchObject({ topic: topicOf(event), partition: 7 });
+      });
+
+      it('keeps the order of the calls within a partition, and answers each with its own ascending position', async () => {
+        const positions = await append(...range(2000).map((n) => requested(n % 3, n)));
+        for (const partition of [0, 1, 2]) {
+          const offsets = positions.filter((position) => position.partition === partition).map(({ offset }) => offset);
+          expect(offsets).toEqual([...offsets].sort((a, b) => a - b));
+          expect(new Set(offsets).size).toBe(offsets.length);
+          const entries = await readAll(log, high, partition);
+          expect(entries.map(({ offset }) => offset)).toEqual(offsets);
+          expect(numbersOf(entries)).toEqual(range(2000).filter((n) => n % 3 === partition));
+        }
+      });
+
+      it('begins a partition with offset 0, and its end is past its last event', async () => {
+        expect((await append(requested(4, 1)))[0]?.offset).toBe(0);
+        const last = (await append(requested(4, 2)))[0]?.offset ?? -1;
+        const ends = await log.ends(high);
+        expect(ends).toHaveLength(log.partitioning.partitions);
+        expect(ends[4]).toBeGreaterThan(last);
+        expect(ends[5]).toBe(0);
+      });
+
+      it('rejects an event that is not what its schema says, and takes the next', async () => {
+        await expect(log.append({ ...requested(0, 1), round: 'one' } as unknown as DomainEvent)).rejects.toThrow();
+        await expect(log.append(requested(log.partitioning.partitions, 1))).rejects.toThrow('partition');
+        expect((await log.append(requested(0, 2))).kind).toBe('durable');
+      });
+
+      it('stamps times that never fall within a partition', async () => {
+        for (const n of range(20)) await append(requested(0, n));
+        const times = (await readAll(log, high, 0)).map(({ appendedAt }) => appendedAt);
+        expect(times).toEqual([...times].sort((a, b) => a - b));
+        expect(Math.abs((times[0] ?? 0) - Date.now())).toBeLessThan(60_000);
+      });
+
+      it('is ready, and refuses once it is closed', async () => {
+        expect(await log.ready()).toBe(true);
+        const queued = log.append(requested(0, 1));
+        await log.close();
+        expect((await queued).kind).toBe('durable');
+        expect((await log.append(requested(0, 2))).kind).toBe('refused');
+        expect(await log.ready()).toBe(false);
+      });
+    });
+
+    describe('consuming', () => {
+      it('owns every partition number once, at position 0 of every topic where the group was made with the log', async () => {
+        const consumer = await startConsumer(log);
+        await until(() => consumer.claims.size === log.partitioning.partitions);
+        for (const claim of consumer.claims.values()) {
+          expect([...claim.committed]).toEqual(topics.map((topic) => [topic, { offset: 0, metadata: '' }]));
+          expect(claim.signal.aborted).toBe(false);
+        }
+      });
+
+      it('says null of a group that never committed', async () => {
+        const consumer = await startConsumer(log, { group: 'projector-late' });
+        const claim = await until(() => consumer.claims.get(0));
+        expect([...claim.committed.values()]).toEqual([null, null, null]);
+        expect((await log.committed('projector-late', high))[0]).toBeNull();
+      });
+
+      it('hands out the events of several topics, each in its order, and none twice', async () => {
+        await append(...range(300).map((n) => requested(5, n, n % 3 === 0 ? 'BULK' : 'HIGH')), requested(6, 999));
+        const reader = readerOf(await claimOf(log, 5));
+        const entries: LogEntry[] = [];
+        while (entries.length < 300) {
+          const taken = await reader.take({ eventsMax: 70, bytesMax: 1_000_000 });
+          expect(taken.length).toBeLessThanOrEqual(70);
+          entries.push(...taken);
+        }
+        expect(numbersOf(entries.filter(({ topic }) => topic === bulk))).toEqual(range(300).filter((n) => n % 3 === 0));
+        expect(numbersOf(entries.filter(({ topic }) => topic === high))).toEqual(range(300).filter((n) => n % 3 !== 0));
+        expect(await reader.atEnd()).toBe(true);
+      });
+
+      it('takes about as many bytes as asked for, and at least one event', async () => {
+        await append(...range(50).map((n) => requested(0, n)));
+        const [first] = await readAll(log, high, 0);
+        const reader = readerOf(await claimOf(log, 0));
+        const some = await reader.take({ eventsMax: 1000, bytesMax: 10 * (first?.size ?? 0) });
+        expect(some.length).toBeGreaterThan(5);
+        expect(some.length).toBeLessThan(15);
+        expect(await reader.take({ eventsMax: 1000, bytesMax: 1 })).toHaveLength(1);
+      });
+
+      it('reads from the offset that it is told', async () => {
+        const positions = await append(...range(10).map((n) => requested(0, n)));
+        const claim = await claimOf(log, 0);
+        const reader = claim.read(new Map([[high, positions[6]?.offset ?? -1]]));
+        expect(numbersOf(await reader.take(all))).toEqual([6, 7, 8, 9]);
+      });
+
+      it('waits for an event that is yet to be appended', async () => {
+        const reader = readerOf(await claimOf(log, 3));
+        for (const n of range(20)) {
+          const taken = reader.take(all);
+          await append(requested(2, n), requested(3, n));
+          expect(numbersOf(await taken)).toEqual([n]);
+        }
+      });
+
+      it('misses nothing and repeats nothing while it reads what is being appended', async () => {
+        const consumer = await startConsumer(log);
+        await until(() => consumer.claims.size === log.partitioning.partitions);
+        const seen = new Map<number, number[]>();
+        for (const [partition, claim] of consumer.claims) void collect(claim, seen, partition);
+        for (const burst of range(40)) await append(...range(50).map((n) => requested(n % 12, burst * 50 + n)));
+        await until(() => [...seen.values()].flat().length >= 2000);
+        for (const [partition, numbers] of seen) {
+          expect(numbers).toEqual(range(2000).filter((n) => (n % 50) % 12 === partition));
+        }
+      });
+
+      it('passes over the types that are not asked for, and finds the rare one behind them', async () => {
+        const events = range(3000).map((n) => requested(0, n));
+        const rare = fc.sample(anyEvent, { numRuns: 300, seed: 2 }).find(({ type }) => type === 'DeliveryDue');
+        await append(
+          ...events,
+          { ...rare, channel: 'EMAIL', priority: 'HIGH', partition: 0 } as DomainEvent,
+          ...events,
+        );
+        const claim = await claimOf(log, 0, { types: new Set<EventType>(['DeliveryDue']) });
+        const reader = readerOf(claim);
+        expect(await reader.atEnd()).toBe(false);
+        expect((await reader.take(all)).map(({ event }) => event?.type)).toEqual(['DeliveryDue']);
+        expect(await reader.atEnd()).toBe(true);
+      });
+
+      it('is at the end when everything is taken, and not before', async () => {
+        const reader = readerOf(await claimOf(log, 0));
+        expect(await reader.atEnd()).toBe(true);
+        await append(requested(0, 1), requested(0, 2));
+        expect(await reader.atEnd()).toBe(false);
+        await reader.take({ ...all, eventsMax: 1 });
+        expect(await reader.atEnd()).toBe(false);
+        await reader.take(all);
+        expect(await reader.atEnd()).toBe(true);
+      });
+
+      it('hands out bytes that do not decode as what they are, and goes on behind them', async () => {
+        await append(requested(0, 1));
+        const position = await opened.plantUndecodable(high, 0);
+        await append(requested(0, 2));
+        const reader = readerOf(await claimOf(log, 0));
+        const entries: LogEntry[] = [];
+        while (entries.length < 3) entries.push(...(await reader.take(all)));
+        expect(entries.map(({ event }) => event === null)).toEqual([false, true, false]);
+        expect(entries[1]).toMatchObject(position);
+        expect(entries[1]?.undecodable?.reason).toBeTruthy();
+        expect(Buffer.from(entries[1]?.undecodable?.bytes ?? '', 'base64')).toHaveLength(entries[1]?.size ?? -1);
+      });
+
+      it('ends a waiting take with nothing, and aborts the claims, when the consumer stops', async () => {
+        const consumer = await startConsumer(log);
+        const claim = await until(() => consumer.claims.get(0));
+        const taken = readerOf(claim).take(all);
+        await consumer.stop();
+        expect(await taken).toEqual([]);
+        expect(claim.signal.aborted).toBe(true);
+        expect(await readerOf(claim).take(all)).toEqual([]);
+      });
+    });
+
+    describe('committing', () => {
+      it('keeps position and metadata, for the group and the number alone', async () => {
+        const metadata = 'x'.repeat(4096);
+        const claim = await claimOf(log, 2);
+        await claim.commit([
+          { topic: high, offset: 7, metadata },
+          { topic: bulk, offset: 3, metadata: '' },
+        ]);
+        expect((await log.committed(group, high))[2]).toEqual({ offset: 7, metadata });
+        expect((await log.committed(group, bulk))[2]).toEqual({ offset: 3, metadata: '' });
+        expect((await log.committed(group, high))[1]).toEqual({ offset: 0, metadata: '' });
+        expect((await log.committed('projector-inbox', high))[2]).toBeNull();
+      });
+
+      it('refuses metadata that is too long, and what is no offset', async () => {
+        const claim = await claimOf(log, 2);
+        await expect(claim.commit([{ topic: high, offset: 7, metadata: 'x'.repeat(4097) }])).rejects.toThrow('4096');
+        await expect(claim.commit([{ topic: high, offset: NaN, metadata: '' }])).rejects.toThrow('offset');
+      });
+
+      it('hands out again what was taken and not committed', async () => {
+        await append(...range(10).map((n) => requested(0, n)));
+        const first = await startConsumer(log);
+        const claim = await until(() => first.claims.get(0));
+        const taken = await readerOf(claim).take(all);
+        await claim.commit([{ topic: high, offset: (taken[3]?.offset ?? 0) + 1, metadata: 'four' }]);
+        await first.stop();
+
+        const again = await claimOf(log, 0);
+        expect(again.committed.get(high)?.metadata).toBe('four');
+        expect(numbersOf(await readerOf(again).take(all))).toEqual([4, 5, 6, 7, 8, 9]);
+      });
+    });
+
+    describe('sharing a group', () => {
+      it('moves half of the numbers to a second member: lost by the first, then owned by the second, never by both', async () => {
+        const first = await startConsumer(log);
+        await until(() => first.claims.size === 12);
+        const before = new Map(first.claims);
+        const second = await startConsumer(log);
+        await until(() => first.claims.size === 6 && second.claims.size === 6);
+        expect([...first.claims.keys(), ...second.claims.keys()].sort((a, b) => a - b)).toEqual(range(12));
+        expect(new Set(first.lost)).toEqual(new Set(second.claims.keys()));
+        for (const partition of first.lost) expect(before.get(partition)?.signal.aborted).toBe(true);
+        for (const claim of first.claims.values()) expect(claim.signal.aborted).toBe(false);
+      });
+
+      it('gives the numbers of a member that stops to the others', async () => {
+        const members = [await startConsumer(log), await startConsumer(log), await startConsumer(log)];
+        await until(() => members.every(({ claims }) => claims.size === 4));
+        await members[0]?.stop();
+        await until(() => members.slice(1).every(({ claims }) => claims.size === 6));
+        await members[1]?.stop();
+        await until(() => members[2]?.claims.size === 12);
+      });
+
+      it('redoes at the new owner what the old one had not committed, and fences the old one', async () => {
+        await append(...range(120).map((n) => requested(n % 12, n)));
+        const first = await startConsumer(log);
+        await until(() => first.claims.size === 12);
+        const old = new Map(first.claims);
+        for (const claim of old.values()) {
+          const taken = await readerOf(claim).take(all);
+          await claim.commit([{ topic: high, offset: (taken[5]?.offset ?? 0) + 1, metadata: '' }]);
+        }
+        const second = await startConsumer(log);
+        await until(() => second.claims.size === 6);
+        for (const [partition, claim] of second.claims) {
+          const redone = range(4).map((n) => partition + 12 * (n + 6));
+          expect(numbersOf(await readerOf(claim).take(all))).toEqual(redone);
+          const stale = old.get(partition)?.commit([{ topic: high, offset: 10, metadata: 'stale' }]);
+          await expect(stale).rejects.toMatchObject({ name: 'StaleOwnerError' });
+          await expect(stale).rejects.toBeInstanceOf(StaleOwnerError);
+          await claim.commit([{ topic: high, offset: 8, metadata: 'fresh' }]);
+        }
+        const committed = await log.committed(group, high);
+        for (const partition of second.claims.keys()) expect(committed[partition]?.metadata).toBe('fresh');
+      });
+
+      it('fences an owner that has stopped', async () => {
+        const consumer = await startConsumer(log);
+        const claim = await until(() => consumer.claims.get(0));
+        await consumer.stop();
+        const commit = claim.commit([{ topic: high, offset: 1, metadata: '' }]);
+        await expect(commit).rejects.toBeInstanceOf(StaleOwnerError);
+      });
+    });
+
+    describe('the tail', () => {
+      it('tells what is appended from now on, of its topics alone, in order, until it is ended', async () => {
+        await append(requested(0, 1));
+        const told: LogEntry[] = [];
+        const end = log.tail([high], (entry) => told.push(entry));
+        const positions = await append(...range(100).map((n) => requested(n % 2, n)), requested(0, 500, 'BULK'));
+        await until(() => told.length === 100);
+        for (const partition of [0, 1]) {
+          const ofPartition = told.filter((entry) => entry.partition === partition);
+          expect(numbersOf(ofPartition)).toEqual(range(100).filter((n) => n % 2 === partition));
+          const offsets = positions.filter((p) => p.partition === partition && p.topic === high).map((p) => p.offset);
+          expect(ofPartition.map(({ offset }) => offset)).toEqual(offsets);
+        }
+        end();
+        await append(requested(0, 2));
+        const other = new Promise<LogEntry>((resolve) => void log.tail([high], resolve));
+        await append(requested(0, 3));
+        expect(numbersOf([await other])).toEqual([3]);
+        expect(told).toHaveLength(100);
+      });
+    });
+
+    describe('reading back', () => {
+      it('reads a range, the first offset in and the last one out, and stops at the end', async () => {
+        const offsets = (await append(...range(600).map((n) => requested(1, n)))).map(({ offset }) => offset);
+        const [from = 0, to = 0] = [offsets[10], offsets[590]];
+        const entries = await readAll(log, high, 1, from, to);
+        expect(numbersOf(entries)).toEqual(range(580).map((n) => n + 10));
+        expect(numbersOf(await readAll(log, high, 1, to))).toEqual(range(10).map((n) => n + 590));
+        expect(await readAll(log, high, 2)).toEqual([]);
+      });
+
+      it('finds the offset of a time', async () => {
+        for (const n of range(30)) await append(requested(1, n));
+        const entries = await readAll(log, high, 1);
+        const end = (await log.ends(high))[1];
+        const times = entries.map(({ appendedAt }) => appendedAt);
+        for (const time of [0, ...times, ...times.map((at) => at + 1)]) {
+          const expected = entries.find(({ appendedAt }) => appendedAt >= time)?.offset ?? end;
+          expect(await log.offsetAt(high, 1, time)).toBe(expected);
+        }
+        expect(await log.offsetAt(high, 2, 0)).toBe(0);
+      });
+    });
+
+    it('keeps events, ends and positions over a restart, and goes on behind them', async () => {
+      await append(...range(30).map((n) => requested(n % 2, n)));
+      const claim = await claimOf(log, 1);
+      await claim.commit([{ topic: high, offset: 5, metadata: 'kept' }]);
+      const before = { ends: await log.ends(high), entries: await readAll(log, high, 1) };
+
+      log = await opened.reopen();
+      expect(await log.ends(high)).toEqual(before.ends);
+      expect(await readAll(log, high, 1)).toEqual(before.entries);
+      expect((await log.committed(group, high))[1]).toEqual({ offset: 5, metadata: 'kept' });
+      const [position] = await append(requested(1, 30));
+      expect(position?.offset).toBeGreaterThanOrEqual(before.ends[1] ?? Infinity);
+      const again = await claimOf(log, 1);
+      expect(again.committed.get(high)).toEqual({ offset: 5, metadata: 'kept' });
+      const times = (await readAll(log, high, 1)).map(({ appendedAt }) => appendedAt);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+    });
+  });
+}
+
+interface StartedConsumer {
+  readonly claims: Map<number, Claim>;
+  /** In the order in which they were lost. */
+  readonly lost: number[];
+  stop(): Promise<void>;
+}
+
+async function startConsumer(log: EventLog, more: Partial<ConsumeOptions> = {}): Promise<StartedConsumer> {
+  const claims = new Map<number, Claim>();
+  const lost: number[] = [];
+  const consumer = await log.consume({
+    group,
+    topics,
+    owned: (claim) => void claims.set(claim.partition, claim),
+    lost(partition) {
+      expect(claims.get(partition)?.signal.aborted).toBe(true);
+      claims.delete(partition);
+      lost.push(partition);
+    },
+    ...more,
+  });
+  return { claims, lost, stop: () => consumer.stop() };
+}
+
+async function claimOf(log: EventLog, partition: number, more: Partial<ConsumeOptions> = {}): Promise<Claim> {
+  const { claims } = await startConsumer(log, more);
+  return until(() => claims.get(partition), { what: `partition number ${partition}` });
+}
+
+/** From where the group has committed. */
+function readerOf(claim: Claim) {
+  return claim.read(new Map(topics.map((topic) => [topic, claim.committed.get(topic)?.offset ?? 0])));
+}
+
+async function collect(claim: Claim, into: Map<number, number[]>, partition: number): Promise<void> {
+  const reader = readerOf(claim);
+  const numbers: number[] = [];
+  into.set(partition, numbers);
+  while (!claim.signal.aborted) numbers.push(...numbersOf(await reader.take(all)));
+}
+
+async function readAll(log: EventLog, topic: Topic, partition: number, from = 0, to = Infinity): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for await (const entry of log.read({ topic, partition, from, to })) entries.push(entry);
+  return entries;
+}
+
+async function entryAt(log: EventLog, { topic, partition, offset }: Position): Promise<LogEntry> {
+  const [entry] = await readAll(log, topic, partition, offset, offset + 1);
+  if (entry === undefined) throw new Error(`nothing at ${topic} ${partition} ${offset}`);
+  return entry;
+}
+
+function positionOf(result: AppendResult): Position {
+  if (result.kind !== 'durable') throw new Error(`${result.kind}: ${result.reason}`);
+  return result.position;
+}
+
+/** The n of `requested`. */
+function numbersOf(entries: readonly LogEntry[]): number[] {
+  return entries.map(({ event }) => (event?.type === 'NotificationRequested' ? Number(event.recipient) : NaN));
+}
+
+function range(length: number): number[] {
+  return Array.from({ length }, (_, n) => n);
+}

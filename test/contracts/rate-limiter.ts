@@ -1,0 +1,82 @@
+// What every rate limiter promises; each adapter runs this suite.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
+import { until } from '../support/until.ts';
+
+const minute = 60_000;
+
+export function rateLimiterContract(name: string, open: () => Promise<RateLimiter>): void {
+  describe(`${name}: a rate limiter`, () => {
+    let limiter: RateLimiter;
+    beforeEach(async () => {
+      limiter = await open();
+    });
+    afterEach(() => limiter.close());
+
+    it('lets exactly the limit through, however parallel', async () => {
+      const limit = { limit: 100, windowMs: minute };
+      const taken = await Promise.all(Array.from({ length: 1000 }, () => limiter.take('parallel', limit)));
+      expect(taken.filter(({ allowed }) => allowed)).toHaveLength(100);
+      const remaining = taken.filter(({ allowed }) => allowed).map((decision) => decision.remaining);
+      expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
+    });
+
+    it('keeps keys apart', async () => {
+      const limit = { limit: 1, windowMs: minute };
+      expect((await limiter.take('one', limit)).allowed).toBe(true);
+      expect((await limiter.take('one', limit)).allowed).toBe(false);
+      expect((await limiter.take('two', limit)).allowed).toBe(true);
+    });
+
+    it('says what remains and when the window ends, also when it refuses', async () => {
+      const limit = { limit: 2, windowMs: minute };
+      const decisions = [];
+      for (let i = 0; i < 4; i++) decisions.push(await limiter.take('told', limit));
+      expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+        [true, 1],
+        [true, 0],
+        [false, 0],
+        [false, 0],
+      ]);
+      for (const { resetMs } of decisions) {
+        expect(resetMs).toBeGreaterThan(minute - 10_000);
+        expect(resetMs).toBeLessThanOrEqual(minute);
+      }
+    });
+
+    it('opens a new window when the old one has ended, whole, and refusals do not put that off', async () => {
+      const limit = { limit: 2, windowMs: 1000 };
+      const first = await limiter.take('window', limit);
+      const begun = performance.now();
+      await limiter.take('window', limit);
+      const next = await until(async () => {
+        const decision = await limiter.take('window', limit);
+        return decision.allowed ? decision : null;
+      });
+      expect(first.remaining).toBe(1);
+      expect(next.remaining).toBe(1);
+      expect(performance.now() - begun).toBeGreaterThan(900);
+      expect(performance.now() - begun).toBeLessThan(5000);
+    });
+
+    it('takes a cost whole or not at all, and what is refused costs nothing', async () => {
+      const limit = { limit: 10, windowMs: minute };
+      expect(await limiter.take('cost', limit, 7)).toMatchObject({ allowed: true, remaining: 3 });
+      expect(await limiter.take('cost', limit, 4)).toMatchObject({ allowed: false, remaining: 3 });
+      expect(await limiter.take('cost', limit, 3)).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await limiter.take('whole', limit, 11)).toMatchObject({ allowed: false, remaining: 10 });
+      expect(await limiter.take('whole', limit, 10)).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    it('never lets more through than the limit when costs differ and come at once', async () => {
+      const limit = { limit: 50, windowMs: minute };
+      const costs = Array.from({ length: 200 }, (_, i) => 1 + (i % 7));
+      const decisions = await Promise.all(costs.map((cost) => limiter.take('mixed', limit, cost)));
+      const spent = costs.reduce((sum, cost, i) => sum + (decisions[i]?.allowed === true ? cost : 0), 0);
+      expect(spent).toBeLessThanOrEqual(50);
+      expect(spent).toBeGreaterThan(43);
+    });
+  });
+}

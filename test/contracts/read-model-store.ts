@@ -1,0 +1,446 @@
+// What every read-model store promises; each adapter runs this suite.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import type { RebuildableStore } from '../../src/ports/read-model-rebuild.ts';
+import {
+  type FieldValue,
+  NoFittingIndexError,
+  type Query,
+  type ReadModelDefinition,
+  type ReadModelReader,
+  type ReadModelStore,
+  rowsPerPageMax,
+  type Write,
+} from '../../src/ports/read-model-store.ts';
+import { until } from '../support/until.ts';
+
+export interface ReadModelStoreHarness {
+  readonly store: ReadModelStore & RebuildableStore;
+  /** One that only asks, as another thread or process has it. */
+  readonly reader: ReadModelReader;
+  /** The same data after a restart. */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Letter {
+  readonly tenant: string;
+  readonly at: number | null;
+  readonly status: string;
+  readonly tag: string | null;
+  readonly text: string;
+}
+
+export const letters: ReadModelDefinition = {
+  name: 'letters',
+  collections: [
+    {
+      name: 'letters',
+      fields: { tenant: 'text', at: 'number', status: 'text', tag: 'text' },
+      indexes: [
+        { fields: ['tenant', 'at'] },
+        { fields: ['tenant', 'status', 'at'] },
+        { fields: ['tenant', 'tag', 'at'], sparse: true },
+        { fields: ['at'], sparse: true },
+      ],
+    },
+    { name: 'counts', fields: {}, indexes: [] },
+  ],
+};
+
+const letter = (of: Partial<Letter> = {}): Letter => ({
+  tenant: 'a',
+  at: 1,
+  status: 'new',
+  tag: null,
+  text: 'é',
+  ...of,
+});
+const put = (id: string, of: Partial<Letter> = {}): Write => ({ collection: 'letters', id, document: letter(of) });
+const byTime: Query = {
+  collection: 'letters',
+  equals: { tenant: 'a' },
+  order: { fields: ['at'], direction: 'descending' },
+  limit: 10,
+};
+
+export function readModelStoreContract(name: string, makeHarness: () => Promise<ReadModelStoreHarness>): void {
+  describe(`${name}: a read-model store`, () => {
+    let harness: ReadModelStoreHarness;
+    beforeEach(async () => {
+      harness = await makeHarness();
+      await harness.store.prepare(letters);
+    });
+    afterEach(() => harness.close());
+
+    const fold = async (writes: readonly Write[], offset = 1, partition = 0) => {
+      const owner = await harness.store.own('letters', partition);
+      return harness.store.transact(owner, new Map([['work', offset]]), writes);
+    };
+    const ids = (found: { documents: readonly { id: string }[] }) => found.documents.map(({ id }) => id);
+    const allPages = async (query: Query) => {
+      const found: string[] = [];
+      let after: readonly FieldValue[] | null = null;
+      let pages = 0;
+      do {
+        const page: Awaited<ReturnType<typeof harness.reader.find>> = await harness.reader.find(
+          after === null ? query : { ...query, after },
+        );
+        found.push(...ids(page));
+        after = page.next;
+        pages += 1;
+      } while (after !== null && pages < 1000);
+      return { found, pages };
+    };
+
+    describe('a batch', () => {
+      it('is seen whole by every reader once it resolves', async () => {
+        await fold([put('1', { text: 'one' }), { collection: 'counts', id: 'n', document: { n: 1 } }]);
+        const found = await harness.reader.get('letters', ['1', 'absent']);
+        expect([...found]).toEqual([['1', letter({ text: 'one' })]]);
+        expect((await harness.reader.get('counts', ['n'])).get('n')).toEqual({ n: 1 });
+        expect(await harness.reader.positions('letters', 0)).toEqual(new Map([['work', 1]]));
+      });
+
+      it('replaces a document whole, in every index, and removes what is null', async () => {
+        await fold([put('1', { status: 'new', tag: 't' }), put('2')]);
+        await fold([put('1', { status: 'read', at: 9 }), { collection: 'letters', id: '2', document: null }], 2);
+        expect(ids(await harness.reader.find(byTime))).toEqual(['1']);
+        const find = (equals: Query['equals']) => harness.reader.find({ ...byTime, equals });
+        expect(ids(await find({ tenant: 'a', status: 'new' }))).toEqual([]);
+        expect(ids(await find({ tenant: 'a', status: 'read' }))).toEqual(['1']);
+        expect(ids(await find({ tenant: 'a', tag: 't' }))).toEqual([]);
+        expect((await harness.reader.get('letters', ['2'])).size).toBe(0);
+      });
+
+      it('counts the last of two writes of one document', async () => {
+        await fold([put('1', { text: 'first' }), put('1', { text: 'last' })]);
+        expect((await harness.reader.get<Letter>('letters', ['1'])).get('1')?.text).toBe('last');
+      });
+
+      it('that fails leaves nothing behind, the position neither', async () => {
+        const owner = await harness.store.own('letters', 0);
+        const bad: Write = { collection: 'letters', id: '2', document: { ...letter(), at: 'noon' } };
+        await expect(harness.store.transact(owner, new Map([['work', 1]]), [put('1'), bad])).rejects.toThrow(TypeError);
+        expect((await harness.reader.get('letters', ['1'])).size).toBe(0);
+        expect((await harness.reader.positions('letters', 0)).size).toBe(0);
+        await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
+        expect((await harness.reader.get('letters', ['1'])).size).toBe(1);
+      });
+
+      it('outlives a restart with its position, and so do the epochs', async () => {
+        const { epoch } = await fold([put('1')], 7);
+        await harness.reopen();
+        expect(ids(await harness.reader.find(byTime))).toEqual(['1']);
+        const next = await harness.store.own('letters', 0);
+        expect(next.offsets).toEqual(new Map([['work', 7]]));
+        expect(next.epoch).toBeGreaterThan(epoch);
+      });
+
+      it('tells readers that the read model has moved', async () => {
+        let calls = 0;
+        const end = harness.reader.onChange('letters', () => (calls += 1));
+        await until(async () => {
+          const before = calls;
+          await fold([put('1')]);
+          return until(() => calls > before, { what: 'a call' });
+        });
+        end();
+      });
+    });
+
+    describe('ownership', () => {
+      it('keeps the positions of numbers apart, and of topics that did not move', async () => {
+        const owner = await harness.store.own('letters', 3);
+        const second = await harness.store.transact(owner, new Map([['work', 5]]), []);
+        const third = await harness.store.transact(second, new Map([['deliveries', 2]]), []);
+        const expected = new Map([
+          ['deliveries', 2],
+          ['work', 5],
+        ]);
+        expect(third.offsets).toEqual(expected);
+        expect(await harness.reader.positions('letters', 3)).toEqual(expected);
+        expect((await harness.reader.positions('letters', 4)).size).toBe(0);
+      });
+
+      it('once taken over refuses all of the former owner, and nothing of it is written', async () => {
+        const former = await harness.store.own('letters', 0);
+        const owner = await harness.store.own('letters', 0);
+        expect(owner.epoch).toBeGreaterThan(former.epoch);
+        const late = harness.store.transact(former, new Map([['work', 9]]), [put('late')]);
+        await expect(late).rejects.toThrow(StaleOwnerError);
+        expect((await harness.reader.get('letters', ['late'])).size).toBe(0);
+        await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
+      });
+
+      it('refuses a batch that does not follow the last one: nothing is counted twice', async () => {
+        const owner = await harness.store.own('letters', 0);
+        await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
+        const again = harness.store.transact(owner, new Map([['work', 1]]), [put('2')]);
+        await expect(again).rejects.toThrow(StaleOwnerError);
+        expect((await harness.reader.get('letters', ['2'])).size).toBe(0);
+      });
+    });
+
+    describe('find', () => {
+      it('gives the documents of its equality in its order, the id breaking ties', async () => {
+        await fold([put('b', { at: 5 }), put('a', { at: 5 }), put('c', { at: 7 }), put('x', { tenant: 'b', at: 6 })]);
+        expect(ids(await harness.reader.find(byTime))).toEqual(['c', 'b', 'a']);
+        const ascending = { fields: ['at'], direction: 'ascending' } as const;
+        expect(ids(await harness.reader.find({ ...byTime, order: ascending }))).toEqual(['a', 'b', 'c']);
+      });
+
+      it('passes on pages without a gap or a repeat, and knows the end', async () => {
+        await fold(['1', '2', '3', '4'].map((id) => put(id, { at: 1 })));
+        expect(await allPages({ ...byTime, limit: 2 })).toEqual({ found: ['4', '3', '2', '1'], pages: 2 });
+        expect((await harness.reader.find({ ...byTime, limit: 4 })).next).toBeNull();
+        expect((await harness.reader.find({ ...byTime, limit: 3 })).next).toEqual([1, '2']);
+      });
+
+      it('goes on from a key whose document is gone or has moved', async () => {
+        await fold([put('1', { at: 1 }), put('2', { at: 2 }), put('3', { at: 3 })]);
+        const { next } = await harness.reader.find({ ...byTime, limit: 2 });
+        await fold([put('2', { at: 9 })], 2);
+        expect(ids(await harness.reader.find({ ...byTime, after: next ?? [] }))).toEqual(['1']);
+      });
+
+      it('finds nothing by an order whose field is null, nor by a sparse index', async () => {
+        await fold([put('1', { at: null, tag: 't' }), put('2', { at: 2, tag: 't' }), put('3', { at: 3 })]);
+        expect((await allPages({ ...byTime, limit: 1 })).found).toEqual(['3', '2']);
+        expect((await allPages({ ...byTime, equals: {}, limit: 1 })).found).toEqual(['3', '2']);
+        expect((await allPages({ ...byTime, equals: { tenant: 'a', tag: 't' } })).found).toEqual(['2']);
+        expect((await allPages({ ...byTime, equals: { tenant: 'a', tag: null } })).found).toEqual([]);
+      });
+
+      it('comes back short after so many rows looked at, with the key to go on from', async () => {
+        const many = Array.from({ length: rowsPerPageMax + 500 }, (_, i) => put(String(i).padStart(5, '0'), { at: i }));
+        await fold([...many, put('wanted', { at: -1, status: 'read' })]);
+        const filtered = { ...byTime, filter: { status: 'read' } };
+        const first = await harness.reader.find(filtered);
+        expect(first.documents).toEqual([]);
+        expect(first.next).toEqual([500, '00500']);
+        expect(await allPages(filtered)).toEqual({ found: ['wanted'], pages: 2 });
+        expect(await allPages({ ...filtered, filter: { status: 'new', tag: null }, limit: 1500 })).toMatchObject({
+          pages: 2,
+        });
+      });
+
+      it('and count refuse what no declared index serves', async () => {
+        const refused: Query[] = [
+          { ...byTime, equals: { status: 'new' } },
+          { ...byTime, equals: {}, order: { fields: ['status'], direction: 'ascending' } },
+          { ...byTime, order: { fields: [], direction: 'ascending' } },
+          { ...byTime, order: { fields: ['at', 'status'], direction: 'ascending' } },
+          { ...byTime, range: { field: 'status', from: 'a' } },
+          { ...byTime, filter: { text: 'é' } },
+        ];
+        for (const query of refused) await expect(harness.reader.find(query)).rejects.toThrow(NoFittingIndexError);
+        const count = harness.reader.count({ collection: 'letters', equals: { status: 'new' } }, 10);
+        await expect(count).rejects.toThrow(NoFittingIndexError);
+        await expect(harness.reader.find({ ...byTime, collection: 'none' })).rejects.toThrow();
+      });
+
+      it('and count agree with a search of all documents, whatever is asked', async () => {
+        const documents = fc.uniqueArray(anyLetter, { selector: ([id]) => id, maxLength: 30 });
+        let offset = 0;
+        await fc.assert(
+          fc.asyncProperty(documents, anyQuery, async (stored, query) => {
+            const kept = Array.from({ length: 40 }, (_, i) => ({ collection: 'letters', id: `${i}`, document: null }));
+            const writes = stored.map(([id, document]): Write => ({ collection: 'letters', id, document }));
+            await fold([...kept, ...writes], ++offset);
+            const expected = searchAll(stored, query);
+            expect((await allPages(query)).found).toEqual(expected);
+            const { order: _order, limit: _limit, after: _after, ...counted } = query;
+            const hasNoNulls = stored.every(([, { at }]) => at !== null);
+            const count = await harness.reader.count(counted, 100);
+            if (hasNoNulls) expect(count).toEqual({ count: expected.length, exact: true });
+          }),
+          { numRuns: 60 },
+        );
+      });
+    });
+
+    describe('count', () => {
+      it('stops at its cap and says that there may be more', async () => {
+        await fold(
+          ['1', '2', '3', '4', '5'].map((id) => put(id, { at: Number(id), status: id === '5' ? 'read' : 'new' })),
+        );
+        const count = (cap: number, more: Partial<Query> = {}) =>
+          harness.reader.count({ collection: 'letters', equals: { tenant: 'a' }, ...more }, cap);
+        expect(await count(5)).toEqual({ count: 5, exact: true });
+        expect(await count(3)).toEqual({ count: 3, exact: false });
+        expect(await count(5, { filter: { status: 'new' } })).toEqual({ count: 4, exact: true });
+        expect((await count(4, { filter: { status: ['new', 'read'] } })).exact).toBe(false);
+        expect(await count(9, { range: { field: 'at', from: 2, to: 4 } })).toEqual({ count: 2, exact: true });
+      });
+    });
+
+    it('prepared with a further field and index finds the documents that are there by it', async () => {
+      await fold([put('1', { text: 'x' }), put('2', { text: 'y' })]);
+      await harness.reader.find(byTime);
+      const [first, ...rest] = letters.collections;
+      const grown = {
+        name: 'letters',
+        collections: [
+          {
+            name: 'letters',
+            fields: { ...first?.fields, text: 'text' as const },
+            indexes: [{ fields: ['tenant', 'text', 'at'] }],
+          },
+          ...rest,
+        ],
+      };
+      await harness.store.prepare(grown);
+      expect(ids(await harness.reader.find({ ...byTime, equals: { tenant: 'a', text: 'y' } }))).toEqual(['2']);
+      await fold([put('3', { text: 'y', at: 3 })], 2);
+      expect(ids(await harness.reader.find({ ...byTime, equals: { tenant: 'a', text: 'y' } }))).toEqual(['3', '2']);
+      await expect(harness.store.find(byTime)).rejects.toThrow(NoFittingIndexError);
+      await harness.store.prepare(letters);
+      expect(ids(await harness.reader.find(byTime))).toEqual(['3', '2', '1']);
+    });
+
+    describe('a rebuild', () => {
+      const rebuilt = async (writes: readonly Write[], offset: number) => {
+        const next = await harness.store.beginRebuild(letters);
+        const owner = await next.own('letters', 0);
+        await next.transact(owner, new Map([['work', offset]]), writes);
+        await next.close();
+      };
+
+      it('is seen by nobody until it is swapped in, and then in place of the old', async () => {
+        await fold([put('1', { text: 'old' }), put('gone')], 2);
+        const next = await harness.store.beginRebuild(letters);
+        const owner = await next.own('letters', 0);
+        expect(owner.offsets.size).toBe(0);
+        await next.transact(owner, new Map([['work', 2]]), [put('1', { text: 'new' })]);
+        expect((await next.get<Letter>('letters', ['1'])).get('1')?.text).toBe('new');
+        expect((await harness.store.get<Letter>('letters', ['1'])).get('1')?.text).toBe('old');
+        await harness.store.swap(letters);
+        await harness.reopen();
+        const found = await harness.reader.get<Letter>('letters', ['1', 'gone']);
+        expect([...found]).toEqual([['1', letter({ text: 'new' })]]);
+        expect(await harness.reader.positions('letters', 0)).toEqual(new Map([['work', 2]]));
+      });
+
+      it('equals what has grown when every document is the same at the same position', async () => {
+        await fold([put('1'), { collection: 'counts', id: 'n', document: { n: 1, m: 2 } }], 2);
+        await harness.store.own('letters', 5);
+        await rebuilt([put('1'), { collection: 'counts', id: 'n', document: { n: 1, m: 2 } }], 2);
+        expect(await harness.store.compare(letters)).toEqual({ equal: true, documents: 2, differing: [] });
+      });
+
+      it('differs by a document changed, missing or too many, and names it', async () => {
+        await fold([put('1'), put('2'), { collection: 'counts', id: 'n', document: { n: 1, m: 2 } }], 2);
+        await rebuilt(
+          [put('1', { text: 'e' }), put('3'), { collection: 'counts', id: 'n', document: { m: 2, n: 1 } }],
+          2,
+        );
+        const { equal, differing } = await harness.store.compare(letters);
+        expect(equal).toBe(false);
+        expect([...differing].sort()).toEqual(['counts/n', 'letters/1', 'letters/2', 'letters/3']);
+      });
+
+      it('is not compared at another position', async () => {
+        await fold([put('1')], 3);
+        await rebuilt([put('1')], 2);
+        expect((await harness.store.compare(letters)).equal).toBeNull();
+      });
+
+      it('once swapped in refuses the owners of either version', async () => {
+        const grown = await fold([put('1')], 2);
+        const next = await harness.store.beginRebuild(letters);
+        const folded = await next.transact(await next.own('letters', 0), new Map([['work', 2]]), [put('1')]);
+        await harness.store.swap(letters);
+        for (const owner of [grown, folded]) {
+          await expect(harness.store.transact(owner, new Map(), [put('late')])).rejects.toThrow(StaleOwnerError);
+        }
+        const owner = await harness.store.own('letters', 0);
+        await harness.store.transact(owner, new Map([['work', 3]]), [put('2', { at: 2 })]);
+        expect(ids(await harness.store.find(byTime))).toEqual(['2', '1']);
+      });
+
+      it('begins empty after one that was left or abandoned, and may be the first version', async () => {
+        await rebuilt([put('left')], 1);
+        const next = await harness.store.beginRebuild(letters);
+        expect((await next.get('letters', ['left'])).size).toBe(0);
+        await harness.store.abandon(letters);
+        await harness.store.abandon(letters);
+        await expect(harness.store.swap(letters)).rejects.toThrow('no rebuild');
+        await expect(harness.store.compare(letters)).rejects.toThrow('no rebuild');
+        const fresh = { name: 'fresh', collections: [{ name: 'fresh_ones', fields: {}, indexes: [] }] };
+        await harness.store.beginRebuild(fresh);
+        expect((await harness.store.compare(fresh)).equal).toBeNull();
+        await harness.store.swap(fresh);
+        expect((await harness.store.get('fresh_ones', ['1'])).size).toBe(0);
+      });
+    });
+
+    it('rejects once it is closed', async () => {
+      await harness.store.close();
+      expect(await harness.store.ready()).toBe(false);
+      await expect(harness.store.get('letters', ['1'])).rejects.toThrow();
+      await expect(harness.store.own('letters', 0)).rejects.toThrow();
+    });
+  });
+}
+
+const anyLetter = fc.tuple(
+  fc.integer({ min: 0, max: 39 }).map(String),
+  fc.record<Letter>({
+    tenant: fc.constantFrom('a', 'b'),
+    at: fc.option(fc.integer({ min: -3, max: 5 }), { nil: null, freq: 8 }),
+    status: fc.constantFrom('new', 'read', ''),
+    tag: fc.constantFrom(null, 't', 'ü'),
+    text: fc.string(),
+  }),
+);
+
+const anyQuery: fc.Arbitrary<Query> = fc.record(
+  {
+    collection: fc.constant('letters'),
+    equals: fc.constantFrom<Query['equals'][]>(
+      { tenant: 'a' },
+      { status: 'read', tenant: 'a' },
+      { tenant: 'a', tag: 'ü' },
+      {},
+    ),
+    order: fc.record({
+      fields: fc.constant(['at']),
+      direction: fc.constantFrom('ascending' as const, 'descending' as const),
+    }),
+    range: fc.record(
+      { field: fc.constant('at'), from: fc.integer({ min: -3, max: 3 }), to: fc.integer({ min: 0, max: 5 }) },
+      { requiredKeys: ['field'] },
+    ),
+    filter: fc.constantFrom<NonNullable<Query['filter']>[]>(
+      { status: 'new' },
+      { status: ['new', ''], tag: [null, 't'] },
+      { tag: null },
+      { tag: [] },
+      {},
+    ),
+    limit: fc.integer({ min: 1, max: 7 }),
+  },
+  { requiredKeys: ['collection', 'equals', 'order', 'limit'] },
+);
+
+/** The port's words, over a plain array. */
+function searchAll(stored: readonly (readonly [string, Letter])[], query: Query): string[] {
+  const { equals, range, filter = {}, order } = query;
+  const from = Number(range?.from ?? Number.NEGATIVE_INFINITY);
+  const to = Number(range?.to ?? Number.POSITIVE_INFINITY);
+  const sign = order.direction === 'ascending' ? 1 : -1;
+  return stored
+    .map(([id, document]) => ({ id, at: document.at, fields: document as unknown as Record<string, FieldValue> }))
+    .flatMap(({ id, at, fields }) => (at === null ? [] : [{ id, at, fields }]))
+    .filter(({ at }) => at >= from && at < to)
+    .filter(({ fields }) => Object.entries(equals).every(([field, value]) => fields[field] === value))
+    .filter(({ fields }) =>
+      Object.entries(filter).every(([field, wanted]) => [wanted].flat().includes(fields[field] ?? null)),
+    )
+    .sort((a, b) => sign * (a.at - b.at || (a.id < b.id ? -1 : 1)))
+    .map(({ id }) => id);
+}

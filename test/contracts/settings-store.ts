@@ -1,0 +1,302 @@
+// What every settings store promises; each adapter runs this suite.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { TemplateId, TenantId } from '../../src/domain/ids.ts';
+import type { Template } from '../../src/domain/tenant.ts';
+import type { SettingsStore, StoredApiKey, StoredProvider, StoredTenant } from '../../src/ports/settings-store.ts';
+
+export interface SettingsStoreHarness {
+  readonly store: SettingsStore;
+  /** The same data after a restart. */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const storedTenant = (of: Partial<StoredTenant> = {}): StoredTenant => ({
+  id: 'tnt_a' as TenantId,
+  subject: 'auth|a',
+  name: 'Ada',
+  email: null,
+  createdAt: 1000,
+  rateLimit: null,
+  sealedWebhookSecret: 'sealed-whsec',
+  ...of,
+});
+
+export const storedKey = (of: Partial<StoredApiKey> = {}): StoredApiKey => ({
+  tenantId: 'tnt_a' as TenantId,
+  hash: 'hash-1',
+  sealedKey: 'sealed-1',
+  createdAt: 1000,
+  expiresAt: null,
+  ...of,
+});
+
+export const storedProvider = (of: Partial<StoredProvider> = {}): StoredProvider => ({
+  tenantId: 'tnt_a' as TenantId,
+  channel: 'EMAIL',
+  provider: 'resend',
+  sealedApiKey: 'sealed-re',
+  sealedPreviousApiKey: null,
+  previousUntil: null,
+  config: { fromName: 'Ada', nested: { port: 25 } },
+  enabled: true,
+  createdAt: 1000,
+  updatedAt: 1000,
+  ...of,
+});
+
+export const storedTemplate = (of: Partial<Template> = {}): Template => ({
+  id: 'tpl_1' as TemplateId,
+  tenantId: 'tnt_a' as TenantId,
+  name: 'welcome',
+  channel: 'EMAIL',
+  subject: 'Hello',
+  body: 'Hello {{ name }}',
+  version: 1,
+  createdAt: 1000,
+  updatedAt: 1000,
+  ...of,
+});
+
+export function settingsStoreContract(name: string, makeHarness: () => Promise<SettingsStoreHarness>): void {
+  describe(`${name}: a settings store`, () => {
+    const tenantId = 'tnt_a' as TenantId;
+    const other = 'tnt_b' as TenantId;
+    let harness: SettingsStoreHarness;
+    let store: SettingsStore;
+    beforeEach(async () => {
+      harness = await makeHarness();
+      ({ store } = harness);
+      expect(await store.createTenant(storedTenant(), storedKey())).toBe(true);
+    });
+    afterEach(() => harness.close());
+    const createOther = () =>
+      store.createTenant(
+        storedTenant({ id: other, subject: 'auth|b' }),
+        storedKey({ tenantId: other, hash: 'hash-b' }),
+      );
+
+    describe('a tenant', () => {
+      it('is found by its id, its subject and its key, whole, also after a restart', async () => {
+        const limited = storedTenant({
+          id: other,
+          subject: 'auth|b',
+          email: 'b@x.org',
+          rateLimit: { limit: 5, windowMs: 1000 },
+        });
+        await store.createTenant(limited, storedKey({ tenantId: other, hash: 'hash-b', expiresAt: 5 }));
+        await harness.reopen();
+        expect((await harness.store.settings(other))?.tenant).toEqual(limited);
+        expect(await harness.store.tenantBySubject('auth|b')).toEqual(limited);
+        expect(await harness.store.tenantIdByKeyHash('hash-b')).toBe(other);
+        expect(await harness.store.settings(tenantId)).toEqual({
+          tenant: storedTenant(),
+          keys: [storedKey()],
+          providers: [],
+        });
+      });
+
+      it('that is unknown is null', async () => {
+        expect(await store.settings('tnt_none' as TenantId)).toBeNull();
+        expect(await store.tenantBySubject('AUTH|A')).toBeNull();
+        expect(await store.tenantIdByKeyHash('none')).toBeNull();
+      });
+
+      it('is one per subject, however many ask for one at once', async () => {
+        const made = await Promise.all(
+          Array.from({ length: 10 }, (_, i) => {
+            const id = `tnt_${i}` as TenantId;
+            return store.createTenant(
+              storedTenant({ id, subject: 'auth|c' }),
+              storedKey({ tenantId: id, hash: `hash-${i}-c` }),
+            );
+          }),
+        );
+        expect(made.filter(Boolean)).toHaveLength(1);
+        const winner = `tnt_${made.indexOf(true)}`;
+        expect((await store.tenantBySubject('auth|c'))?.id).toBe(winner);
+        const owners = await Promise.all(made.map((_, i) => store.tenantIdByKeyHash(`hash-${i}-c`)));
+        expect(owners.filter((owner) => owner !== null)).toEqual([winner]);
+      });
+    });
+
+    describe('a key', () => {
+      it('replaces the others, which end when it is said', async () => {
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000);
+        await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 5000);
+        const keys = (await store.settings(tenantId))?.keys ?? [];
+        expect(Object.fromEntries(keys.map((key) => [key.hash, key.expiresAt]))).toEqual({
+          'hash-1': 5000,
+          'hash-2': 5000,
+          'hash-3': null,
+        });
+        expect(await store.tenantIdByKeyHash('hash-2')).toBe(tenantId);
+      });
+
+      it('that ends sooner than it is said still does', async () => {
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 4000);
+        await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 8000);
+        const keys = (await store.settings(tenantId))?.keys ?? [];
+        expect(keys.find(({ hash }) => hash === 'hash-1')?.expiresAt).toBe(4000);
+      });
+
+      it('leaves the keys of other tenants alone', async () => {
+        await createOther();
+        await store.replaceKey(storedKey({ hash: 'hash-2' }), 0);
+        expect((await store.settings(other))?.keys[0]?.expiresAt).toBeNull();
+      });
+    });
+
+    describe('a provider', () => {
+      it('is one per channel, saved whole over the one before', async () => {
+        await store.saveProvider(storedProvider());
+        const changed = storedProvider({
+          provider: 'smtp',
+          sealedPreviousApiKey: 'sealed-before',
+          previousUntil: 77,
+          enabled: false,
+          config: {},
+          updatedAt: 2000,
+        });
+        await store.saveProvider(changed);
+        await store.saveProvider(storedProvider({ channel: 'SMS', provider: 'twilio' }));
+        const providers = (await store.settings(tenantId))?.providers ?? [];
+        expect(providers).toHaveLength(2);
+        expect(providers).toContainEqual(changed);
+      });
+
+      it('is deleted once', async () => {
+        await store.saveProvider(storedProvider());
+        expect(await store.deleteProvider(other, 'EMAIL')).toBe(false);
+        expect(await store.deleteProvider(tenantId, 'EMAIL')).toBe(true);
+        expect(await store.deleteProvider(tenantId, 'EMAIL')).toBe(false);
+        expect((await store.settings(tenantId))?.providers).toEqual([]);
+      });
+    });
+
+    describe('a template', () => {
+      it('is found by id and name within its tenant alone', async () => {
+        await createOther();
+        const template = storedTemplate({ subject: null, body: 'ünï\n{{ x }}' });
+        expect(await store.createTemplate(template)).toBe('created');
+        expect(await store.template(tenantId, template.id)).toEqual(template);
+        expect(await store.templateByName(tenantId, 'welcome')).toEqual(template);
+        expect(await store.template(other, template.id)).toBeNull();
+        expect(await store.templateByName(other, 'welcome')).toBeNull();
+        expect(await store.deleteTemplate(other, template.id)).toBe(false);
+        expect(await store.updateTemplate({ ...template, tenantId: other, version: 2 })).toBe('gone');
+      });
+
+      it('has a name that no other of its tenant has, also when two ask at once', async () => {
+        await createOther();
+        const made = await Promise.all(
+          ['tpl_1', 'tpl_2', 'tpl_3'].map((id) => store.createTemplate(storedTemplate({ id: id as TemplateId }))),
+        );
+        expect(made.filter((outcome) => outcome === 'created')).toHaveLength(1);
+        expect(await store.createTemplate(storedTemplate({ id: 'tpl_9' as TemplateId, tenantId: other }))).toBe(
+          'created',
+        );
+      });
+
+      it('is listed newest first', async () => {
+        const make = (id: string, createdAt: number) =>
+          store.createTemplate(storedTemplate({ id: id as TemplateId, name: id, createdAt }));
+        await make('tpl_b', 5);
+        await make('tpl_a', 5);
+        await make('tpl_c', 9);
+        expect((await store.templates(tenantId)).map(({ id }) => id)).toEqual(['tpl_c', 'tpl_b', 'tpl_a']);
+        expect(await store.templates(other)).toEqual([]);
+      });
+
+      it('is changed only from the version that was seen: of two at once one is stale', async () => {
+        await store.createTemplate(storedTemplate());
+        const outcomes = await Promise.all([
+          store.updateTemplate(storedTemplate({ version: 2, body: 'x', updatedAt: 2 })),
+          store.updateTemplate(storedTemplate({ version: 2, body: 'y', updatedAt: 2 })),
+        ]);
+        expect(outcomes.sort()).toEqual(['stale', 'updated']);
+        expect((await store.template(tenantId, 'tpl_1' as TemplateId))?.version).toBe(2);
+      });
+
+      it('may be renamed, not to a name that is taken, and its old name is free again', async () => {
+        await store.createTemplate(storedTemplate());
+        await store.createTemplate(storedTemplate({ id: 'tpl_2' as TemplateId, name: 'bye' }));
+        expect(await store.updateTemplate(storedTemplate({ name: 'bye', version: 2 }))).toBe('taken');
+        expect(await store.updateTemplate(storedTemplate({ name: 'hi', version: 2 }))).toBe('updated');
+        expect(await store.templateByName(tenantId, 'welcome')).toBeNull();
+        expect(await store.createTemplate(storedTemplate({ id: 'tpl_3' as TemplateId }))).toBe('created');
+      });
+
+      it('that was deleted is gone', async () => {
+        await store.createTemplate(storedTemplate());
+        expect(await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId)).toBe(true);
+        expect(await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId)).toBe(false);
+        expect(await store.updateTemplate(storedTemplate({ version: 2 }))).toBe('gone');
+      });
+    });
+
+    describe('changes', () => {
+      const writes: Record<string, () => Promise<unknown>> = {
+        'a key': () => store.replaceKey(storedKey({ hash: 'hash-2' }), 5),
+        'a provider': () => store.saveProvider(storedProvider()),
+        'a template': () => store.createTemplate(storedTemplate()),
+      };
+
+      it('are told once to whoever asks since a revision, by tenant', async () => {
+        await createOther();
+        for (const [what, write] of Object.entries(writes)) {
+          const { revision } = await store.changesSince((await store.changesSince(0)).revision);
+          await write();
+          const changes = await store.changesSince(revision);
+          expect([what, changes.tenantIds]).toEqual([what, [tenantId]]);
+          expect((await store.changesSince(changes.revision)).tenantIds).toEqual([]);
+        }
+      });
+
+      it('begin with a revision alone, and new tenants are among them from then on', async () => {
+        const first = await store.changesSince(0);
+        expect(first.tenantIds).toEqual([]);
+        expect(first.revision).toBeGreaterThan(0);
+        await createOther();
+        expect((await store.changesSince(first.revision)).tenantIds).toEqual([other]);
+      });
+
+      it('include deletions and every version, and not what changed nothing', async () => {
+        await store.saveProvider(storedProvider());
+        await store.createTemplate(storedTemplate());
+        let { revision } = await store.changesSince(0);
+        const changed = async () => {
+          const changes = await store.changesSince(revision);
+          ({ revision } = changes);
+          return changes.tenantIds;
+        };
+        await store.updateTemplate(storedTemplate({ version: 2 }));
+        expect(await changed()).toEqual([tenantId]);
+        await store.updateTemplate(storedTemplate({ version: 2 }));
+        await store.createTemplate(storedTemplate({ id: 'tpl_2' as TemplateId }));
+        expect(await changed()).toEqual([]);
+        await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId);
+        expect(await changed()).toEqual([tenantId]);
+        await store.deleteProvider(tenantId, 'EMAIL');
+        expect(await changed()).toEqual([tenantId]);
+      });
+
+      it('go on after a restart', async () => {
+        const { revision } = await store.changesSince(0);
+        await store.saveProvider(storedProvider());
+        await harness.reopen();
+        expect((await harness.store.changesSince(revision)).tenantIds).toEqual([tenantId]);
+      });
+    });
+
+    it('rejects once it is away', async () => {
+      await store.close();
+      expect(await store.ready()).toBe(false);
+      await expect(store.settings(tenantId)).rejects.toThrow();
+      await expect(store.changesSince(1)).rejects.toThrow();
+      await expect(store.saveProvider(storedProvider())).rejects.toThrow();
+    });
+  });
+}

@@ -1,0 +1,136 @@
+// The first minutes of a user: start, banner, the first notification, stop; and the starts that must not happen.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { DataDir, Herald } from '../support/herald.ts';
+import { herald as command, makeDataDir, startHerald, token } from '../support/herald.ts';
+import { until } from '../support/until.ts';
+
+let dataDir: DataDir;
+let service: Herald;
+
+beforeAll(async () => {
+  dataDir = await makeDataDir();
+  service = await startHerald(dataDir.path);
+});
+afterAll(async () => {
+  await service.stop();
+  await dataDir.remove();
+});
+
+describe('a first start', () => {
+  it('prints a curl that works when pasted, and the item is in the inbox within a second', async () => {
+    const curl = /^ {2}(curl .*notify -H.*)$/m.exec(service.banner)?.[1] ?? '';
+    const shell = spawn('sh', ['-c', `${curl} -w '%{http_code}'`], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let told = '';
+    shell.stdout.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    await once(shell, 'close');
+    expect(told).toMatch(/"status":"queued"}202$/);
+    await until(
+      async () => {
+        const { body } = await service.call('GET', '/api/v1/notify/inapp/ada', { headers: { 'x-api-key': service.apiKey } });
+        return (body['notifications'] as { title: string }[]).some((item) => item.title === 'Hello');
+      },
+      { timeoutMs: 1000, what: 'the item in the inbox' },
+    );
+  });
+
+  it('says that it is alive and ready on the operations port, each dependency by name', async () => {
+    const live = await fetch(`${service.operationsUrl}/health/live`);
+    const ready = await fetch(`${service.operationsUrl}/health/ready`);
+    expect([live.status, ready.status]).toEqual([200, 200]);
+    expect(JSON.stringify(await ready.json())).toMatch(/log/i);
+    expect(await (await fetch(`${service.operationsUrl}/metrics`)).text()).toContain('herald_');
+  });
+
+  it('makes the data folder and its secrets readable for its user alone', async () => {
+    const { stat, readdir } = await import('node:fs/promises');
+    expect((await stat(dataDir.path)).mode & 0o077).toBe(0);
+    const secrets = (await readdir(dataDir.path)).filter((name) => /secret|key/.test(name));
+    expect(secrets.length).toBeGreaterThanOrEqual(2);
+    for (const name of secrets) expect((await stat(join(dataDir.path, name))).mode & 0o077).toBe(0);
+  });
+
+  it('holds its data folder: a second serve and a rebuild stop and name the holder', async () => {
+    for (const args of [['serve'], ['rebuild']]) {
+      const { code, stderr } = await command(args, { DATA_DIR: dataDir.path, PORT: '0', OPS_PORT: '0' });
+      expect(code).toBe(1);
+      expect(stderr).toContain(String(service.process.pid));
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+  });
+});
+
+describe('token', () => {
+  it("prints the demo tenant's owner's token and nothing else", async () => {
+    expect(await token(dataDir.path)).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    const { status, body } = await service.dashboard('GET', '/tenant');
+    expect(status).toBe(200);
+    expect(body['apiKey']).toBe(service.apiKey);
+  });
+
+  it('for somebody else: no tenant until it is provisioned', async () => {
+    const bearer = await token(dataDir.path, {}, ['--sub', 'grace', '--email', 'grace@example.com', '--name', 'Grace']);
+    const headers = { authorization: `Bearer ${bearer}` };
+    const before = await service.call('GET', '/api/v1/tenant', { headers });
+    expect([before.status, before.body['code']]).toEqual([403, 'FORBIDDEN']);
+    const made = await service.call('POST', '/api/v1/auth/provision-tenant', { headers });
+    expect(made.status).toBe(200);
+    const again = await service.call('POST', '/api/v1/auth/provision-tenant', { headers });
+    expect(again.body).toEqual(made.body);
+    expect((await service.call('GET', '/api/v1/tenant', { headers })).body).toMatchObject({ name: 'Grace', email: 'grace@example.com' });
+  });
+});
+
+describe('settings', () => {
+  it('are listed with their defaults, secrets unseen', async () => {
+    const { stdout, code } = await command(['config'], { ENCRYPTION_SECRET: 'a-very-secret-secret-of-32-characters' });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^RATE_LIMIT .*100\/10s/m);
+    expect(stdout).not.toContain('a-very-secret');
+  });
+
+  it.each([
+    [{ NODE_ENV: 'production' }, ['ENCRYPTION_SECRET', 'AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE']],
+    [{ RATE_LIMIT: 'plenty' }, ['RATE_LIMIT']],
+    [{ PORT: '70000' }, ['PORT']],
+    [{ OUTBOUND_ALLOW: 'loopback' }, ['OUTBOUND_ALLOW']],
+    [{ PROVIDER_URLS: '{"resend":3}' }, ['PROVIDER_URLS']],
+    [{ RETRY_DELAYS: '1s,soon' }, ['RETRY_DELAYS']],
+    [{ AUTH_ISSUER: 'https://issuer.example.com' }, ['AUTH_JWKS_URL', 'AUTH_AUDIENCE']],
+  ])('that are wrong or missing stop the start and are named: %j', async (environment, names) => {
+    const { code, stderr } = await command(['serve'], { DATA_DIR: join(tmpdir(), 'herald-never-made'), ...environment } as Record<string, string>);
+    expect(code).toBe(1);
+    for (const name of names) expect(stderr).toContain(name);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('stopping', () => {
+  let other: Herald | null = null;
+  afterEach(async () => {
+    await other?.kill();
+  });
+
+  it('finishes what is in flight on SIGTERM, however many of them come', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'herald-stop-'));
+    other = await startHerald(path);
+    const answers = Array.from({ length: 50 }, (_, i) =>
+      (other as Herald).notify({ channel: 'IN_APP', recipient: `user-${i}`, body: 'bye' }).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    );
+    const first = await Promise.race(answers);
+    other.process.kill('SIGTERM');
+    const code = await other.stop();
+    expect(first).toBe(202);
+    expect(code).toBe(0);
+    for (const status of await Promise.all(answers)) expect([202, 0]).toContain(status);
+  });
+});

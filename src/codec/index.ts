@@ -66,7 +66,8 @@ export function createCodec(): Codec {
 
   const add = (schema: EventSchema, writer: avro.Type) => {
     const kind = known.get(schema.type);
-    if (kind === undefined) throw new UnknownSchemaError(`event type ${schema.type} is not known to this version of Herald`);
+    if (kind === undefined)
+      throw new UnknownSchemaError(`event type ${schema.type} is not known to this version of Herald`);
     if (kind.readers.has(schema.fingerprint)) return;
     kind.readers.set(schema.fingerprint, { type: kind.newest, resolver: resolverFor(kind.newest, writer, schema) });
     schemas.push(schema);
@@ -93,7 +94,8 @@ export function createCodec(): Codec {
       const kind = known.get(type);
       if (kind === undefined) throw new UnknownSchemaError(`event type ${type} is not known to this version of Herald`);
       const reader = kind.readers.get(fingerprint);
-      if (reader === undefined) throw new UnknownSchemaError(`schema ${fingerprint} of event type ${type} is not known`);
+      if (reader === undefined)
+        throw new UnknownSchemaError(`schema ${fingerprint} of event type ${type} is not known`);
       return { type: kind.name, ...read(reader, bytes) } as DomainEvent;
     },
     schemas: () => schemas,
@@ -115,7 +117,9 @@ function resolverFor(newest: avro.Type, writer: avro.Type, schema: EventSchema):
     return newest.createResolver(writer);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UnknownSchemaError(`schema ${schema.fingerprint} of ${schema.type} can't be read as the newest one: ${why}`);
+    throw new UnknownSchemaError(
+      `schema ${schema.fingerprint} of ${schema.type} can't be read as the newest one: ${why}`,
+    );
   }
 }
 

@@ -30,9 +30,15 @@ export function isRetryableStatus(status: number): boolean {
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
   const text = header.trim();
-  const wait = /^\d{1,10}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  const wait = /^\d{1,10}$/.test(text) ? Number(text) * 1000 : httpDateMs(text) - nowMs;
   if (!Number.isFinite(wait)) return null;
   return Math.min(Math.max(wait, 0), retryAfterMaxMs);
 }
 
 export const retryAfterMaxMs = 24 * 60 * 60 * 1000;
+
+/** An HTTP-date (RFC 9110 5.6.7) begins with its weekday; without that Date.parse would read `1.5` as a day in 2001. NaN when it isn't one. */
+function httpDateMs(text: string): number {
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? /.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+}

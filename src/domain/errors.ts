@@ -27,7 +27,11 @@ export class DomainError extends Error {
   /** Whole seconds after which another try makes sense. */
   readonly retryAfterSeconds: number | null;
 
-  constructor(code: ErrorCode, message: string, more: { details?: readonly ErrorDetail[]; retryAfterSeconds?: number } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { details?: readonly ErrorDetail[]; retryAfterSeconds?: number } = {},
+  ) {
     super(message);
     this.name = 'DomainError';
     this.code = code;

@@ -13,7 +13,16 @@ export type Priority = (typeof priorities)[number];
  * Whose fault a failed attempt is. The tenant's or the receiver's: recipient, credentials, content, blocked (the address guard), expired.
  * The world's: provider, network. Ours: system.
  */
-export const failureClasses = ['recipient', 'credentials', 'content', 'provider', 'network', 'blocked', 'expired', 'system'] as const;
+export const failureClasses = [
+  'recipient',
+  'credentials',
+  'content',
+  'provider',
+  'network',
+  'blocked',
+  'expired',
+  'system',
+] as const;
 export type FailureClass = (typeof failureClasses)[number];
 
 export const deferralReasons = ['scheduled', 'breaker', 'rate', 'window'] as const;

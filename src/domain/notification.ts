@@ -77,7 +77,7 @@ export interface NotificationFacts {
   readonly updatedAt: number;
 }
 
-/** The facts with one more event told. The same object when the event says nothing new. */
+/** The facts with one more event told. */
 export function mergeEvent(before: NotificationFacts | null, event: NotificationEvent): NotificationFacts {
   const base = before === null ? first(event) : withEnvelope(before, event);
   switch (event.type) {
@@ -91,10 +91,20 @@ export function mergeEvent(before: NotificationFacts | null, event: Notification
     case 'DeliveryDeferred':
       return { ...base, deferral: laterDeferral(base.deferral, event) };
     case 'AttemptStarted':
-      return withAttempt(base, { attempt: event.attempt, round: event.round, startedAt: event.occurredAt, outcome: null });
+      return withAttempt(base, {
+        attempt: event.attempt,
+        round: event.round,
+        startedAt: event.occurredAt,
+        outcome: null,
+      });
     case 'AttemptSucceeded':
     case 'AttemptFailed':
-      return withAttempt(base, { attempt: event.attempt, round: event.round, startedAt: null, outcome: outcomeOf(event) });
+      return withAttempt(base, {
+        attempt: event.attempt,
+        round: event.round,
+        startedAt: null,
+        outcome: outcomeOf(event),
+      });
     case 'NotificationCancelled':
       return { ...base, cancelledRound: Math.max(base.cancelledRound ?? 0, event.round) };
     default:
@@ -129,7 +139,8 @@ export function nextRetryAtOf(facts: NotificationFacts): number | null {
   const last = facts.attempts.at(-1);
   const retryAt = last?.outcome?.kind === 'failed' ? last.outcome.retryAt : null;
   const { deferral } = facts;
-  const deferred = deferral !== null && last !== undefined && deferral.round === facts.round && deferral.attempt > last.attempt;
+  const deferred =
+    deferral !== null && last !== undefined && deferral.round === facts.round && deferral.attempt > last.attempt;
   return deferred ? deferral.dueAt : retryAt;
 }
 
@@ -183,7 +194,10 @@ function lesser(facts: NotificationFacts, event: { readonly request: DeliveryReq
   return compareText(JSON.stringify(event.request), JSON.stringify(facts.request)) < 0 ? event.request : facts.request;
 }
 
-function laterDeferral(a: NotificationFacts['deferral'], event: { round: number; attempt: number; dueAt: number }): NotificationFacts['deferral'] {
+function laterDeferral(
+  a: NotificationFacts['deferral'],
+  event: { round: number; attempt: number; dueAt: number },
+): NotificationFacts['deferral'] {
   const b = { round: event.round, attempt: event.attempt, dueAt: event.dueAt };
   if (a === null) return b;
   return (b.round - a.round || b.attempt - a.attempt || b.dueAt - a.dueAt) > 0 ? b : a;
@@ -205,7 +219,8 @@ function mergeAttempts(a: AttemptFacts, b: AttemptFacts): AttemptFacts {
   return {
     attempt: a.attempt,
     round: Math.max(a.round, b.round),
-    startedAt: a.startedAt === null || b.startedAt === null ? (a.startedAt ?? b.startedAt) : Math.min(a.startedAt, b.startedAt),
+    startedAt:
+      a.startedAt === null || b.startedAt === null ? (a.startedAt ?? b.startedAt) : Math.min(a.startedAt, b.startedAt),
     outcome: a.outcome === null || b.outcome === null ? (a.outcome ?? b.outcome) : decisive(a.outcome, b.outcome),
   };
 }
@@ -223,7 +238,8 @@ function rank(outcome: AttemptOutcome): number {
 
 function outcomeOf(event: AttemptSucceeded | AttemptFailed): AttemptOutcome {
   const { eventId, occurredAt, provider, waitedMs, tookMs } = event;
-  if (event.type === 'AttemptSucceeded') return { kind: 'succeeded', eventId, occurredAt, provider, waitedMs, tookMs, messageId: event.messageId };
+  if (event.type === 'AttemptSucceeded')
+    return { kind: 'succeeded', eventId, occurredAt, provider, waitedMs, tookMs, messageId: event.messageId };
   const { failureClass, code, message, retryAt } = event;
   return { kind: 'failed', eventId, occurredAt, provider, waitedMs, tookMs, failureClass, code, message, retryAt };
 }

@@ -62,3 +62,10 @@ const bullets = '••••••';
 
 /** How long a replaced webhook secret goes on signing beside the new one. */
 export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;
+
+/** What each secret is sealed for (ports/secret-box.ts): writer and reader name the same context. */
+export const sealedFor = {
+  provider: (tenantId: TenantId, channel: Channel) => `${tenantId}:${channel}`,
+  apiKey: (tenantId: TenantId) => `${tenantId}:api-key`,
+  webhookSecret: (tenantId: TenantId) => `${tenantId}:webhook-secret`,
+} as const;

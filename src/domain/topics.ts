@@ -18,11 +18,21 @@ export function workTopic(channel: Channel, priority: Priority): Topic {
   return `notifications.${channel.toLowerCase().replace('_', '-')}.${priority.toLowerCase()}`;
 }
 
-export const workTopics: readonly Topic[] = channels.flatMap((channel) => priorities.map((priority) => workTopic(channel, priority)));
+export const workTopics: readonly Topic[] = channels.flatMap((channel) =>
+  priorities.map((priority) => workTopic(channel, priority)),
+);
 
-export const allTopics: readonly Topic[] = [...workTopics, deliveriesTopic, inboxTopic, settingsTopic, deadLettersTopic];
+export const allTopics: readonly Topic[] = [
+  ...workTopics,
+  deliveriesTopic,
+  inboxTopic,
+  settingsTopic,
+  deadLettersTopic,
+];
 
-const workTopicOf = new Map(channels.map((channel) => [channel, new Map(priorities.map((p) => [p, workTopic(channel, p)]))]));
+const workTopicOf = new Map(
+  channels.map((channel) => [channel, new Map(priorities.map((p) => [p, workTopic(channel, p)]))]),
+);
 
 export function topicOf(event: DomainEvent): Topic {
   switch (event.type) {
@@ -61,8 +71,13 @@ export const defaultPartitioning: Partitioning = { partitions: 12, shards: 2 };
  * The partition number of a notification: hash("tenantId:shard") mod partitions, where shard is hash(notification id) mod shards;
  * for IN_APP the recipient takes the notification id's place, so that one owner sees all of an inbox. The hash is murmur2 (Kafka's).
  */
-export function partitionOf(of: { tenantId: TenantId; channel: Channel; recipient: string; notificationId: NotificationId }, by: Partitioning): number {
-  return of.channel === 'IN_APP' ? inboxPartition(of.tenantId, of.recipient, by) : partitionOfKey(of.tenantId, of.notificationId, by);
+export function partitionOf(
+  of: { tenantId: TenantId; channel: Channel; recipient: string; notificationId: NotificationId },
+  by: Partitioning,
+): number {
+  return of.channel === 'IN_APP'
+    ? inboxPartition(of.tenantId, of.recipient, by)
+    : partitionOfKey(of.tenantId, of.notificationId, by);
 }
 
 export function inboxPartition(tenantId: TenantId, recipient: string, by: Partitioning): number {

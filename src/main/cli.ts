@@ -21,7 +21,12 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     await serve(readConfig(), { roles: rolesOf(values.role), from: startOf(values.from) });
   },
   async token(args) {
-    const options = { sub: { type: 'string' }, email: { type: 'string' }, name: { type: 'string' }, hours: { type: 'string' } } as const;
+    const options = {
+      sub: { type: 'string' },
+      email: { type: 'string' },
+      name: { type: 'string' },
+      hours: { type: 'string' },
+    } as const;
     const { values } = parseArgs({ args, options });
     const { printToken } = await import('./token.ts');
     await printToken(readConfig(), { ...values, hours: hoursOf(values.hours) });
@@ -29,7 +34,9 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   async config(args) {
     parseArgs({ args, options: {} });
     for (const { name, value, fallback, about } of describeConfig()) {
-      process.stdout.write(`${name.padEnd(19)}${(value === '' ? '-' : value).padEnd(22)} default ${(fallback === '' ? '-' : fallback).padEnd(12)} ${about}\n`);
+      process.stdout.write(
+        `${name.padEnd(19)}${(value === '' ? '-' : value).padEnd(22)} default ${(fallback === '' ? '-' : fallback).padEnd(12)} ${about}\n`,
+      );
     }
     readConfig();
   },
@@ -43,7 +50,10 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
 function rolesOf(text: string | undefined): ReadonlySet<Role> {
   const names = text === undefined || text === 'all' ? allRoles : text.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !(allRoles as readonly string[]).includes(name));
-  if (unknown.length > 0) throw new UsageError(`--role: there is no role ${unknown.join(', ')}; roles are ${allRoles.join(', ')}, with commas between them`);
+  if (unknown.length > 0)
+    throw new UsageError(
+      `--role: there is no role ${unknown.join(', ')}; roles are ${allRoles.join(', ')}, with commas between them`,
+    );
   return new Set(names as Role[]);
 }
 
@@ -65,9 +75,13 @@ class UsageError extends Error {}
 
 /** A person's mistake is a sentence on stderr; only a bug shows its stack. */
 function tellAndExit(error: unknown): never {
-  const known = error instanceof UsageError || error instanceof ConfigError || (error instanceof Error && error.name === 'StartError');
+  const known =
+    error instanceof UsageError ||
+    error instanceof ConfigError ||
+    (error instanceof Error && error.name === 'StartError');
   const parsing = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-  const told = error instanceof Error ? (known || parsing ? error.message : (error.stack ?? error.message)) : String(error);
+  const told =
+    error instanceof Error ? (known || parsing ? error.message : (error.stack ?? error.message)) : String(error);
   process.stderr.write(`${told}\n`);
   process.exit(error instanceof UsageError || parsing ? 2 : 1);
 }

@@ -44,7 +44,9 @@ export async function startHttp(deps: HttpDependencies): Promise<Http> {
   const open = async (app: Parameters<typeof listen>[0], name: 'PORT' | 'OPS_PORT') => {
     const { HOST: host, [name]: port } = config;
     const server = await listen(app, { host, port, logger }).catch((error: unknown) => {
-      throw new StartError(`${name}: can't listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new StartError(
+        `${name}: can't listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`,
+      );
     });
     servers.push(server);
     return urlOf(host, server.port);

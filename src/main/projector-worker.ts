@@ -24,7 +24,8 @@ const log = await connectEventLog(input.log, { codec: createCodec(), clock, logg
 const store = openReadModelStore({ path: input.viewsPath, logger, changes: input.changes });
 const running: RunningProjector[] = [];
 const deps = { log, store, clock, logger, metrics };
-if (input.runsProjectors) for (const readModel of projectedReadModels) running.push(await runProjector({ ...deps, readModel }));
+if (input.runsProjectors)
+  for (const readModel of projectedReadModels) running.push(await runProjector({ ...deps, readModel }));
 if (input.runsScheduler) running.push(await runScheduler(deps));
 
 parentPort?.on('message', (message: ToThread) => {

@@ -30,9 +30,11 @@ export async function rebuildReadModels(config: Config): Promise<void> {
   };
   try {
     for (const readModel of readModels) {
-      const onProgress = ({ done, total }: { done: number; total: number }) => progressOf(readModel.definition.name).update(done, total);
+      const onProgress = ({ done, total }: { done: number; total: number }) =>
+        progressOf(readModel.definition.name).update(done, total);
       const [result] = await rebuild({ log, store, readModels: [readModel], onProgress });
-      if (result !== undefined) progressOf(result.readModel).end(`${result.events} events folded, ${told(result.comparison)}`);
+      if (result !== undefined)
+        progressOf(result.readModel).end(`${result.events} events folded, ${told(result.comparison)}`);
     }
   } finally {
     await store.close();

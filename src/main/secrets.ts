@@ -8,5 +8,8 @@ import { dataFiles } from './data-files.ts';
 
 /** readConfig has made sure that production gives one. */
 export function encryptionSecretOf(config: Config): string {
-  return config.ENCRYPTION_SECRET ?? readOrCreateSecret(dataFiles(config.DATA_DIR).encryptionSecret, () => randomBytes(32).toString('base64url'));
+  return (
+    config.ENCRYPTION_SECRET ??
+    readOrCreateSecret(dataFiles(config.DATA_DIR).encryptionSecret, () => randomBytes(32).toString('base64url'))
+  );
 }

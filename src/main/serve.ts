@@ -43,14 +43,20 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   }
   const failures = running.flatMap(({ failed }) => (failed === undefined ? [] : [failed]));
   const failure = await Promise.race([signal, ...failures]);
-  if (failure instanceof Error) adapters.logger.error('a part of the service ended, so all of it stops', { err: failure });
+  if (failure instanceof Error)
+    adapters.logger.error('a part of the service ended, so all of it stops', { err: failure });
   else adapters.logger.info('stopping', { signal: failure });
   await stopAll(running, adapters);
   lock.release();
   process.exit(failure instanceof Error ? 1 : 0);
 }
 
-async function start(config: Config, { roles, from }: ServeOptions, adapters: Adapters, running: Running[]): Promise<void> {
+async function start(
+  config: Config,
+  { roles, from }: ServeOptions,
+  adapters: Adapters,
+  running: Running[],
+): Promise<void> {
   const { log, directory, logger } = adapters;
   const files = dataFiles(config.DATA_DIR);
   await directory.start();
@@ -58,7 +64,14 @@ async function start(config: Config, { roles, from }: ServeOptions, adapters: Ad
   const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
   const runsProjectors = roles.has('projector');
   const runsScheduler = roles.has('scheduler');
-  const input = { log: log.share(), changes: changes.writer, viewsPath: files.views, logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
+  const input = {
+    log: log.share(),
+    changes: changes.writer,
+    viewsPath: files.views,
+    logLevel: config.LOG_LEVEL,
+    runsProjectors,
+    runsScheduler,
+  };
   const thread = runsProjectors || runsScheduler ? await startProjectorThread(input) : null;
   if (thread !== null) running.push(thread);
   if (roles.has('dispatcher')) running.push(...(await startDispatchers(adapters, config, from)));

@@ -13,7 +13,8 @@ interface TokenOptions {
 }
 
 export async function printToken(config: Config, { sub, email, name, hours }: TokenOptions): Promise<void> {
-  if (config.AUTH_JWKS_URL !== null) throw new StartError('AUTH_JWKS_URL is set: tokens come from that identity provider, there is no embedded issuer.');
+  if (config.AUTH_JWKS_URL !== null)
+    throw new StartError('AUTH_JWKS_URL is set: tokens come from that identity provider, there is no embedded issuer.');
   makeDataDir(config.DATA_DIR);
   const person = sub === undefined ? demoOwner : { sub };
   const { token } = await embeddedIssuerOf(config);

@@ -21,7 +21,8 @@ export interface TokenIssuer {
 
 export async function tokenIssuerOf(config: Config): Promise<TokenIssuer> {
   const { AUTH_JWKS_URL: url, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = config;
-  if (url !== null && issuer !== null && audience !== null) return { tokenKeys: createRemoteTokenKeys({ url }), issuer, audience };
+  if (url !== null && issuer !== null && audience !== null)
+    return { tokenKeys: createRemoteTokenKeys({ url }), issuer, audience };
   const { tokenKeys, jwks } = await embeddedIssuerOf(config);
   return { tokenKeys, ...embedded, jwks };
 }

@@ -111,7 +111,12 @@ export interface EventLog {
   tail(topics: readonly Topic[], listener: (entry: LogEntry) => void): () => void;
 
   /** A range of one partition, ascending: offsets in [from, to). Ends early at the log's end. */
-  read(range: { readonly topic: Topic; readonly partition: number; readonly from: number; readonly to: number }): AsyncIterable<LogEntry>;
+  read(range: {
+    readonly topic: Topic;
+    readonly partition: number;
+    readonly from: number;
+    readonly to: number;
+  }): AsyncIterable<LogEntry>;
 
   /** The offset that the next event of each partition of the topic gets, by partition number. */
   ends(topic: Topic): Promise<readonly number[]>;

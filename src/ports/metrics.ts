@@ -1,6 +1,9 @@
 // Counters and measured values, by the names of metricNames; labels are few and never a tenant, a recipient or an id.
 
-export type MetricLabels = Readonly<Record<string, string>>;
+/** The labels that there are; a metric carries those that it is given. */
+export const labelNames = ['channel', 'lane', 'method', 'outcome', 'read_model', 'route', 'status', 'topic'] as const;
+
+export type MetricLabels = Readonly<Partial<Record<(typeof labelNames)[number], string>>>;
 
 export interface Metrics {
   increment(name: CounterName, labels?: MetricLabels, by?: number): void;
@@ -21,4 +24,9 @@ export type CounterName =
 /** Seconds, all of them. */
 export type HistogramName = 'herald_accept_seconds' | 'herald_attempt_seconds' | 'herald_append_seconds';
 
-export type GaugeName = 'herald_append_queue' | 'herald_lane_depth' | 'herald_in_flight' | 'herald_projector_lag' | 'herald_streams';
+export type GaugeName =
+  | 'herald_append_queue'
+  | 'herald_lane_depth'
+  | 'herald_in_flight'
+  | 'herald_projector_lag'
+  | 'herald_streams';

@@ -82,7 +82,10 @@ export interface ReadModelReader {
   /** @throws NoFittingIndexError */
   find<D extends Document>(query: Query): Promise<Page<D>>;
   /** Rows that match, counted up to `cap`; `exact` is false when there may be more. @throws NoFittingIndexError */
-  count(query: Omit<Query, 'after' | 'limit' | 'order'>, cap: number): Promise<{ readonly count: number; readonly exact: boolean }>;
+  count(
+    query: Omit<Query, 'after' | 'limit' | 'order'>,
+    cap: number,
+  ): Promise<{ readonly count: number; readonly exact: boolean }>;
   /** The next offset to fold, per topic, of a read model's partition number. */
   positions(readModel: string, partition: number): Promise<ReadonlyMap<Topic, number>>;
   /** Calls back soon after writes (from whichever process) may have moved the read model; spurious calls are fine. Returns the call that ends it. */

@@ -22,7 +22,10 @@ export interface TemplateRenderer {
    * Resolves at once, without a promise, for sources of text and outputs alone.
    * @throws DomainError BAD_REQUEST naming subject or body (with line and column) when it doesn't parse, breaks a limit of size, time or memory
    */
-  render(source: TemplateSource, data: Readonly<Record<string, unknown>>, options: { readonly isEmail: boolean }): RenderedTemplate | Promise<RenderedTemplate>;
+  render(
+    source: TemplateSource,
+    data: Readonly<Record<string, unknown>>,
+    options: { readonly isEmail: boolean },
+  ): RenderedTemplate | Promise<RenderedTemplate>;
   close(): Promise<void>;
 }
-

@@ -27,7 +27,12 @@ beforeAll(async () => {
   world = await startDeliveryWorld();
   service = await startHerald(dataDir.path, world.environment);
   await world.configure(service);
-  await service.dashboard('POST', '/templates', { name: 'welcome', channel: 'EMAIL', subject: 'Hello {{ name }}', body: '<p>Dear {{ name }}</p>' });
+  await service.dashboard('POST', '/templates', {
+    name: 'welcome',
+    channel: 'EMAIL',
+    subject: 'Hello {{ name }}',
+    body: '<p>Dear {{ name }}</p>',
+  });
   const requests = Array.from({ length: count }, (_, i) => requestOf(i));
   for (let i = 0; i < requests.length; i += 50) {
     await Promise.all(
@@ -41,7 +46,9 @@ beforeAll(async () => {
   records = await until(
     async () => {
       const statistics = await statisticsOf(service);
-      return statistics.total === count && statistics.statusCounts['DELIVERED'] === count && (await allRecords(service));
+      return (
+        statistics.total === count && statistics.statusCounts['DELIVERED'] === count && (await allRecords(service))
+      );
     },
     { timeoutMs: 60_000, what: 'everything delivered' },
   );
@@ -56,7 +63,8 @@ afterAll(async () => {
 describe('mixed notifications', () => {
   it('are all DELIVERED with one attempt, one record each', () => {
     expect(new Set(records.map((record) => record.id))).toEqual(new Set(accepted.keys()));
-    for (const record of records) expect(record).toMatchObject({ status: 'DELIVERED', attemptCount: 1, lastError: null });
+    for (const record of records)
+      expect(record).toMatchObject({ status: 'DELIVERED', attemptCount: 1, lastError: null });
   });
 
   it('are counted exactly by the statistics of every range', async () => {
@@ -102,7 +110,8 @@ describe('mixed notifications', () => {
   it('reach the SMS provider', () => {
     const bodies = world.sms.requests.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
     expect(bodies).toHaveLength(idsOf('SMS').length);
-    for (const body of bodies) expect(body).toMatchObject({ From: '+15005550006', Body: expect.stringMatching(/^Your order/) });
+    for (const body of bodies)
+      expect(body).toMatchObject({ From: '+15005550006', Body: expect.stringMatching(/^Your order/) });
   });
 
   it('reach the inbox, newest first, and can be read', async () => {
@@ -111,12 +120,19 @@ describe('mixed notifications', () => {
     const items = body['notifications'] as { id: string; createdAt: string; read: boolean }[];
     expect(items.length).toBeGreaterThan(0);
     expect(body['unreadCount']).toBe(items.length);
-    expect(items.map((item) => item.createdAt)).toEqual(items.map((item) => item.createdAt).sort().reverse());
+    expect(items.map((item) => item.createdAt)).toEqual(
+      items
+        .map((item) => item.createdAt)
+        .sort()
+        .reverse(),
+    );
     const read = await service.call('POST', '/api/v1/notify/inapp/user-1/read', { headers });
     expect(read.body).toEqual({ success: true, updated: items.length });
     const after = await service.call('GET', '/api/v1/notify/inapp/user-1', { headers });
     expect(after.body['unreadCount']).toBe(0);
-    expect((after.body['notifications'] as { readAt: string | null }[]).every((item) => item.readAt !== null)).toBe(true);
+    expect((after.body['notifications'] as { readAt: string | null }[]).every((item) => item.readAt !== null)).toBe(
+      true,
+    );
   });
 });
 
@@ -124,7 +140,10 @@ describe('the read models', () => {
   it('folded again from the log equal those that grew with the traffic, byte for byte', async () => {
     await service.stop();
     const { code, stdout, stderr } = await command(['rebuild'], { DATA_DIR: dataDir.path });
-    expect({ code, told: stdout + stderr }).toMatchObject({ code: 0, told: expect.stringMatching(/notifications: .*equal/) });
+    expect({ code, told: stdout + stderr }).toMatchObject({
+      code: 0,
+      told: expect.stringMatching(/notifications: .*equal/),
+    });
     expect(stdout + stderr).toMatch(/inbox: .*equal/);
     expect(stdout + stderr).toMatch(/timers: .*equal/);
     service = await startHerald(dataDir.path, world.environment);
@@ -135,16 +154,23 @@ describe('the read models', () => {
     const sent = world.webhooks.requests.length;
     await service.stop();
     const { readdir, rm } = await import('node:fs/promises');
-    for (const name of await readdir(dataDir.path)) if (name.startsWith('views.db')) await rm(`${dataDir.path}/${name}`);
+    for (const name of await readdir(dataDir.path))
+      if (name.startsWith('views.db')) await rm(`${dataDir.path}/${name}`);
     service = await startHerald(dataDir.path, world.environment);
-    await until(async () => (await statisticsOf(service)).statusCounts['DELIVERED'] === count, { timeoutMs: 30_000, what: 'the fold' });
+    await until(async () => (await statisticsOf(service)).statusCounts['DELIVERED'] === count, {
+      timeoutMs: 30_000,
+      what: 'the fold',
+    });
     expect(await allRecords(service)).toEqual(records);
     expect(world.webhooks.requests).toHaveLength(sent);
   });
 });
 
 function idsOf(channel: string): string[] {
-  return [...accepted].filter(([, request]) => request['channel'] === channel).map(([id]) => id).sort();
+  return [...accepted]
+    .filter(([, request]) => request['channel'] === channel)
+    .map(([id]) => id)
+    .sort();
 }
 
 function requestOf(i: number): Record<string, unknown> {
@@ -163,6 +189,6 @@ function requestOf(i: number): Record<string, unknown> {
     case 'WEBHOOK':
       return { ...common, recipient: `${world.webhooks.url}/hook/${i}`, body, data: { order: { id: i } } };
     default:
-      return { ...common, recipient: `user-${Math.floor(i / 4) % 10}`, rawSubject: `Order ${i}`, rawBody: body };
+      return { ...common, recipient: `user-${Math.floor(i / 4) % 40}`, rawSubject: `Order ${i}`, rawBody: body };
   }
 }

@@ -20,7 +20,9 @@ afterAll(async () => {
 
 it('1,000 parallel requests of one tenant: exactly 100 accepted, the rest 429 with Retry-After; another tenant is not touched', async () => {
   const bearer = await token(dataDir.path, {}, ['--sub', 'other']);
-  const other = await service.call('POST', '/api/v1/auth/provision-tenant', { headers: { authorization: `Bearer ${bearer}` } });
+  const other = await service.call('POST', '/api/v1/auth/provision-tenant', {
+    headers: { authorization: `Bearer ${bearer}` },
+  });
   const otherKey = (other.body['tenant'] as { apiKey: string }).apiKey;
 
   const agent = new Agent({ connections: 200 });
@@ -47,6 +49,8 @@ it('1,000 parallel requests of one tenant: exactly 100 accepted, the rest 429 wi
     expect(body).toMatchObject({ code: 'TOO_MANY_REQUESTS', details: [] });
   }
   expect(others.every(({ status }) => status === 202)).toBe(true);
-  const remaining = answers.filter(({ status }) => status === 202).map(({ headers }) => /r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
+  const remaining = answers
+    .filter(({ status }) => status === 202)
+    .map(({ headers }) => /r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
   expect(new Set(remaining).size).toBe(100);
 });

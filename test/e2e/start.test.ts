@@ -9,6 +9,7 @@ import { join } from 'node:path';
 
 import type { DataDir, Herald } from '../support/herald.ts';
 import { herald as command, makeDataDir, startHerald, token } from '../support/herald.ts';
+import { recordOf } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
 let dataDir: DataDir;
@@ -33,7 +34,9 @@ describe('a first start', () => {
     expect(told).toMatch(/"status":"queued"}202$/);
     await until(
       async () => {
-        const { body } = await service.call('GET', '/api/v1/notify/inapp/ada', { headers: { 'x-api-key': service.apiKey } });
+        const { body } = await service.call('GET', '/api/v1/notify/inapp/ada', {
+          headers: { 'x-api-key': service.apiKey },
+        });
         return (body['notifications'] as { title: string }[]).some((item) => item.title === 'Hello');
       },
       { timeoutMs: 1000, what: 'the item in the inbox' },
@@ -66,6 +69,30 @@ describe('a first start', () => {
   });
 });
 
+describe('the address guard', () => {
+  it('fails what resolves to a private address at once, class blocked', async () => {
+    const { body } = await service.notify({ channel: 'WEBHOOK', recipient: 'https://localhost:9/hook', body: 'hi' });
+    const record = await until(async () => {
+      const found = await recordOf(service, String(body['notificationId']));
+      return found?.status === 'FAILED' && found;
+    });
+    expect(record).toMatchObject({ attemptCount: 1, attempts: [{ errorClass: 'blocked', nextRetryAt: null }] });
+  });
+
+  it.each([
+    'https://127.0.0.1/',
+    'https://10.1.2.3/',
+    'https://[::1]/',
+    'https://2130706433/',
+    'https://169.254.169.254/latest',
+    'http://example.com/',
+  ])('refuses %s when it is asked for', async (recipient) => {
+    const { status, body } = await service.notify({ channel: 'WEBHOOK', recipient, body: 'hi' });
+    expect(status).toBe(400);
+    expect(body['details']).toMatchObject([{ path: 'recipient' }]);
+  });
+});
+
 describe('token', () => {
   it("prints the demo tenant's owner's token and nothing else", async () => {
     expect(await token(dataDir.path)).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -83,7 +110,10 @@ describe('token', () => {
     expect(made.status).toBe(200);
     const again = await service.call('POST', '/api/v1/auth/provision-tenant', { headers });
     expect(again.body).toEqual(made.body);
-    expect((await service.call('GET', '/api/v1/tenant', { headers })).body).toMatchObject({ name: 'Grace', email: 'grace@example.com' });
+    expect((await service.call('GET', '/api/v1/tenant', { headers })).body).toMatchObject({
+      name: 'Grace',
+      email: 'grace@example.com',
+    });
   });
 });
 
@@ -104,7 +134,10 @@ describe('settings', () => {
     [{ RETRY_DELAYS: '1s,soon' }, ['RETRY_DELAYS']],
     [{ AUTH_ISSUER: 'https://issuer.example.com' }, ['AUTH_JWKS_URL', 'AUTH_AUDIENCE']],
   ])('that are wrong or missing stop the start and are named: %j', async (environment, names) => {
-    const { code, stderr } = await command(['serve'], { DATA_DIR: join(tmpdir(), 'herald-never-made'), ...environment } as Record<string, string>);
+    const { code, stderr } = await command(['serve'], {
+      DATA_DIR: join(tmpdir(), 'herald-never-made'),
+      ...environment,
+    } as Record<string, string>);
     expect(code).toBe(1);
     for (const name of names) expect(stderr).toContain(name);
     expect(stderr).not.toMatch(/^\s+at /m);

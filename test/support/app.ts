@@ -66,7 +66,10 @@ export async function startApp(given: AppOptions = {}) {
   const logger = recordingLogger(lines);
   const clock = createClock();
   const metrics = createMetrics({ processMetrics: false });
-  const groups = channels.map((channel) => ({ group: dispatcherGroup(channel), topics: priorities.map((p) => workTopic(channel, p)) }));
+  const groups = channels.map((channel) => ({
+    group: dispatcherGroup(channel),
+    topics: priorities.map((p) => workTopic(channel, p)),
+  }));
   const shape = { partitioning: defaultPartitioning, topics: allTopics, groups };
   const log = openEventLog({ ...shape, path: join(folder, 'log.db'), codec: createCodec(), clock, logger });
   const store = openReadModelStore({ path: join(folder, 'views.db'), logger });
@@ -91,12 +94,36 @@ export async function startApp(given: AppOptions = {}) {
       ? []
       : await Promise.all(
           channels.map((channel) =>
-            runDispatcher({ channel, log, directory, providers: registry, retryPolicy, clock, logger, metrics, limits: defaultDispatcherLimits(channel) }),
+            runDispatcher({
+              channel,
+              log,
+              directory,
+              providers: registry,
+              retryPolicy,
+              clock,
+              logger,
+              metrics,
+              limits: defaultDispatcherLimits(channel),
+            }),
           ),
         );
 
   const deps: ApiDependencies = {
-    ...{ log, settings, directory, renderer, registry, secretBox, apiKeys, clock, logger, reader: store, limiter, outbound, metrics },
+    ...{
+      log,
+      settings,
+      directory,
+      renderer,
+      registry,
+      secretBox,
+      apiKeys,
+      clock,
+      logger,
+      reader: store,
+      limiter,
+      outbound,
+      metrics,
+    },
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {
@@ -112,14 +139,26 @@ export async function startApp(given: AppOptions = {}) {
   const server = await listen(createApi(replaced), { host: '127.0.0.1', port: 0, logger });
   const url = `http://127.0.0.1:${server.port}`;
 
-  const call = async (method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<Reply> => {
+  const call = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: unknown,
+  ): Promise<Reply> => {
     const isText = typeof body === 'string' || body instanceof Uint8Array;
-    const init: RequestInit = { method, headers: { ...(body === undefined || isText ? {} : { 'content-type': 'application/json' }), ...headers } };
+    const init: RequestInit = {
+      method,
+      headers: { ...(body === undefined || isText ? {} : { 'content-type': 'application/json' }), ...headers },
+    };
     if (body !== undefined) init.body = isText ? (body as string) : JSON.stringify(body);
     const response = await fetch(path.startsWith('/') ? url + path : path, init);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-    return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+    };
   };
 
   const person = async (sub: string, more: { email?: string; name?: string; hours?: number } = {}) => {

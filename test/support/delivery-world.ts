@@ -29,12 +29,22 @@ export async function startDeliveryWorld(respond?: Respond): Promise<DeliveryWor
     webhooks,
     sms,
     mail,
-    environment: { OUTBOUND_ALLOW: '127.0.0.1/32', PROVIDER_URLS: JSON.stringify({ twilio: sms.url }), RATE_LIMIT: '1000000/10s' },
+    environment: {
+      OUTBOUND_ALLOW: '127.0.0.1/32',
+      PROVIDER_URLS: JSON.stringify({ twilio: sms.url }),
+      RATE_LIMIT: '1000000/10s',
+    },
     async configure(herald) {
       const sender = { fromName: 'Ada Shop', fromEmail: 'shop@example.com' };
       const smtp = { ...sender, host: '127.0.0.1', port: mail.port, secure: false, user: 'shop' };
       const saved = [
-        await herald.dashboard('POST', '/providers', { channel: 'EMAIL', provider: 'smtp', apiKey: 'smtp-password-of-the-shop', config: smtp, enabled: true }),
+        await herald.dashboard('POST', '/providers', {
+          channel: 'EMAIL',
+          provider: 'smtp',
+          apiKey: 'smtp-password-of-the-shop',
+          config: smtp,
+          enabled: true,
+        }),
         await herald.dashboard('POST', '/providers', {
           channel: 'SMS',
           provider: 'twilio',
@@ -43,7 +53,8 @@ export async function startDeliveryWorld(respond?: Respond): Promise<DeliveryWor
           enabled: true,
         }),
       ];
-      for (const { status, body } of saved) if (status !== 200) throw new Error(`a provider was not saved: ${JSON.stringify(body)}`);
+      for (const { status, body } of saved)
+        if (status !== 200) throw new Error(`a provider was not saved: ${JSON.stringify(body)}`);
     },
     close: async () => {
       await Promise.all([webhooks.close(), sms.close(), mail.close()]);

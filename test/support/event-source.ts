@@ -58,5 +58,9 @@ function parsed(block: string): ReceivedEvent {
       return [line.slice(0, at), line.slice(at + 2)] as const;
     }),
   );
-  return { event: fields.get('event') ?? null, id: fields.get('id') ?? null, data: JSON.parse(fields.get('data') ?? 'null') };
+  return {
+    event: fields.get('event') ?? null,
+    id: fields.get('id') ?? null,
+    data: JSON.parse(fields.get('data') ?? 'null'),
+  };
 }

@@ -40,7 +40,13 @@ const tries = { provider: text, waitedMs: fc.nat(), tookMs: fc.nat() };
 
 const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   NotificationRequested: { ...ofNotification, request: anyRequest },
-  DeliveryDeferred: { ...ofNotification, ...continued, reason: fc.constantFrom(...deferralReasons), dueAt: time, request: anyRequest },
+  DeliveryDeferred: {
+    ...ofNotification,
+    ...continued,
+    reason: fc.constantFrom(...deferralReasons),
+    dueAt: time,
+    request: anyRequest,
+  },
   AttemptStarted: { ...ofNotification, ...attempted, provider: text },
   AttemptSucceeded: { ...ofNotification, ...attempted, ...tries, messageId: orNull(text) },
   AttemptFailed: {
@@ -57,7 +63,12 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   CancelRequested: ofNotification,
   NotificationCancelled: { ...ofNotification, causeId: fc.uuid() },
   RetryRequested: { ...ofNotification, attempt: small, request: anyRequest },
-  InboxRead: { ...envelope, recipient: text, partition: fc.nat(11), notificationIds: fc.array(fc.uuid(), { maxLength: 5 }) },
+  InboxRead: {
+    ...envelope,
+    recipient: text,
+    partition: fc.nat(11),
+    notificationIds: fc.array(fc.uuid(), { maxLength: 5 }),
+  },
   SettingsChanged: {
     ...envelope,
     partition: fc.nat(11),
@@ -66,9 +77,18 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
     action: fc.constantFrom('created', 'updated', 'deleted', 'regenerated'),
     actor: text,
   },
-  DeadLettered: { ...envelope, topic: text, partition: fc.nat(11), offset: fc.nat(), reason: text, bytes: fc.base64String() },
+  DeadLettered: {
+    ...envelope,
+    topic: text,
+    partition: fc.nat(11),
+    offset: fc.nat(),
+    reason: text,
+    bytes: fc.base64String(),
+  },
 };
 
 export const anyEvent: fc.Arbitrary<DomainEvent> = fc.oneof(
-  ...Object.entries(fieldsOf).map(([type, fields]) => fc.record({ type: fc.constant(type), ...fields }) as unknown as fc.Arbitrary<DomainEvent>),
+  ...Object.entries(fieldsOf).map(
+    ([type, fields]) => fc.record({ type: fc.constant(type), ...fields }) as unknown as fc.Arbitrary<DomainEvent>,
+  ),
 );

@@ -32,7 +32,11 @@ export interface Herald {
   logs(): string;
   /** With the demo tenant's API key, or the one given. */
   notify(body: unknown, apiKey?: string): Promise<Answer>;
-  call(method: string, path: string, options?: { body?: unknown; headers?: Readonly<Record<string, string>> }): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Readonly<Record<string, string>> },
+  ): Promise<Answer>;
   /** With the demo tenant's bearer token. */
   dashboard(method: string, path: string, body?: unknown): Promise<Answer>;
   /** SIGTERM; resolves with the exit code. */
@@ -51,7 +55,10 @@ export async function makeDataDir(): Promise<DataDir> {
 }
 
 /** Runs one command of the command line to its end. */
-export async function herald(args: readonly string[], environment: Environment): Promise<{ stdout: string; stderr: string; code: number }> {
+export async function herald(
+  args: readonly string[],
+  environment: Environment,
+): Promise<{ stdout: string; stderr: string; code: number }> {
   try {
     const { stdout, stderr } = await run(process.execPath, [entry, ...args], { env: clean(environment) });
     return { stdout, stderr, code: 0 };
@@ -61,7 +68,11 @@ export async function herald(args: readonly string[], environment: Environment):
   }
 }
 
-export async function startHerald(dataDir: string, environment: Environment = {}, args: readonly string[] = []): Promise<Herald> {
+export async function startHerald(
+  dataDir: string,
+  environment: Environment = {},
+  args: readonly string[] = [],
+): Promise<Herald> {
   const env = clean({ PORT: '0', OPS_PORT: '0', DATA_DIR: dataDir, ...environment });
   const child = spawn(process.execPath, [entry, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let banner = '';
@@ -69,7 +80,10 @@ export async function startHerald(dataDir: string, environment: Environment = {}
   child.stdout.setEncoding('utf8').on('data', (text: string) => (banner += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (logs += text));
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-  await until(() => banner.includes('api/v1/notify/inapp') || child.exitCode !== null, { timeoutMs: 15_000, what: 'the banner' });
+  await until(() => banner.includes('api/v1/notify/inapp') || child.exitCode !== null, {
+    timeoutMs: 15_000,
+    what: 'the banner',
+  });
   if (child.exitCode !== null) throw new Error(`the service stopped at once:\n${logs}`);
   const url = found(banner, /listens on (\S+)/);
   const operationsUrl = found(banner, /health, metrics\s+(\S+)/);
@@ -83,7 +97,11 @@ export async function startHerald(dataDir: string, environment: Environment = {}
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    };
   };
 
   return {
@@ -97,7 +115,10 @@ export async function startHerald(dataDir: string, environment: Environment = {}
     call,
     async dashboard(method, path, body) {
       bearer ??= await token(dataDir, environment);
-      return call(method, `/api/v1${path}`, { ...(body === undefined ? {} : { body }), headers: { authorization: `Bearer ${bearer}` } });
+      return call(method, `/api/v1${path}`, {
+        ...(body === undefined ? {} : { body }),
+        headers: { authorization: `Bearer ${bearer}` },
+      });
     },
     async stop() {
       child.kill('SIGTERM');
@@ -111,7 +132,11 @@ export async function startHerald(dataDir: string, environment: Environment = {}
 }
 
 /** A bearer token by the command line. */
-export async function token(dataDir: string, environment: Environment = {}, args: readonly string[] = []): Promise<string> {
+export async function token(
+  dataDir: string,
+  environment: Environment = {},
+  args: readonly string[] = [],
+): Promise<string> {
   const { stdout } = await herald(['token', ...args], { ...environment, DATA_DIR: dataDir });
   return stdout.trim();
 }

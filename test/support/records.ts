@@ -28,7 +28,10 @@ export async function allRecords(herald: Herald): Promise<NotificationRecord[]> 
   const records: NotificationRecord[] = [];
   let cursor: string | null = null;
   do {
-    const { status, body } = await herald.dashboard('GET', `/notifications?limit=100${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`);
+    const { status, body } = await herald.dashboard(
+      'GET',
+      `/notifications?limit=100${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+    );
     if (status !== 200) throw new Error(`the list answered ${status}: ${JSON.stringify(body)}`);
     records.push(...(body['data'] as NotificationRecord[]));
     cursor = (body['pagination'] as { nextCursor: string | null }).nextCursor;
@@ -37,7 +40,9 @@ export async function allRecords(herald: Herald): Promise<NotificationRecord[]> 
 }
 
 export async function recordOf(herald: Herald, id: string): Promise<NotificationRecord | null> {
-  const { status, body } = await herald.call('GET', `/api/v1/notify/${id}`, { headers: { 'x-api-key': herald.apiKey } });
+  const { status, body } = await herald.call('GET', `/api/v1/notify/${id}`, {
+    headers: { 'x-api-key': herald.apiKey },
+  });
   return status === 200 ? (body['notification'] as NotificationRecord) : null;
 }
 
@@ -48,7 +53,10 @@ export async function statisticsOf(herald: Herald, range = 'all'): Promise<Stati
 }
 
 /** What the statistics have to say of these records. */
-export function groupedBy(records: readonly NotificationRecord[], field: 'status' | 'channel' | 'priority'): Record<string, number> {
+export function groupedBy(
+  records: readonly NotificationRecord[],
+  field: 'status' | 'channel' | 'priority',
+): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const record of records) counts[record[field]] = (counts[record[field]] ?? 0) + 1;
   return counts;

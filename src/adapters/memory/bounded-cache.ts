@@ -1,5 +1,5 @@
-// A cache of bounded weight. What wasn't used since it was last passed over goes first (second chance: close to least recently used,
-// and a hit costs one flag).
+// A cache of bounded weight. What wasn't used since it was last passed over goes first (second chance: close to least
+// recently used, and a hit costs one flag).
 
 export interface BoundedCache<V> {
   get(key: string): V | undefined;

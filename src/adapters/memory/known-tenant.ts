@@ -1,4 +1,5 @@
-// One tenant's settings as they were loaded; its secrets are opened when they are first asked for, and live in memory alone.
+// One tenant's settings as they were loaded; its secrets are opened when they are first asked for, and live in memory
+// alone.
 
 import type { Channel } from '../../domain/events.ts';
 import type { ProviderSettings, Tenant } from '../../domain/tenant.ts';

@@ -1,10 +1,9 @@
-// Loads that are under way: who asks for the same thing meanwhile waits for the same load. One that was begun before a change can be
-// abandoned: it still answers those who wait for it, and nobody who comes later.
+// Loads that are under way: who asks for the same thing meanwhile waits for the same load. One that was begun before
+// a change can be abandoned: it still answers those who wait for it, and nobody who comes later.
 
 export interface SharedLoads {
   /** @param load is told whether it was abandoned, to be asked before its result is kept */
   share<T>(name: string, load: (isAbandoned: () => boolean) => Promise<T>): Promise<T>;
-  abandon(name: string): void;
   abandonAll(): void;
 }
 
@@ -24,9 +23,6 @@ export function createSharedLoads(): SharedLoads {
       const entry = { result };
       underWay.set(name, entry);
       return result;
-    },
-    abandon(name) {
-      underWay.delete(name);
     },
     abandonAll() {
       underWay.clear();

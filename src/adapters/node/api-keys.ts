@@ -1,4 +1,5 @@
-// API keys: `nk_`, 32 random base62 characters (190 bits), and 6 that spell the CRC-32 of those 32, so that a typing error needs no look-up.
+// API keys: `nk_`, 32 random base62 characters (190 bits), and 6 that spell the CRC-32 of those 32, so that a typing
+// error needs no look-up.
 
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';

@@ -26,7 +26,8 @@ const ownerOnly = 0o700;
 /** Makes the directory when it isn't there, for its owner alone, and takes it. @throws DataDirLockedError */
 export function lockDataDir(dir: string): DataDirLock {
   makeDataDir(dir);
-  // SQLite's lock on a file is portable, is let go of when the process is killed, and says so at once when another holds it.
+  // SQLite's lock on a file is portable, is let go of when the process is killed, and says so at once when another
+  // holds it.
   const db = new DatabaseSync(join(dir, lockFile), { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');

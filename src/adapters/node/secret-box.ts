@@ -2,7 +2,8 @@
 //
 //   v1.<key id>.<base64url of nonce (12) | ciphertext | tag (16)>
 //
-// The key id follows from the secret by another derivation, so it tells nothing of the key and says which secret sealed a text.
+// The key id follows from the secret by another derivation, so it tells nothing of the key and says which secret
+// sealed a text.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 

@@ -1,10 +1,11 @@
-// Tells readers in another thread that a read model has moved: counters in shared memory, and a message only when the reader waits for one.
+// Tells readers in another thread that a read model has moved: counters in shared memory, and a message only when the
+// reader waits for one.
 //
 //   writer: counter += 1;  armed 1 -> 0 ? post a message
 //   reader: on a message: armed = 1, then compare the counters with those seen
 //
-// Armed before the counters are read: a commit in between is either seen in them or posts again, so no change is lost and a fast writer
-// costs one message per turn of the reader's event loop.
+// Armed before the counters are read: a commit in between is either seen in them or posts again, so no change is lost
+// and a fast writer costs one message per turn of the reader's event loop.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 

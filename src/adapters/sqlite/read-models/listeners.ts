@@ -1,4 +1,5 @@
-// Who wants to know when a read model moves. Listeners are called once per turn however often it moved, and never inside a transaction.
+// Who wants to know when a read model moves. Listeners are called once per turn however often it moved, and never
+// inside a transaction.
 
 export interface Listeners {
   /** Returns the call that ends it. */

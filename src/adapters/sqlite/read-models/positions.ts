@@ -1,4 +1,5 @@
-// Positions as they are stored: the next offset per topic, as JSON text in one spelling, so that a comparison of texts is one of positions.
+// Positions as they are stored: the next offset per topic, as JSON text in one spelling, so that a comparison of
+// texts is one of positions.
 
 import type { Topic } from '../../../domain/topics.ts';
 

@@ -1,9 +1,11 @@
-// Queries to SQL: the declared index that fits, a seek in it by key, and never more rows looked at than a page may cost.
+// Queries to SQL: the declared index that fits, a seek in it by key, and never more rows looked at than a page may
+// cost.
 //
 //   no filter:  SELECT ... FROM t INDEXED BY i WHERE <equals, range, after> ORDER BY ... LIMIT n
 //   filtered:   the same over at most rowsPerPageMax rows, and of those the ones that the filter lets through
 //
-// Rows whose first order field is null are in no order and not found by it; INDEXED BY makes SQLite refuse rather than scan.
+// Rows whose first order field is null are in no order and not found by it; INDEXED BY makes SQLite refuse rather
+// than scan.
 
 import type { SQLInputValue } from 'node:sqlite';
 
@@ -43,7 +45,10 @@ export function boundarySql(table: Table, query: Query): Sql {
   return { text: `SELECT ${keys.join(', ')} ${seek.text} LIMIT 2 OFFSET ${rowsPerPageMax - 1}`, values: seek.values };
 }
 
-/** One row: how many were looked at (at most `cap` + 1), how many of those pass the filter. @throws NoFittingIndexError */
+/**
+ * One row: how many were looked at (at most `cap` + 1), how many of those pass the filter. @throws
+ * NoFittingIndexError
+ */
 export function countSql(table: Table, query: CountQuery, cap: number): Sql {
   const index = indexForCount(table, query);
   const where = [...equalityTerms(query), ...sparseTerms(index)];
@@ -84,7 +89,10 @@ interface Terms {
   readonly values: SQLInputValue[];
 }
 
-/** The range and the key to go on from. Where both bound the same side the key is the one to seek by: the range is then checked (unary plus). */
+/**
+ * The range and the key to go on from. Where both bound the same side the key is the one to seek by: the range is
+ * then checked (unary plus).
+ */
 function boundTerms(table: Table, query: Query): Terms {
   const [first] = query.order.fields;
   const { range, after } = query;

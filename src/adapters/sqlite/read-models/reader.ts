@@ -1,4 +1,5 @@
-// views.db for those who only ask: a connection of its own, synchronous inside and read-only, beside the writer in another thread.
+// views.db for those who only ask: a connection of its own, synchronous inside and read-only, beside the writer in
+// another thread.
 
 import type { ReadModelReader } from '../../../ports/read-model-store.ts';
 import { type Connection, openConnection } from '../connection.ts';

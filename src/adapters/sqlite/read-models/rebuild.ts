@@ -1,4 +1,5 @@
-// The next version of a read model beside the one in use: begun empty, compared at equal positions, swapped in or thrown away.
+// The next version of a read model beside the one in use: begun empty, compared at equal positions, swapped in or
+// thrown away.
 
 import type { DatabaseSync } from 'node:sqlite';
 

@@ -1,7 +1,7 @@
 // views.db for its one writer: read models folded by the projectors, with their versions and positions.
 //
-// synchronous NORMAL: transactions stay atomic, and a power cut may take the last ones, positions included; they are folded again from
-// the log, which is the truth. A killed process loses none.
+// synchronous NORMAL: transactions stay atomic, and a power cut may take the last ones, positions included; they are
+// folded again from the log, which is the truth. A killed process loses none.
 
 import type { Logger } from '../../../ports/logger.ts';
 import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';

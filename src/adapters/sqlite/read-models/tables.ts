@@ -1,4 +1,5 @@
-// The tables of a read model: one per collection and version, the declared fields as real columns beside the JSON text of the document.
+// The tables of a read model: one per collection and version, the declared fields as real columns beside the JSON
+// text of the document.
 
 import type { DatabaseSync } from 'node:sqlite';
 

@@ -1,7 +1,8 @@
 // Which version of which read model a connection uses: the `read_models` table, and the tables that follow from it.
 //
-// A rebuild fills version n+1 (state `next`) beside n (`current`) and swaps them while the service is stopped, so a view that was read
-// at the start stays right; it is read again only when something isn't found in it, e.g. before the first start has made the tables.
+// A rebuild fills version n+1 (state `next`) beside n (`current`) and swaps them while the service is stopped, so a
+// view that was read at the start stays right; it is read again only when something isn't found in it, e.g. before
+// the first start has made the tables.
 
 import type { DatabaseSync } from 'node:sqlite';
 

@@ -59,7 +59,8 @@ function write(connection: Connection, view: View, writes: readonly Write[]): vo
   }
 }
 
-// An UPDATE rewrites the entries of every index that names a column it sets, changed or not: so it sets those that changed alone.
+// An UPDATE rewrites the entries of every index that names a column it sets, changed or not: so it sets those that
+// changed alone.
 function upsert(connection: Connection, table: Table, id: string, document: Document): void {
   const text = JSON.stringify(document);
   const values = columnValues(table, document);

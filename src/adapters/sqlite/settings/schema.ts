@@ -1,4 +1,5 @@
-// The tables of settings.db. Secrets in them are sealed; a tenant's `revision` is the store's when anything of it changed last.
+// The tables of settings.db. Secrets in them are sealed; a tenant's `revision` is the store's when anything of it
+// changed last.
 
 export const settingsSchemaSql = `
   CREATE TABLE IF NOT EXISTS store (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL);

@@ -47,7 +47,10 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
   };
 }
 
-/** A change of one tenant: in one transaction with the revision that tells of it. `change` answers whether it changed anything. */
+/**
+ * A change of one tenant: in one transaction with the revision that tells of it. `change` answers whether it changed
+ * anything.
+ */
 export type WriteTenant = (tenantId: TenantId, change: () => boolean) => boolean;
 
 function writerOn(connection: Connection): WriteTenant {

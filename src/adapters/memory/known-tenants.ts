@@ -1,0 +1,71 @@
+// The tenants that are known, one entry each, dropped whole when anything of a tenant has changed.
+
+import type { TenantId } from '../../domain/ids.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { SecretBox } from '../../ports/secret-box.ts';
+import type { SettingsStore } from '../../ports/settings-store.ts';
+import { createBoundedCache } from './bounded-cache.ts';
+import { type KnownTenant, knownTenantOf } from './known-tenant.ts';
+import { createNotFoundCache } from './not-found-cache.ts';
+import { createSharedLoads } from './shared-loads.ts';
+
+/** A tenant is some KiB: 20 MiB. */
+const tenantsMax = 5000;
+
+export interface KnownTenants {
+  /** From memory, or loaded; many who ask at once wait for one load. Rejects when it is neither known nor to be had. */
+  tenant(tenantId: TenantId): Promise<KnownTenant | null>;
+  /** Whether it is still the tenant's entry: what was taken from it holds as long as it is. */
+  isKept(known: KnownTenant): boolean;
+  /**
+   * Runs `ask` for the tenant of a key or a subject, which never changes once there is one; that there is none is
+   * known for a second.
+   */
+  idOf(name: string, ask: () => Promise<TenantId | null>): Promise<TenantId | null>;
+  drop(tenantIds: readonly TenantId[]): void;
+}
+
+export interface KnownTenantsOptions {
+  readonly store: Pick<SettingsStore, 'settings'>;
+  readonly secretBox: SecretBox;
+  readonly clock: Clock;
+  /** Whether entries may be served. */
+  isFresh(): boolean;
+}
+
+export function createKnownTenants({ store, secretBox, clock, isFresh }: KnownTenantsOptions): KnownTenants {
+  const tenants = createBoundedCache<KnownTenant>({ weightMax: tenantsMax });
+  const notFound = createNotFoundCache(clock);
+  const loads = createSharedLoads();
+
+  /** What was begun before a change is not kept. */
+  const load = (tenantId: TenantId): Promise<KnownTenant | null> =>
+    loads.share(`tenant:${tenantId}`, async (isAbandoned) => {
+      if (notFound.has(`tenant:${tenantId}`)) return null;
+      const settings = await store.settings(tenantId);
+      const known = settings === null ? null : knownTenantOf(settings, secretBox);
+      if (isAbandoned()) return known;
+      if (known === null) notFound.add(`tenant:${tenantId}`);
+      else tenants.set(tenantId, known);
+      return known;
+    });
+
+  return {
+    async tenant(tenantId) {
+      return (isFresh() ? tenants.get(tenantId) : undefined) ?? load(tenantId);
+    },
+    isKept: (known) => tenants.get(known.tenant.id) === known,
+    idOf: (name, ask) =>
+      loads.share(name, async (isAbandoned) => {
+        if (notFound.has(name)) return null;
+        const tenantId = await ask();
+        if (tenantId === null && !isAbandoned()) notFound.add(name);
+        return tenantId;
+      }),
+    drop(tenantIds) {
+      for (const tenantId of tenantIds) tenants.delete(tenantId);
+      notFound.clear();
+      loads.abandonAll();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+// The HTTP API: an Express app over the ports, the notify route first, everything else through the pipeline.
+
+import type { Express, NextFunction, Request, Response, Router } from 'express';
+import express from 'express';
+import helmet from 'helmet';
+
+import type { CommandDependencies } from '../commands/index.ts';
+import { createCommands } from '../commands/index.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { RateLimit } from '../domain/tenant.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Outbound } from '../ports/outbound.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { TokenKeys } from '../ports/token-keys.ts';
+import type { TokenRules } from './authenticate.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { createCors } from './cors.ts';
+import { createCursors } from './cursor.ts';
+import type { Route } from './endpoint.ts';
+import { answeringUnavailable, sendError } from './errors.ts';
+import { createHandlers } from './handlers/index.ts';
+import { createNotify } from './notify.ts';
+import type { Serve } from './pipeline.ts';
+import { createPipeline } from './pipeline.ts';
+import { createRequestIds } from './request-id.ts';
+import { sendJson } from './respond.ts';
+import { routesOf } from './routes.ts';
+import type { streamLimits } from './sse.ts';
+import { createStreams } from './sse.ts';
+
+export interface ApiDependencies extends CommandDependencies {
+  readonly reader: ReadModelReader;
+  readonly limiter: RateLimiter;
+  readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+  readonly tokenKeys: TokenKeys;
+  readonly metrics: Metrics;
+  /** Aborts when the service stops: streams end, requests in flight are finished. */
+  readonly closing: AbortSignal;
+  readonly options: ApiOptions;
+}
+
+export interface ApiOptions {
+  readonly rateLimit: RateLimit;
+  readonly tokens: TokenRules;
+  readonly corsOrigins: readonly string[];
+  /** Signs cursors; the same on every node. */
+  readonly cursorSecret: string | Uint8Array;
+  /** The embedded issuer's public keys, served at /.well-known/jwks.json. */
+  readonly jwks?: () => unknown;
+  readonly streams?: Partial<Record<keyof typeof streamLimits, number>>;
+}
+
+const bases = ['/api/v1', '/v1'];
+
+export function createApi(given: ApiDependencies): Express {
+  const deps = reachable(given);
+  const { logger, clock, metrics, closing, options } = deps;
+  const requestId = createRequestIds(clock);
+  const commands = createCommands(deps);
+  const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
+  const handlers = createHandlers({ ...deps, commands, cursors: createCursors(options.cursorSecret), rateLimit: options.rateLimit });
+  const streams = createStreams({ closing, logger, metrics, ...(options.streams === undefined ? {} : { limits: options.streams }) });
+  const pipeline = createPipeline({ ...deps, authenticate, partitioning: deps.log.partitioning, streams });
+  const notify = createNotify({ ...deps, authenticate, commands, rateLimit: options.rateLimit, requestId });
+
+  const app = express();
+  app.disable('etag').disable('x-powered-by').set('query parser', false);
+  app.post(bases.map((base) => `${base}/notify`), notify);
+  app.use((req, res, next) => {
+    begin(req, res, deps, requestId());
+    next();
+  });
+  app.use(helmet());
+  app.use(bases, routerOf(routesOf(handlers), pipeline, createCors(options.corsOrigins)));
+  const { jwks } = options;
+  if (jwks !== undefined) {
+    app.get('/.well-known/jwks.json', (_req, res) => sendJson(res, 200, jwks(), { 'cache-control': 'public, max-age=300' }));
+  }
+  app.use(() => {
+    throw new DomainError('NOT_FOUND', 'There is no such address.');
+  });
+  app.use((err: unknown, _req: Request, res: Response, _next: NextFunction) => {
+    const { locals } = res;
+    sendError(res, err, { requestId: String(locals['requestId'] ?? requestId()), logger, challenge: String(locals['challenge'] ?? 'Bearer') });
+  });
+  return app;
+}
+
+/** A store that is away answers 503. */
+function reachable(deps: ApiDependencies): ApiDependencies {
+  const { logger } = deps;
+  return {
+    ...deps,
+    settings: answeringUnavailable(deps.settings, 'the settings store', logger),
+    directory: answeringUnavailable(deps.directory, 'the settings store', logger),
+    reader: answeringUnavailable(deps.reader, 'the read models', logger),
+  };
+}
+
+/** Every path with its methods; the others get 405 and Allow. */
+function routerOf(routes: readonly Route[], pipeline: (route: Route) => Serve, cors: ReturnType<typeof createCors>): Router {
+  const router = express.Router();
+  for (const [path, here] of Map.groupBy(routes, (route) => route.path)) {
+    const allowed = allowedMethods(here);
+    const isForBrowsers = here.some((route) => route.auth !== 'apiKey');
+    const at = router.route(path);
+    at.all((req, res, next) => {
+      res.locals['route'] = path;
+      if (!isForBrowsers) res.locals['challenge'] = 'ApiKey';
+      if (isForBrowsers) cors(req, res, allowed);
+      next();
+    });
+    for (const route of here) {
+      const serve = pipeline(route);
+      at[methodNames[route.method]]((req, res) => serve(req, res));
+    }
+    at.all((req, res) => refuseMethod(req, res, allowed));
+  }
+  router.all('/notify', (req, res) => {
+    res.locals['route'] = '/notify';
+    refuseMethod(req, res, 'POST');
+  });
+  return router;
+}
+
+const methodNames = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
+
+function allowedMethods(routes: readonly Route[]): string {
+  return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+}
+
+function refuseMethod(req: Request, res: Response, allowed: string): void {
+  res.setHeader('allow', allowed);
+  if (req.method !== 'OPTIONS') throw new DomainError('METHOD_NOT_ALLOWED', `This address takes ${allowed}.`);
+  res.writeHead(204);
+  res.end();
+}
+
+/** The canonical line of a request, once it is over. The address is the route's pattern: paths and queries hold ids and tokens. */
+function begin(req: Request, res: Response, { clock, logger, metrics }: ApiDependencies, requestId: string): void {
+  const startedAt = clock.monotonic();
+  const { method } = req;
+  res.locals['requestId'] = requestId;
+  res.once('close', () => {
+    const route = String(res.locals['route'] ?? 'unknown');
+    const status = res.writableEnded ? res.statusCode : 499;
+    metrics.increment('herald_http_requests_total', { method: knownMethods.has(method) ? method : 'other', route, status: String(status) });
+    logger.info('request', { requestId, method, route, status, tenantId: res.locals['tenantId'] ?? null, ms: clock.monotonic() - startedAt });
+  });
+}
+
+/** A label's values are few. */
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);

@@ -1,0 +1,109 @@
+// Reads a request's JSON body: its type (415), its size (413), its text (400), in this order.
+
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+
+import { DomainError } from '../domain/errors.ts';
+import { ClientGoneError } from './errors.ts';
+import { checkStrings } from './text-check.ts';
+
+export const bodyBytesMax = 256 * 1024;
+
+/** @throws DomainError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST */
+export async function readJson(req: IncomingMessage): Promise<unknown> {
+  checkMediaType(req);
+  return parseJson(await readBytes(req));
+}
+
+/** The body of a POST that needs none: undefined when it is absent or empty, whatever its type says. */
+export async function readOptionalJson(req: IncomingMessage): Promise<unknown> {
+  const length = req.headers['content-length'];
+  if (req.headers['transfer-encoding'] === undefined) {
+    if (length === undefined || length === '0') return undefined;
+    return readJson(req);
+  }
+  const bytes = await readBytes(req);
+  if (bytes.length === 0) return undefined;
+  checkMediaType(req);
+  return parseJson(bytes);
+}
+
+const mediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+
+function checkMediaType({ headers }: IncomingMessage): void {
+  const type = headers['content-type'];
+  if (type !== 'application/json' && (type === undefined || !mediaType.test(type))) {
+    throw new DomainError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as content-type: application/json in UTF-8.');
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new DomainError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a content-encoding.');
+  }
+}
+
+function readBytes(req: IncomingMessage): Promise<Buffer> {
+  if (Number(req.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge();
+  return new Promise((resolve, reject) => {
+    let first: Buffer | null = null;
+    let rest: Buffer[] | null = null;
+    let size = 0;
+    const settle = () => {
+      req.off('data', onData);
+      req.off('end', onEnd);
+      req.off('error', onGone);
+      req.off('close', onGone);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bodyBytesMax) {
+        settle();
+        req.resume();
+        reject(tooLarge());
+        return;
+      }
+      if (first === null) first = chunk;
+      else (rest ??= []).push(chunk);
+    };
+    const onEnd = () => {
+      settle();
+      if (first === null) resolve(empty);
+      else resolve(rest === null ? first : Buffer.concat([first, ...rest], size));
+    };
+    const onGone = () => {
+      settle();
+      reject(new ClientGoneError());
+    };
+    req.on('data', onData);
+    req.on('end', onEnd);
+    req.on('error', onGone);
+    req.on('close', onGone);
+  });
+}
+
+const empty = Buffer.alloc(0);
+
+function tooLarge(): DomainError {
+  return new DomainError('PAYLOAD_TOO_LARGE', `A request holds at most ${bodyBytesMax / 1024} KiB.`);
+}
+
+/**
+ * Only the escapes of NUL and of surrogates can bring in a character that isn't text; a body without them needs no second look.
+ */
+const suspicious = /\\u(?:0000|d[89a-f])/i;
+
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new DomainError('BAD_REQUEST', 'The body is empty; it should be a JSON object.');
+  if (!isUtf8(bytes)) throw new DomainError('BAD_REQUEST', 'The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  const value = parsed(text);
+  if (suspicious.test(text)) checkStrings(value);
+  return value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new DomainError('BAD_REQUEST', 'The body is not valid JSON.');
+  }
+}

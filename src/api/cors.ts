@@ -1,0 +1,24 @@
+// CORS for the dashboard's routes: pages of the listed origins may call them, no others.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { afterPositionHeader, eventPositionHeader } from './position.ts';
+
+export function createCors(origins: readonly string[]) {
+  const allowed = new Set(origins);
+  return (req: IncomingMessage, res: ServerResponse, methods: string): void => {
+    res.setHeader('vary', 'Origin');
+    const { origin } = req.headers;
+    if (origin === undefined || !allowed.has(origin)) return;
+    res.setHeader('access-control-allow-origin', origin);
+    if (req.method !== 'OPTIONS') {
+      res.setHeader('access-control-expose-headers', `${eventPositionHeader}, x-request-id, retry-after`);
+      return;
+    }
+    res.setHeader('access-control-allow-methods', methods);
+    res.setHeader('access-control-allow-headers', `authorization, content-type, last-event-id, ${afterPositionHeader}`);
+    res.setHeader('access-control-max-age', preflightSeconds);
+  };
+}
+
+const preflightSeconds = 600;

@@ -1,0 +1,70 @@
+// An endpoint: what it takes, checked before its handler sees it, and what it answers.
+
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { z } from 'zod';
+
+import type { Tenant } from '../domain/tenant.ts';
+import type { ReadModel } from '../projections/read-model.ts';
+import type { Person } from './authenticate.ts';
+import type { Answer } from './respond.ts';
+import type { StreamAnswer } from './sse.ts';
+
+/** Who calls, by the way in which a route authenticates. */
+export interface Callers {
+  readonly none: null;
+  readonly apiKey: { readonly tenant: Tenant; readonly apiKey: string };
+  /** A bearer token, whether its tenant exists or not. */
+  readonly token: { readonly person: Person };
+  readonly bearer: { readonly tenant: Tenant; readonly person: Person };
+  /** The same, the token also as `?token=`. */
+  readonly bearerOrQuery: { readonly tenant: Tenant; readonly person: Person };
+}
+
+export type AuthKind = keyof Callers;
+
+export interface Input<B = unknown, Q = unknown> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: B;
+  readonly query: Q;
+}
+
+/** A definition, its schemas' types known to the handler. */
+interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
+  /** Absent: a body is not looked at. */
+  readonly body?: B;
+  /** The body may be absent or empty; then the schema gets `{}`. */
+  readonly bodyIsOptional?: true;
+  /** Absent: the query is not looked at. */
+  readonly query?: Q;
+  /** The read model that `x-after-position` waits for, before the handler runs. */
+  readonly follows?: ReadModel;
+  handle(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<Answer | StreamAnswer>;
+}
+
+export interface Endpoint<Caller> {
+  readonly body?: z.ZodType;
+  readonly bodyIsOptional?: true;
+  readonly query?: z.ZodType;
+  readonly follows?: ReadModel;
+  handle(caller: Caller, input: Input): Promise<Answer | StreamAnswer>;
+}
+
+export function endpoint<Kind extends AuthKind, B extends z.ZodType = z.ZodType, Q extends z.ZodType = z.ZodType>(
+  _kind: Kind,
+  definition: Definition<Callers[Kind], B, Q>,
+): Endpoint<Callers[Kind]> {
+  return definition as Endpoint<Callers[Kind]>;
+}
+
+/** One row of the routes table; the handler's callers are those that the kind of authentication lets in. */
+export type Route = {
+  [Kind in AuthKind]: {
+    readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+    /** Below /api/v1, in Express' form. */
+    readonly path: string;
+    readonly auth: Kind;
+    readonly endpoint: Endpoint<Callers[Kind]>;
+  };
+}[AuthKind];

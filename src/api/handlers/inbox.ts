@@ -1,0 +1,136 @@
+// The in-app inbox of a tenant's recipient: list, mark as read, stream.
+
+import { z } from 'zod';
+
+import type { Commands } from '../../commands/index.ts';
+import { badField, unavailable } from '../../domain/errors.ts';
+import type { NotificationId, TenantId } from '../../domain/ids.ts';
+import { inboxItemIdOf, notificationIdOfInboxItem } from '../../domain/ids.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Position } from '../../ports/event-log.ts';
+import type { FieldValue, ReadModelReader } from '../../ports/read-model-store.ts';
+import type { InboxItem } from '../../projections/inbox/documents.ts';
+import { inboxReadModel } from '../../projections/inbox/index.ts';
+import { itemsByIds, listInbox, unreadIds, unreadIdsMax } from '../../projections/inbox/queries.ts';
+import { waitForPosition } from '../../projections/wait.ts';
+import type { Cursors } from '../cursor.ts';
+import { endpoint } from '../endpoint.ts';
+import { eventPositionHeader, positionText } from '../position.ts';
+import { inboxRecipientProblem } from '../recipients.ts';
+import { isoTime, isoTimeOrNull } from '../record.ts';
+import { ok } from '../respond.ts';
+import { isText } from '../text-check.ts';
+import { pageLimit } from './schemas.ts';
+
+interface Dependencies {
+  readonly commands: Pick<Commands, 'markInboxRead'>;
+  readonly reader: ReadModelReader;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+}
+
+const listQuery = z.strictObject({
+  limit: pageLimit(20),
+  cursor: z.string().optional(),
+  unread: z.enum(['true', 'false']).optional(),
+});
+
+const readBody = z.strictObject({
+  ids: z.array(z.string(), 'must be an array of ids').min(1, 'must name at least one').max(unreadIdsMax, `must name at most ${unreadIdsMax}`).optional(),
+});
+
+/** "All of them" reads so many chunks of unreadIdsMax in one call; what is left over is left unread. */
+const chunksMax = 20;
+const readWaitMs = 2000;
+
+export function createInboxHandlers({ commands, reader, cursors, clock }: Dependencies) {
+  const list = endpoint('apiKey', {
+    query: listQuery,
+    follows: inboxReadModel,
+    async handle({ tenant }, { params, query }) {
+      const recipient = recipientOf(params);
+      const unreadOnly = query.unread === 'true';
+      const scope = { tenantId: tenant.id, list: `inbox:${unreadOnly ? 'unread' : 'all'}:${recipient}` };
+      const after = query.cursor === undefined ? {} : { after: cursors.decode(query.cursor, scope) };
+      const page = await listInbox(reader, tenant.id, recipient, { limit: query.limit, unreadOnly, ...after });
+      const { unreadCount } = page;
+      return ok({ notifications: page.items.map(toItem), unreadCount, nextCursor: cursors.encode(page.next, scope) });
+    },
+  });
+
+  const read = endpoint('apiKey', {
+    body: readBody,
+    bodyIsOptional: true,
+    async handle({ tenant }, { params, body }) {
+      const recipient = recipientOf(params);
+      const wanted = body.ids === undefined ? null : idsOf(body.ids);
+      const marked = await markRead(tenant.id, recipient, wanted);
+      if (marked.last === null) return ok({ success: true, updated: 0 });
+      if (!(await waitForPosition({ reader, clock }, inboxReadModel, marked.last, readWaitMs))) {
+        throw unavailable('The items are being marked as read; the inbox does not show it yet.');
+      }
+      return { ...ok({ success: true, updated: marked.count }), headers: { [eventPositionHeader]: positionText(marked.last) } };
+    },
+  });
+
+  const markRead = async (tenantId: TenantId, recipient: string, wanted: readonly NotificationId[] | null) => {
+    let count = 0;
+    let last: Position | null = null;
+    for await (const notificationIds of wanted === null ? allUnread(tenantId, recipient) : stillUnread(tenantId, recipient, wanted)) {
+      last = await commands.markInboxRead({ tenantId, recipient, notificationIds });
+      count += notificationIds.length;
+    }
+    return { count, last };
+  };
+
+  async function* allUnread(tenantId: TenantId, recipient: string): AsyncGenerator<readonly NotificationId[], void> {
+    let after: readonly FieldValue[] | undefined;
+    for (let chunk = 0; chunk < chunksMax; chunk++) {
+      const page = await unreadIds(reader, tenantId, recipient, after);
+      if (page.ids.length > 0) yield page.ids;
+      if (page.next === null) return;
+      after = page.next;
+    }
+  }
+
+  async function* stillUnread(tenantId: TenantId, recipient: string, wanted: readonly NotificationId[]): AsyncGenerator<readonly NotificationId[], void> {
+    const items = await itemsByIds(reader, tenantId, recipient, wanted);
+    const unread = [...items.values()].filter((item) => item.readAt === null).map((item) => item.notificationId);
+    if (unread.length > 0) yield unread;
+  }
+
+  return { list, read };
+}
+
+/** @throws DomainError BAD_REQUEST */
+export function recipientOf({ userId = '' }: Readonly<Record<string, string>>): string {
+  const problem = isText(userId) ? inboxRecipientProblem(userId) : 'must not hold NUL';
+  if (problem !== null) throw badField('userId', problem);
+  return userId;
+}
+
+export function toItem(item: InboxItem) {
+  const { content } = item;
+  return {
+    id: inboxItemIdOf(item.notificationId),
+    notificationId: item.notificationId,
+    tenantId: item.tenantId,
+    recipientId: item.recipient,
+    title: content.title,
+    body: content.body,
+    read: item.readAt !== null,
+    createdAt: isoTime(content.createdAt),
+    readAt: isoTimeOrNull(item.readAt),
+    data: JSON.parse(content.data) as unknown,
+  };
+}
+
+function idsOf(ids: readonly string[]): NotificationId[] {
+  const seen = new Set<NotificationId>();
+  for (const [index, id] of ids.entries()) {
+    const notificationId = notificationIdOfInboxItem(id);
+    if (notificationId === null) throw badField(`ids.${index}`, 'must be the id of an item, a UUID in lower case');
+    seen.add(notificationId);
+  }
+  return [...seen];
+}

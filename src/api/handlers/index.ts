@@ -1,0 +1,38 @@
+// The handlers by what they are about.
+
+import type { CommandDependencies, Commands } from '../../commands/index.ts';
+import type { Outbound } from '../../ports/outbound.ts';
+import type { ReadModelReader } from '../../ports/read-model-store.ts';
+import type { RateLimit } from '../../domain/tenant.ts';
+import type { Cursors } from '../cursor.ts';
+import { createDashboardStreams } from '../dashboard-stream.ts';
+import { createInboxStreams } from '../inbox-stream.ts';
+import { createDashboardHandlers } from './dashboard.ts';
+import { createInboxHandlers } from './inbox.ts';
+import { createNotificationHandlers } from './notifications.ts';
+import { createProviderHandlers } from './providers.ts';
+import { createStreamHandlers } from './streams.ts';
+import { createTemplateHandlers } from './templates.ts';
+import { createTenantHandlers } from './tenant.ts';
+
+export interface HandlerDependencies extends CommandDependencies {
+  readonly commands: Commands;
+  readonly reader: ReadModelReader;
+  readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+  readonly cursors: Cursors;
+  readonly rateLimit: RateLimit;
+}
+
+export type Handlers = ReturnType<typeof createHandlers>;
+
+export function createHandlers(deps: HandlerDependencies) {
+  return {
+    notifications: createNotificationHandlers(deps),
+    inbox: createInboxHandlers(deps),
+    tenant: createTenantHandlers(deps),
+    providers: createProviderHandlers(deps),
+    templates: createTemplateHandlers(deps),
+    dashboard: createDashboardHandlers(deps),
+    streams: createStreamHandlers({ ...deps, inboxStreams: createInboxStreams(deps), dashboardStreams: createDashboardStreams(deps) }),
+  };
+}

@@ -1,0 +1,91 @@
+// A tenant's providers: list, save, test, delete. Keys go in whole and come out masked.
+
+import { z } from 'zod';
+
+import type { Commands } from '../../commands/index.ts';
+import { badField, notFound } from '../../domain/errors.ts';
+import type { Channel } from '../../domain/events.ts';
+import { channels } from '../../domain/events.ts';
+import { maskSecret, sealedFor } from '../../domain/tenant.ts';
+import type { Outbound } from '../../ports/outbound.ts';
+import type { SecretBox } from '../../ports/secret-box.ts';
+import type { SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
+import { endpoint } from '../endpoint.ts';
+import { recipientProblem } from '../recipients.ts';
+import { isoTime } from '../record.ts';
+import { ok } from '../respond.ts';
+
+interface Dependencies {
+  readonly commands: Pick<Commands, 'saveProvider' | 'deleteProvider' | 'testProvider'>;
+  readonly settings: Pick<SettingsStore, 'settings'>;
+  readonly secretBox: Pick<SecretBox, 'open'>;
+  readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+}
+
+const saveBody = z.strictObject({
+  channel: z.enum(channels),
+  provider: z.string().min(1).max(50),
+  apiKey: z.string().min(1).max(4096),
+  config: z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object').optional(),
+  enabled: z.boolean().default(true),
+});
+
+const testBody = z.strictObject({ recipient: z.string().optional() });
+
+export function createProviderHandlers({ commands, settings, secretBox, outbound }: Dependencies) {
+  const shown = (stored: StoredProvider) => toProvider(stored, secretBox.open(stored.sealedApiKey, sealedFor.provider(stored.tenantId, stored.channel)));
+
+  const list = endpoint('bearer', {
+    async handle({ tenant }) {
+      const providers = (await settings.settings(tenant.id))?.providers ?? [];
+      return ok(providers.map(shown).sort((a, b) => channels.indexOf(a.channel) - channels.indexOf(b.channel)));
+    },
+  });
+
+  const save = endpoint('bearer', {
+    body: saveBody,
+    async handle({ tenant, person }, { body }) {
+      const { channel, provider, apiKey, enabled, config = {} } = body;
+      const saved = await commands.saveProvider({ tenantId: tenant.id, actor: person.actor, channel, provider, apiKey, config, enabled });
+      return ok(shown(saved));
+    },
+  });
+
+  const test = endpoint('bearer', {
+    body: testBody,
+    bodyIsOptional: true,
+    async handle({ tenant }, { params, body }) {
+      const channel = channelOf(params);
+      if (channel === null) throw badField('channel', `must be one of ${channels.join(', ')}`);
+      const recipient = body.recipient ?? null;
+      const problem = recipient === null || channel === 'EMAIL' ? null : recipientProblem(channel, recipient, outbound);
+      if (problem !== null) return ok({ success: false, error: `recipient: ${problem}` });
+      return ok(await commands.testProvider({ tenant, channel, recipient }));
+    },
+  });
+
+  const remove = endpoint('bearer', {
+    async handle({ tenant, person }, { params }) {
+      const channel = channelOf(params);
+      if (channel === null) throw notFound('channel');
+      await commands.deleteProvider({ tenantId: tenant.id, actor: person.actor, channel });
+      return ok({ message: `The provider for ${channel} is deleted.` });
+    },
+  });
+
+  return { list, save, test, remove };
+}
+
+function toProvider(stored: StoredProvider, apiKey: string) {
+  const { tenantId, channel, provider, config, enabled, createdAt, updatedAt } = stored;
+  const id = `${tenantId}:${channel}`;
+  return { id, tenantId, channel, provider, apiKey: maskSecret(apiKey), config, enabled, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+}
+
+function channelOf({ channel = '' }: Readonly<Record<string, string>>): Channel | null {
+  return channels.find((known) => known === channel.toUpperCase()) ?? null;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,61 @@
+// The tenant of a token: made, shown, given a new key.
+
+import { z } from 'zod';
+
+import type { Commands } from '../../commands/index.ts';
+import { graceSecondsMax } from '../../commands/regenerate-key.ts';
+import type { RateLimit } from '../../domain/tenant.ts';
+import { maskSecret } from '../../domain/tenant.ts';
+import type { TenantDirectory } from '../../ports/tenant-directory.ts';
+import { endpoint } from '../endpoint.ts';
+import { isoTime } from '../record.ts';
+import { ok } from '../respond.ts';
+
+interface Dependencies {
+  readonly commands: Pick<Commands, 'provisionTenant' | 'regenerateKey'>;
+  readonly directory: TenantDirectory;
+  readonly rateLimit: RateLimit;
+}
+
+const regenerateBody = z.strictObject({
+  graceSeconds: z.int().min(0).max(graceSecondsMax).default(0),
+});
+
+export function createTenantHandlers({ commands, directory, rateLimit }: Dependencies) {
+  const provision = endpoint('token', {
+    async handle({ person }) {
+      const { subject, actor, email } = person;
+      const name = person.name ?? email ?? subject;
+      const tenantId = await commands.provisionTenant({ subject, actor, email, name });
+      const [tenant, apiKey] = await Promise.all([directory.tenant(tenantId), directory.apiKey(tenantId)]);
+      if (tenant === null) throw new Error('a tenant that was provisioned is not there');
+      const { id, createdAt } = tenant;
+      return ok({
+        tenantId: id,
+        apiKey: maskSecret(apiKey),
+        tenant: { id, name: tenant.name, email: tenant.email, apiKey, createdAt: isoTime(createdAt) },
+      });
+    },
+  });
+
+  const show = endpoint('bearer', {
+    async handle({ tenant }) {
+      const { id, name, email, createdAt } = tenant;
+      const [apiKey, webhookSecret] = await Promise.all([directory.apiKey(id), directory.webhookSecret(id)]);
+      const { limit, windowMs } = tenant.rateLimit ?? rateLimit;
+      const limits = { requests: limit, windowSeconds: windowMs / 1000 };
+      return ok({ id, name, email, apiKey, createdAt: isoTime(createdAt), limits, webhookSecret });
+    },
+  });
+
+  const regenerateKey = endpoint('bearer', {
+    body: regenerateBody,
+    bodyIsOptional: true,
+    async handle({ tenant, person }, { body }) {
+      const apiKey = await commands.regenerateKey({ tenantId: tenant.id, actor: person.actor, graceSeconds: body.graceSeconds });
+      return ok({ apiKey });
+    },
+  });
+
+  return { provision, show, regenerateKey };
+}

@@ -1,0 +1,167 @@
+// The body of POST /notify: its schema, and the rules between its fields.
+
+import { z } from 'zod';
+
+import type { ErrorDetail } from '../domain/errors.ts';
+import type { Channel, Priority } from '../domain/events.ts';
+import { channels, priorities } from '../domain/events.ts';
+import type { Outbound } from '../ports/outbound.ts';
+import { badFields } from './errors.ts';
+import { recipientProblem } from './recipients.ts';
+import { isShallow, tooDeep } from './text-check.ts';
+import { validate } from './validate.ts';
+
+export const dataBytesMax = 64 * 1024;
+export const metadataPairsMax = 20;
+export const metadataKeyMax = 64;
+export const metadataValueMax = 500;
+export const sendAheadDaysMax = 90;
+
+const object = z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object');
+const pairs = z.custom<Readonly<Record<string, string>>>(isObject, 'must be a JSON object of strings');
+
+const notificationSchema = z.strictObject({
+  channel: z.enum(channels),
+  recipient: z.string(),
+  template: z.string().min(1).optional(),
+  templateName: z.string().min(1).optional(),
+  subject: z.string().optional(),
+  rawSubject: z.string().optional(),
+  body: z.string().optional(),
+  rawBody: z.string().optional(),
+  data: object.optional(),
+  priority: z.enum(priorities).optional(),
+  sendAt: z.string().optional(),
+  metadata: pairs.optional(),
+});
+
+const dateTime = z.iso.datetime({ offset: true });
+
+export interface NotificationRequest {
+  readonly channel: Channel;
+  readonly recipient: string;
+  readonly priority: Priority;
+  readonly template: string | null;
+  readonly subject: string | null;
+  readonly body: string | null;
+  readonly data: Readonly<Record<string, unknown>> | null;
+  readonly dataText: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly sendAt: number | null;
+}
+
+/** @throws DomainError BAD_REQUEST naming every field that is wrong */
+export function notificationRequest(body: unknown, now: number, outbound: Pick<Outbound, 'problemWithUrl'>): NotificationRequest {
+  const fields = validate(notificationSchema, body);
+  const details: ErrorDetail[] = [];
+  const template = either(fields, 'template', 'templateName', details);
+  const subject = either(fields, 'subject', 'rawSubject', details);
+  const content = either(fields, 'body', 'rawBody', details);
+  const { channel, recipient } = fields;
+  checkContent(channel, { template, subject, content }, details);
+  const problem = recipientProblem(channel, recipient, outbound);
+  if (problem !== null) details.push({ path: 'recipient', message: problem });
+  const data = fields.data === undefined || isEmpty(fields.data) ? null : fields.data;
+  const dataText = data === null ? '{}' : dataTextOf(data, details);
+  const metadata = fields.metadata ?? noMetadata;
+  if (fields.metadata !== undefined) checkMetadata(fields.metadata, details);
+  const sendAt = fields.sendAt === undefined ? null : timeOf(fields.sendAt, now, details);
+  if (details.length > 0) throw badFields(details);
+  const priority = fields.priority ?? 'DEFAULT';
+  return {
+    channel,
+    recipient,
+    priority,
+    template: template ?? null,
+    subject: subject ?? null,
+    body: content ?? null,
+    data,
+    dataText,
+    metadata,
+    sendAt,
+  };
+}
+
+const noMetadata: Readonly<Record<string, string>> = Object.freeze({});
+
+type Fields = z.output<typeof notificationSchema>;
+
+/** A field that has two names: both may be given when they say the same. */
+function either<A extends keyof Fields, B extends keyof Fields>(fields: Fields, a: A, b: B, details: ErrorDetail[]): Fields[A] | Fields[B] {
+  const first = fields[a];
+  const second = fields[b];
+  if (first === undefined) return second;
+  if (second !== undefined && first !== (second as unknown)) {
+    details.push({ path: b, message: `is the same field as ${a} and says something else` });
+    details.push({ path: a, message: `is the same field as ${b} and says something else` });
+  }
+  return first;
+}
+
+interface Content {
+  readonly template: string | undefined;
+  readonly subject: string | undefined;
+  readonly content: string | undefined;
+}
+
+function checkContent(channel: Channel, { template, subject, content }: Content, details: ErrorDetail[]): void {
+  if (template !== undefined) {
+    const message = 'must not be given together with a template';
+    if (content !== undefined) details.push({ path: 'body', message });
+    if (subject !== undefined) details.push({ path: 'subject', message });
+    if (content !== undefined || subject !== undefined) details.push({ path: 'template', message: 'must not be given together with a subject or a body' });
+    return;
+  }
+  if (content === undefined || content === '') details.push({ path: 'body', message: 'is required when no template is given' });
+  if (channel === 'EMAIL' && (subject === undefined || subject === '')) {
+    details.push({ path: 'subject', message: 'is required for EMAIL when no template is given' });
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(value: object): boolean {
+  for (const _ in value) return false;
+  return true;
+}
+
+function dataTextOf(data: Readonly<Record<string, unknown>>, details: ErrorDetail[]): string {
+  if (!isShallow(data)) {
+    details.push({ path: 'data', message: tooDeep });
+    return '{}';
+  }
+  const text = JSON.stringify(data);
+  // A UTF-16 unit is at most 3 bytes of UTF-8.
+  if (text.length * 3 > dataBytesMax && Buffer.byteLength(text) > dataBytesMax) {
+    details.push({ path: 'data', message: `must have at most ${dataBytesMax / 1024} KiB` });
+  }
+  return text;
+}
+
+function checkMetadata(metadata: Readonly<Record<string, unknown>>, details: ErrorDetail[]): void {
+  const entries = Object.entries(metadata);
+  if (entries.length > metadataPairsMax) details.push({ path: 'metadata', message: `must have at most ${metadataPairsMax} pairs` });
+  for (const [key, value] of entries.slice(0, metadataPairsMax)) {
+    const path = `metadata.${key}`;
+    // A prototype's name would be lost on the way through stores that set properties by assignment.
+    if (key === '' || key.length > metadataKeyMax || key === '__proto__') {
+      details.push({ path, message: `its name must have 1 to ${metadataKeyMax} characters` });
+    }
+    if (typeof value !== 'string') details.push({ path, message: 'must be a string' });
+    else if (value.length > metadataValueMax) details.push({ path, message: `must have at most ${metadataValueMax} characters` });
+  }
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+function timeOf(text: string, now: number, details: ErrorDetail[]): number {
+  if (!dateTime.safeParse(text).success) {
+    details.push({ path: 'sendAt', message: 'must be an ISO 8601 time with its zone, such as 2027-01-31T09:00:00Z' });
+    return now;
+  }
+  const time = Date.parse(text);
+  if (time > now + sendAheadDaysMax * dayMs) details.push({ path: 'sendAt', message: `must be at most ${sendAheadDaysMax} days ahead` });
+  return time;
+}

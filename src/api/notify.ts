@@ -1,0 +1,97 @@
+// POST /notify, the hot path: authenticate, limit, parse, accept, answer; each step waits only for what it must.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Commands } from '../commands/index.ts';
+import type { TenantId } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Outbound } from '../ports/outbound.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { RateLimit } from '../domain/tenant.ts';
+import type { Authenticate } from './authenticate.ts';
+import { readJson } from './body.ts';
+import { sendError } from './errors.ts';
+import { notificationRequest } from './notification-request.ts';
+import { positionText } from './position.ts';
+import type { RateLimited } from './rate-limit.ts';
+import { createNotifyLimit, tooManyRequests } from './rate-limit.ts';
+
+interface Dependencies {
+  readonly authenticate: Authenticate;
+  readonly commands: Pick<Commands, 'acceptNotification'>;
+  readonly limiter: RateLimiter;
+  readonly rateLimit: RateLimit;
+  readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly requestId: () => string;
+}
+
+const route = '/notify';
+
+export function createNotify({ authenticate, commands, limiter, rateLimit, outbound, clock, logger, metrics, requestId: nextId }: Dependencies) {
+  const limitOf = createNotifyLimit({ limiter, rateLimit });
+
+  return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const startedAt = clock.monotonic();
+    const requestId = nextId();
+    let tenantId: TenantId | null = null;
+    let limited: RateLimited | null = null;
+    let status = 202;
+    try {
+      const tenant = await authenticate.tenantOfKey(req.headers['x-api-key']);
+      tenantId = tenant.id;
+      limited = await limitOf(tenant);
+      if (!limited.decision.allowed) throw tooManyRequests(limited);
+      const request = notificationRequest(await readJson(req), clock.now(), outbound);
+      const { notificationId, position } = await commands.acceptNotification({
+        tenantId,
+        traceparent: traceparentOf(req.headers['traceparent']),
+        ...request,
+      });
+      const text = `{"notificationId":"${notificationId}","notification_id":"${notificationId}","status":"queued"}`;
+      res.writeHead(202, [
+        'content-type',
+        'application/json; charset=utf-8',
+        'content-length',
+        String(text.length),
+        'x-content-type-options',
+        'nosniff',
+        'x-request-id',
+        requestId,
+        'ratelimit-policy',
+        limited.policy,
+        'ratelimit',
+        limited.state,
+        'x-event-position',
+        positionText(position),
+      ]);
+      res.end(text);
+    } catch (thrown) {
+      status = sendError(res, thrown, { requestId, logger, challenge: 'ApiKey', ...(limited === null ? {} : { headers: limitHeaders(limited) }) });
+    }
+    const tookMs = clock.monotonic() - startedAt;
+    metrics.increment('herald_http_requests_total', { method: 'POST', route, status: String(status) });
+    if (status === 202) {
+      metrics.increment('herald_accepted_total');
+      metrics.observe('herald_accept_seconds', tookMs / 1000);
+      logger.debug('request', { requestId, method: 'POST', route, status, tenantId, ms: tookMs });
+    } else {
+      logger.info('request', { requestId, method: 'POST', route, status, tenantId, ms: tookMs });
+    }
+  };
+}
+
+function limitHeaders({ policy, state }: RateLimited): Record<string, string> {
+  return { 'ratelimit-policy': policy, ratelimit: state };
+}
+
+const traceparent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** W3C trace context; one that is malformed counts as none. */
+function traceparentOf(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' && traceparent.test(header) ? header : null;
+}

@@ -1,0 +1,85 @@
+// What every request but a notification passes, in the order of checks: authentication (401), tenant (403), body (415, 413, 400), query (400), position.
+
+import type { Request, Response } from 'express';
+
+import type { Partitioning } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { waitForPosition } from '../projections/wait.ts';
+import type { Authenticate } from './authenticate.ts';
+import { readJson, readOptionalJson } from './body.ts';
+import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
+import { afterPositionHeader, parsePosition } from './position.ts';
+import type { Answer } from './respond.ts';
+import { sendJson } from './respond.ts';
+import type { Streams } from './sse.ts';
+import { queryOf, validate } from './validate.ts';
+
+interface Dependencies {
+  readonly authenticate: Authenticate;
+  readonly reader: ReadModelReader;
+  readonly partitioning: Partitioning;
+  readonly clock: Clock;
+  readonly streams: Streams;
+}
+
+/** How long a GET waits for `x-after-position`. */
+export const positionWaitMs = 2000;
+
+export type Serve = (req: Request, res: Response) => Promise<void>;
+
+export function createPipeline({ authenticate, reader, partitioning, clock, streams }: Dependencies) {
+  const callerOf: { [Kind in AuthKind]: (req: Request, res: Response) => Promise<Callers[Kind]> } = {
+    none: async () => null,
+    apiKey: async (req) => {
+      const apiKey = req.headers['x-api-key'];
+      const tenant = await authenticate.tenantOfKey(apiKey);
+      return { tenant, apiKey: String(apiKey) };
+    },
+    token: async (req, res) => ({ person: await authenticate.person(req, res, { queryToken: false }) }),
+    bearer: (req, res) => ownerOf(req, res, false),
+    bearerOrQuery: (req, res) => ownerOf(req, res, true),
+  };
+  const ownerOf = async (req: Request, res: Response, queryToken: boolean): Promise<Callers['bearer']> => {
+    const person = await authenticate.person(req, res, { queryToken });
+    return { tenant: await authenticate.tenantOfPerson(person), person };
+  };
+
+  const inputOf = async (req: Request, endpoint: Endpoint<never>): Promise<Input> => {
+    const body = await bodyOf(req, endpoint);
+    const query = endpoint.query === undefined ? {} : validate(endpoint.query, queryOf(req.url));
+    const after = req.headers[afterPositionHeader];
+    if (endpoint.follows !== undefined && typeof after === 'string') {
+      const position = parsePosition(after, partitioning.partitions);
+      await waitForPosition({ reader, clock }, endpoint.follows, position, positionWaitMs);
+    }
+    return { params: req.params as Record<string, string>, headers: req.headers, body, query };
+  };
+
+  const run = async <Kind extends AuthKind>(kind: Kind, endpoint: Endpoint<Callers[Kind]>, req: Request, res: Response) => {
+    const caller = await callerOf[kind](req, res);
+    if (caller !== null && 'tenant' in caller) res.locals['tenantId'] = caller.tenant.id;
+    const answer = await endpoint.handle(caller, await inputOf(req, endpoint));
+    const headers = { 'x-request-id': String(res.locals['requestId']) };
+    if ('stream' in answer) {
+      if (req.method === 'HEAD') sendJson(res, 200, '', headers);
+      else await streams.serve(res, answer.stream, headers);
+      return;
+    }
+    send(res, answer, headers);
+  };
+
+  return (route: Route): Serve =>
+    (req, res) =>
+      run(route.auth, route.endpoint as Endpoint<Callers[AuthKind]>, req, res);
+}
+
+async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>): Promise<unknown> {
+  if (body === undefined) return undefined;
+  if (bodyIsOptional !== true) return validate(body, await readJson(req));
+  return validate(body, (await readOptionalJson(req)) ?? {});
+}
+
+function send(res: Response, { status, body, headers }: Answer, common: Record<string, string>): void {
+  sendJson(res, status, body, { 'cache-control': 'no-store', ...common, ...headers });
+}

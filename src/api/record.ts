@@ -1,0 +1,78 @@
+// A notification and its attempts as the API shows them.
+
+import type { AttemptFacts, AttemptOutcome } from '../domain/notification.ts';
+import { deliveredAtOf, nextRetryAtOf } from '../domain/notification.ts';
+import type { ListedNotification } from '../projections/notifications/document.ts';
+
+export function toRecord(document: ListedNotification) {
+  const { request, attempts } = document;
+  const ended = attempts.filter(hasOutcome);
+  const lastFailed = ended.findLast(({ outcome }) => outcome.kind === 'failed');
+  const last = ended.at(-1);
+  return {
+    id: document.id,
+    channel: document.channel,
+    recipient: document.recipient,
+    priority: document.priority,
+    status: document.status,
+    template: request.template,
+    subject: request.subject,
+    body: request.body,
+    rawSubject: request.rawSubject,
+    rawBody: request.rawBody,
+    data: JSON.parse(request.data) as unknown,
+    metadata: request.metadata,
+    batchId: request.batchId,
+    provider: last?.outcome.provider ?? null,
+    attemptCount: attempts.length,
+    lastError: lastFailed === undefined ? null : errorOf(lastFailed.outcome),
+    attempts: last === undefined ? [] : [toAttempt(last)],
+    createdAt: isoTime(document.requestedAt),
+    scheduledAt: isoTimeOrNull(request.sendAt),
+    updatedAt: isoTime(document.updatedAt),
+    deliveredAt: isoTimeOrNull(deliveredAtOf(document)),
+    nextRetryAt: isoTimeOrNull(nextRetryAtOf(document)),
+  };
+}
+
+/** Ascending; one that is still in flight isn't among them. */
+export function toAttempts({ attempts }: ListedNotification) {
+  return attempts.filter(hasOutcome).map(toAttempt);
+}
+
+export function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+export function isoTimeOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : isoTime(timeMs);
+}
+
+interface EndedAttempt extends AttemptFacts {
+  readonly outcome: AttemptOutcome;
+}
+
+function hasOutcome(attempt: AttemptFacts): attempt is EndedAttempt {
+  return attempt.outcome !== null;
+}
+
+function toAttempt({ attempt, startedAt, outcome }: EndedAttempt) {
+  const failed = outcome.kind === 'failed' ? outcome : null;
+  return {
+    id: outcome.eventId,
+    attemptNumber: attempt,
+    status: failed === null ? 'DELIVERED' : 'FAILED',
+    provider: outcome.provider,
+    error: failed?.message ?? null,
+    errorCode: failed?.code ?? null,
+    errorClass: failed?.failureClass ?? null,
+    attemptedAt: isoTime(startedAt ?? outcome.occurredAt - outcome.tookMs),
+    waitedMs: outcome.waitedMs,
+    tookMs: outcome.tookMs,
+    nextRetryAt: isoTimeOrNull(failed?.retryAt ?? null),
+  };
+}
+
+function errorOf(outcome: AttemptOutcome): string | null {
+  return outcome.kind === 'failed' ? outcome.message : null;
+}

@@ -1,0 +1,41 @@
+// Writes an answer: JSON text at once, with its length, no ETag.
+
+import type { ServerResponse } from 'node:http';
+
+export type Headers = Record<string, string>;
+
+/** What a handler answers with; `body` becomes JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Headers;
+}
+
+export function ok(body: unknown): Answer {
+  return { status: 200, body };
+}
+
+export function sendJson(res: ServerResponse, status: number, body: unknown, headers: Headers): void {
+  const text = JSON.stringify(body);
+  res.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  res.end(text);
+  letGoOfBody(res);
+}
+
+/** So long the rest of a body that was answered before its end is read and thrown away. */
+const lingerMs = 2000;
+
+/** An answer came before the request's body ended: the client gets a moment to read it, then the connection goes. */
+function letGoOfBody({ req }: ServerResponse): void {
+  if (req.complete) return;
+  const timer = setTimeout(() => {
+    if (!req.complete) req.destroy();
+  }, lingerMs);
+  timer.unref();
+  req.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,35 @@
+// What JSON lets through and no store or receiver takes: NUL, lone surrogates, endless nesting.
+
+import { badField } from '../domain/errors.ts';
+
+/** Objects and arrays within one another. */
+export const nestingMax = 32;
+
+export function isText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+/** @throws DomainError BAD_REQUEST naming the first field whose text, or whose name, is none */
+export function checkStrings(value: unknown, path = '', depth = 0): void {
+  if (typeof value === 'string') {
+    if (!isText(value)) throw badField(path, notText);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > nestingMax) throw badField(path, tooDeep);
+  for (const [key, inner] of Object.entries(value)) {
+    if (!isText(key)) throw badField(path === '' ? 'body' : path, 'holds a name with NUL or half a surrogate pair in it');
+    checkStrings(inner, path === '' ? key : `${path}.${key}`, depth + 1);
+  }
+}
+
+/** Whether a JSON value holds objects and arrays at most `nestingMax` deep. */
+export function isShallow(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= nestingMax) return false;
+  for (const key in value) if (!isShallow((value as Record<string, unknown>)[key], depth + 1)) return false;
+  return true;
+}
+
+export const tooDeep = `must not be nested deeper than ${nestingMax} levels`;
+const notText = 'must not hold NUL or half a surrogate pair';

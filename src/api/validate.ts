@@ -1,0 +1,75 @@
+// Checks input against a zod schema and says what is wrong in our own words, every field by its dotted path.
+
+import type { z } from 'zod';
+
+import type { ErrorDetail } from '../domain/errors.ts';
+import { badField } from '../domain/errors.ts';
+import { badFields } from './errors.ts';
+import { isText } from './text-check.ts';
+
+/** @throws DomainError BAD_REQUEST naming every field that is wrong */
+export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw badFields(detailsOf(result.error.issues, input));
+}
+
+/** The parameters of a URL's query, each at most once. @throws DomainError BAD_REQUEST */
+export function queryOf(url: string): Record<string, string> {
+  const at = url.indexOf('?');
+  const values: Record<string, string> = {};
+  if (at < 0) return values;
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+    if (Object.hasOwn(values, name)) throw badField(name, 'is given more than once');
+    if (!isText(value)) throw badField(name, 'must not hold NUL or half a surrogate pair');
+    Object.defineProperty(values, name, { value, enumerable: true });
+  }
+  return values;
+}
+
+type Issue = z.core.$ZodIssue;
+
+function detailsOf(issues: readonly Issue[], input: unknown): ErrorDetail[] {
+  return issues.flatMap((issue): ErrorDetail[] => {
+    const path = issue.path.map(String).join('.');
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }));
+    }
+    return [{ path, message: valueAt(input, issue.path) === undefined ? 'is required' : messageOf(issue) }];
+  });
+}
+
+function messageOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${nouns[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_big':
+      return issue.origin === 'string' ? `must have at most ${issue.maximum} characters` : `must be at most ${issue.maximum}`;
+    case 'too_small':
+      if (issue.origin === 'string') return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`;
+      return `must be at least ${issue.minimum}`;
+    default:
+      return issue.message;
+  }
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a JSON object',
+  array: 'an array',
+  record: 'a JSON object',
+};
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = input;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return value;
+}

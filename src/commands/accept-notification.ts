@@ -1,0 +1,143 @@
+// Accepts one notification: filled in, checked against the tenant's settings, appended. What it resolves with is durable.
+
+import { badField, DomainError, unavailable } from '../domain/errors.ts';
+import type { Channel, NotificationRequested, Priority, TemplateReference } from '../domain/events.ts';
+import type { NotificationId, TenantId } from '../domain/ids.ts';
+import { eventIdFrom, notificationIdOf } from '../domain/ids.ts';
+import { bodyProblem, isHtmlSource, subjectProblem } from '../domain/template.ts';
+import { partitionOf } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
+import type { RenderedTemplate, TemplateRenderer, TemplateSource } from '../ports/template-renderer.ts';
+import type { TenantDirectory } from '../ports/tenant-directory.ts';
+
+/** A request whose fields were checked one by one; either `template` or `body` is set. */
+export interface NotificationInput {
+  readonly tenantId: TenantId;
+  readonly channel: Channel;
+  readonly recipient: string;
+  readonly priority: Priority;
+  /** A template's name. */
+  readonly template: string | null;
+  readonly subject: string | null;
+  readonly body: string | null;
+  /** null when it is empty. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+  /** `data` as JSON text. */
+  readonly dataText: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** UTC ms. */
+  readonly sendAt: number | null;
+  readonly traceparent: string | null;
+}
+
+export interface Accepted {
+  readonly notificationId: NotificationId;
+  readonly position: Position;
+}
+
+interface Dependencies {
+  readonly directory: Pick<TenantDirectory, 'templateByName' | 'canDeliver'>;
+  readonly renderer: Pick<TemplateRenderer, 'render'>;
+  readonly log: Pick<EventLog, 'append' | 'partitioning'>;
+  readonly clock: Pick<Clock, 'now' | 'uuidV7'>;
+}
+
+/**
+ * The hot path: for a warm tenant and a source without tags nothing is waited for but the log.
+ * @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, SERVICE_UNAVAILABLE
+ */
+export function acceptNotification({ directory, renderer, log, clock }: Dependencies) {
+  return async (input: NotificationInput): Promise<Accepted> => {
+    const { tenantId, channel } = input;
+    const source = input.template === null ? rawSource(input) : await templateSource(directory, input, input.template);
+    const rendering = source.isPlain ? asItStands(source, channel) : renderer.render(source, input.data ?? {}, { isEmail: channel === 'EMAIL' });
+    const rendered = rendering instanceof Promise ? await rendering : rendering;
+    checkSizes(rendered);
+    if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
+    const event = requested(input, source, rendered, clock, log);
+    const result = await log.append(event);
+    if (result.kind === 'durable') return { notificationId: event.notificationId, position: result.position };
+    throw notAppended(result.kind);
+  };
+}
+
+interface Source extends TemplateSource {
+  readonly reference: TemplateReference | null;
+  /** Nothing is to be filled in. */
+  readonly isPlain: boolean;
+}
+
+function rawSource(input: NotificationInput): Source {
+  return { subject: input.subject, body: input.body ?? '', reference: null, isPlain: input.data === null };
+}
+
+async function templateSource(directory: Dependencies['directory'], input: NotificationInput, name: string): Promise<Source> {
+  const template = await directory.templateByName(input.tenantId, name);
+  if (template === null) throw badField('template', 'there is no template of this name');
+  if (template.channel !== input.channel) throw badField('template', `is a template for ${template.channel}, not for ${input.channel}`);
+  const { id, version, subject, body } = template;
+  return { subject, body, reference: { id, name, version }, isPlain: false };
+}
+
+function asItStands({ subject, body }: Source, channel: Channel): RenderedTemplate {
+  return { subject, body, bodyFormat: channel === 'EMAIL' && isHtmlSource(body) ? 'html' : 'text' };
+}
+
+function checkSizes({ subject, body }: RenderedTemplate): void {
+  const problem = subject === null ? null : subjectProblem(subject);
+  if (problem !== null) throw badField('subject', problem);
+  const bodyWrong = bodyProblem(body);
+  if (bodyWrong !== null) throw badField('body', bodyWrong);
+}
+
+function requested(
+  input: NotificationInput,
+  source: Source,
+  rendered: RenderedTemplate,
+  clock: Dependencies['clock'],
+  log: Dependencies['log'],
+): NotificationRequested {
+  const { tenantId, channel, recipient, priority } = input;
+  const notificationId = notificationIdOf(clock.uuidV7());
+  const now = clock.now();
+  const isRaw = source.reference === null;
+  return {
+    type: 'NotificationRequested',
+    eventId: eventIdFrom('requested', notificationId),
+    occurredAt: now,
+    tenantId,
+    traceparent: input.traceparent,
+    notificationId,
+    requestedAt: now,
+    channel,
+    priority,
+    recipient,
+    round: 1,
+    partition: partitionOf({ tenantId, channel, recipient, notificationId }, log.partitioning),
+    request: {
+      subject: rendered.subject,
+      body: rendered.body,
+      bodyFormat: rendered.bodyFormat,
+      rawSubject: isRaw ? input.subject : null,
+      rawBody: isRaw ? input.body : null,
+      data: input.dataText,
+      metadata: input.metadata,
+      template: source.reference,
+      sendAt: input.sendAt !== null && input.sendAt > now ? input.sendAt : null,
+      batchId: null,
+    },
+  };
+}
+
+function noProvider(channel: Channel): DomainError {
+  return new DomainError('NO_PROVIDER_CONFIGURED', `No enabled provider is configured for ${channel}: save one with POST /api/v1/providers.`);
+}
+
+function notAppended(kind: 'refused' | 'unknown'): DomainError {
+  return unavailable(
+    kind === 'refused'
+      ? 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.'
+      : 'The notification may have been accepted all the same: the event log did not answer. Repeat it with the same Idempotency-Key.',
+  );
+}

@@ -1,0 +1,57 @@
+// Makes a template.
+
+import { DomainError } from '../domain/errors.ts';
+import type { Channel } from '../domain/events.ts';
+import { templateIdOf } from '../domain/ids.ts';
+import type { Template } from '../domain/tenant.ts';
+import { bodyProblem, subjectProblem } from '../domain/template.ts';
+import type { SettingsStore } from '../ports/settings-store.ts';
+import type { TemplateRenderer } from '../ports/template-renderer.ts';
+import type { AuditDependencies, Author } from './record-change.ts';
+import { recordChange } from './record-change.ts';
+
+export interface TemplateDependencies extends AuditDependencies {
+  readonly settings: Pick<SettingsStore, 'createTemplate' | 'updateTemplate' | 'deleteTemplate' | 'template'>;
+  readonly renderer: Pick<TemplateRenderer, 'check'>;
+}
+
+export interface TemplateInput extends Author {
+  readonly name: string;
+  readonly channel: Channel;
+  /** Set for EMAIL. */
+  readonly subject: string | null;
+  readonly body: string;
+}
+
+/** @throws DomainError BAD_REQUEST with line and column of what doesn't parse, CONFLICT when the name is taken */
+export function createTemplate(deps: TemplateDependencies) {
+  return async ({ tenantId, actor, name, channel, subject, body }: TemplateInput): Promise<Template> => {
+    checkTemplate(deps, { subject, body });
+    const now = deps.clock.now();
+    const id = templateIdOf(deps.clock.uuidV7());
+    const template: Template = { id, tenantId, name, channel, subject, body, version: 1, createdAt: now, updatedAt: now };
+    if ((await deps.settings.createTemplate(template)) === 'taken') throw nameTaken(name);
+    await recordChange(deps, { tenantId, subject: 'template', subjectId: id, action: 'created', actor });
+    return template;
+  };
+}
+
+/** @throws DomainError BAD_REQUEST */
+export function checkTemplate({ renderer }: Pick<TemplateDependencies, 'renderer'>, source: Pick<Template, 'subject' | 'body'>): void {
+  const details = [...sizeProblems(source), ...renderer.check(source)];
+  const [first] = details;
+  if (first !== undefined) throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details });
+}
+
+export function nameTaken(name: string): DomainError {
+  return new DomainError('CONFLICT', `There is a template named ${name} already.`);
+}
+
+function sizeProblems({ subject, body }: Pick<Template, 'subject' | 'body'>) {
+  const ofSubject = subject === null ? null : subjectProblem(subject);
+  const ofBody = bodyProblem(body);
+  return [
+    ...(ofSubject === null ? [] : [{ path: 'subject', message: ofSubject }]),
+    ...(ofBody === null ? [] : [{ path: 'body', message: ofBody }]),
+  ];
+}

@@ -1,0 +1,54 @@
+// The write side, by name.
+
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { ProviderRegistry } from '../ports/provider-registry.ts';
+import type { SecretBox } from '../ports/secret-box.ts';
+import type { SettingsStore } from '../ports/settings-store.ts';
+import type { TemplateRenderer } from '../ports/template-renderer.ts';
+import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import type { ApiKeys } from '../ports/api-keys.ts';
+import { acceptNotification } from './accept-notification.ts';
+import { cancelNotification } from './cancel-notification.ts';
+import { createTemplate } from './create-template.ts';
+import { deleteProvider } from './delete-provider.ts';
+import { deleteTemplate } from './delete-template.ts';
+import { markInboxRead } from './mark-inbox-read.ts';
+import { provisionTenant } from './provision-tenant.ts';
+import { regenerateKey } from './regenerate-key.ts';
+import { retryNotification } from './retry-notification.ts';
+import { saveProvider } from './save-provider.ts';
+import { testProvider } from './test-provider.ts';
+import { updateTemplate } from './update-template.ts';
+
+export interface CommandDependencies {
+  readonly log: EventLog;
+  readonly settings: SettingsStore;
+  readonly directory: TenantDirectory;
+  readonly renderer: TemplateRenderer;
+  readonly registry: ProviderRegistry;
+  readonly secretBox: SecretBox;
+  readonly apiKeys: ApiKeys;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type Commands = ReturnType<typeof createCommands>;
+
+export function createCommands(deps: CommandDependencies) {
+  return {
+    acceptNotification: acceptNotification(deps),
+    retryNotification: retryNotification(deps),
+    cancelNotification: cancelNotification(deps),
+    markInboxRead: markInboxRead(deps),
+    provisionTenant: provisionTenant(deps),
+    regenerateKey: regenerateKey(deps),
+    saveProvider: saveProvider(deps),
+    deleteProvider: deleteProvider(deps),
+    testProvider: testProvider(deps),
+    createTemplate: createTemplate(deps),
+    updateTemplate: updateTemplate(deps),
+    deleteTemplate: deleteTemplate(deps),
+  };
+}

@@ -1,0 +1,46 @@
+// Sends a failed notification again: a new round, whose attempt numbers go on.
+
+import { DomainError } from '../domain/errors.ts';
+import { eventIdFrom } from '../domain/ids.ts';
+import type { NotificationFacts } from '../domain/notification.ts';
+import { statusOf } from '../domain/notification.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
+import { appendDurably } from './append.ts';
+
+interface Dependencies {
+  readonly log: Pick<EventLog, 'append'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Two at once name the same round, so their events have one id and make one round. @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
+export function retryNotification({ log, clock }: Dependencies) {
+  return async (facts: NotificationFacts): Promise<Position> => {
+    const status = statusOf(facts);
+    if (status !== 'FAILED' || facts.request === null) {
+      throw new DomainError('CONFLICT', `Only a FAILED notification can be sent again; this one is ${status}.`);
+    }
+    const round = facts.round + 1;
+    const { id, tenantId, requestedAt, channel, priority, recipient, partition, request } = facts;
+    return appendDurably(
+      log,
+      {
+        type: 'RetryRequested',
+        eventId: eventIdFrom('retry', id, round),
+        occurredAt: clock.now(),
+        tenantId,
+        traceparent: null,
+        notificationId: id,
+        requestedAt,
+        channel,
+        priority,
+        recipient,
+        round,
+        partition,
+        attempt: (facts.attempts.at(-1)?.attempt ?? 0) + 1,
+        request,
+      },
+      'The retry',
+    );
+  };
+}

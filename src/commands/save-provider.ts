@@ -1,0 +1,99 @@
+// Saves or updates a tenant's provider of one channel, its key sealed.
+
+import { badField, DomainError } from '../domain/errors.ts';
+import type { Channel } from '../domain/events.ts';
+import { isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
+import type { ProviderRegistry } from '../ports/provider-registry.ts';
+import type { SecretBox } from '../ports/secret-box.ts';
+import type { SettingsStore, StoredProvider } from '../ports/settings-store.ts';
+import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import type { AuditDependencies, Author } from './record-change.ts';
+import { recordChange } from './record-change.ts';
+
+export interface SaveProviderDependencies extends AuditDependencies {
+  readonly settings: Pick<SettingsStore, 'settings' | 'saveProvider'>;
+  readonly secretBox: SecretBox;
+  readonly registry: Pick<ProviderRegistry, 'find' | 'names'>;
+  readonly directory: Pick<TenantDirectory, 'forget' | 'webhookSecret'>;
+}
+
+export interface SaveProviderInput extends Author {
+  readonly channel: Channel;
+  readonly provider: string;
+  /** With bullets in it: the stored one stays. */
+  readonly apiKey: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+}
+
+/** @throws DomainError BAD_REQUEST naming `provider`, `apiKey` or fields of `config` */
+export function saveProvider(deps: SaveProviderDependencies) {
+  return async (input: SaveProviderInput): Promise<StoredProvider> => {
+    const { tenantId, channel, config, enabled } = input;
+    if (channel === 'IN_APP') throw badField('channel', 'IN_APP needs no provider');
+    const provider = deps.registry.find(channel, input.provider);
+    if (provider === null) {
+      throw badField('provider', `is not a provider of ${channel}; these are: ${deps.registry.names(channel).join(', ')}`);
+    }
+    const stored = (await deps.settings.settings(tenantId))?.providers.find((known) => known.channel === channel) ?? null;
+    const context = sealedFor.provider(tenantId, channel);
+    const storedKey = stored === null ? null : deps.secretBox.open(stored.sealedApiKey, context);
+    const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, input.provider) : input.apiKey;
+    const problems = provider.check({ apiKey, config });
+    const [first] = problems;
+    if (first !== undefined) throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details: problems });
+    const now = deps.clock.now();
+    const saved: StoredProvider = {
+      tenantId,
+      channel,
+      provider: provider.name,
+      sealedApiKey: deps.secretBox.seal(apiKey, context),
+      ...(await previousKey(deps, input, { stored, storedKey, apiKey, now })),
+      config,
+      enabled,
+      createdAt: stored?.createdAt ?? now,
+      updatedAt: now,
+    };
+    await deps.settings.saveProvider(saved);
+    await recordChange(deps, {
+      tenantId,
+      subject: 'provider',
+      subjectId: channel,
+      action: stored === null ? 'created' : 'updated',
+      actor: input.actor,
+    });
+    return saved;
+  };
+}
+
+/** A key is kept for the provider that it was given for: another one must not be sent it. */
+function keptKey(stored: StoredProvider | null, storedKey: string | null, provider: string): string {
+  if (stored === null || storedKey === null) throw badField('apiKey', 'is masked, and no key is stored that it could stand for');
+  if (stored.provider !== provider) throw badField('apiKey', `is masked, and the stored key is one of ${stored.provider}`);
+  return storedKey;
+}
+
+interface Before {
+  readonly stored: StoredProvider | null;
+  readonly storedKey: string | null;
+  readonly apiKey: string;
+  readonly now: number;
+}
+
+/** A webhook's receivers get signatures by both secrets for 24 h after a change; the first own secret takes over from the tenant's `whsec_` one. */
+async function previousKey(
+  deps: SaveProviderDependencies,
+  { tenantId, channel }: SaveProviderInput,
+  { stored, storedKey, apiKey, now }: Before,
+): Promise<Pick<StoredProvider, 'sealedPreviousApiKey' | 'previousUntil'>> {
+  if (channel !== 'WEBHOOK') return { sealedPreviousApiKey: null, previousUntil: null };
+  if (stored !== null && storedKey === apiKey) {
+    return { sealedPreviousApiKey: stored.sealedPreviousApiKey, previousUntil: stored.previousUntil };
+  }
+  const signing = stored?.enabled === true ? storedKey : null;
+  const previous = signing ?? (await deps.directory.webhookSecret(tenantId));
+  return {
+    sealedPreviousApiKey: deps.secretBox.seal(previous, sealedFor.provider(tenantId, channel)),
+    previousUntil: now + webhookSecretOverlapMs,
+  };
+}

@@ -1,0 +1,83 @@
+// The partition numbers that this dispatcher owns now, and with each the trackers of its topics.
+
+import type { Claim, TopicCommit } from '../ports/event-log.ts';
+import { StaleOwnerError } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { PartitionTracker } from './read-ahead.ts';
+
+export interface OwnedNumber {
+  readonly claim: Claim;
+  /** One per topic that is being read. */
+  readonly trackers: PartitionTracker[];
+  /** The number is lost, or the dispatcher reads no more. */
+  isOver: boolean;
+}
+
+export interface Claims {
+  add(claim: Claim): OwnedNumber;
+  /** Gives a number up: its trackers are closed, so nothing of it is begun or committed any more. */
+  drop(partition: number): void;
+  all(): Iterable<OwnedNumber>;
+  /** Commits what has moved, each number in one commit. Never rejects: what failed is tried again with the next call. */
+  commit(): Promise<void>;
+}
+
+/** @param onDropped called after a number's trackers were closed */
+export function createClaims(by: { group: string; logger: Logger; onDropped: () => void }): Claims {
+  const { group, logger, onDropped } = by;
+  const owned = new Map<number, OwnedNumber>();
+
+  function add(claim: Claim): OwnedNumber {
+    drop(claim.partition);
+    const number: OwnedNumber = { claim, trackers: [], isOver: false };
+    owned.set(claim.partition, number);
+    return number;
+  }
+
+  function drop(partition: number): void {
+    const number = owned.get(partition);
+    if (number === undefined) return;
+    owned.delete(partition);
+    number.isOver = true;
+    for (const tracker of number.trackers) tracker.close();
+    onDropped();
+  }
+
+  async function commitOne(number: OwnedNumber): Promise<void> {
+    const { claim, trackers } = number;
+    const commits: TopicCommit[] = [];
+    const moved: PartitionTracker[] = [];
+    for (const tracker of trackers) {
+      const position = tracker.uncommitted();
+      if (position === null) continue;
+      commits.push({ topic: tracker.topic, ...position });
+      moved.push(tracker);
+    }
+    if (commits.length === 0) return;
+    try {
+      await claim.commit(commits);
+    } catch (err) {
+      return noteFailure(number, err);
+    }
+    commits.forEach((commit, i) => moved[i]?.noteCommitted(commit));
+  }
+
+  function noteFailure(number: OwnedNumber, err: unknown): void {
+    const { partition } = number.claim;
+    if (err instanceof StaleOwnerError) {
+      logger.info('a partition number was taken over', { group, partition });
+      if (owned.get(partition) === number) drop(partition);
+      return;
+    }
+    logger.warn('a commit failed; trying again', { group, partition, err });
+  }
+
+  return {
+    add,
+    drop,
+    all: () => owned.values(),
+    async commit() {
+      await Promise.all([...owned.values()].map(commitOne));
+    },
+  };
+}

@@ -1,0 +1,145 @@
+// A channel's dispatcher: reads its three work topics, delivers, appends what happened, commits what is finished.
+//
+//   log ──> consumer loop ──> executor ──> provider
+//    ^          │ trackers       │
+//    │          v                │ outcome, appended until durable
+//    ├────── commits             │
+//    └───────────────────────────┘
+
+import type { Channel } from '../domain/events.ts';
+import { priorities } from '../domain/events.ts';
+import type { RetryPolicy } from '../domain/retry-policy.ts';
+import { workTopic } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Claim, EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { ProviderRegistry } from '../ports/provider-registry.ts';
+import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import { createAttemptReport } from './attempt-report.ts';
+import { createClaims } from './claims.ts';
+import { createConsumerLoop } from './consumer-loop.ts';
+import { createExecutor } from './executor.ts';
+import type { DispatcherLimits } from './limits.ts';
+import { createFindMeans } from './means.ts';
+import { createOutcomeAppender } from './outcome-appender.ts';
+import { createOutcomeEvents } from './outcome-events.ts';
+import { createReadAhead } from './read-ahead.ts';
+import type { PartitionTracker } from './read-ahead.ts';
+import { createRecentIds } from './recent-ids.ts';
+import type { StartFrom } from './start-position.ts';
+
+export interface DispatcherDependencies {
+  readonly channel: Channel;
+  readonly log: EventLog;
+  readonly directory: TenantDirectory;
+  readonly providers: ProviderRegistry;
+  readonly retryPolicy: RetryPolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits: DispatcherLimits;
+  /** Where to begin on partitions that have events and no position: a person's decision. */
+  readonly from?: StartFrom;
+}
+
+export interface Dispatcher {
+  /** Resolves, never rejects, with the reason when it had to stop by itself (MissingPositionError). */
+  readonly failed: Promise<Error>;
+  /** Takes nothing more, drops what has not begun, finishes what is in flight (30 s at most), commits, gives its numbers back. */
+  stop(): Promise<void>;
+}
+
+const commitEveryMs = 200;
+const drainMaxMs = 30_000;
+
+/** `dispatcher-email|sms|webhook|in-app`: the consumer group that owns a channel's positions. */
+export function dispatcherGroup(channel: Channel): string {
+  return `dispatcher-${channel.toLowerCase().replace('_', '-')}`;
+}
+
+export async function runDispatcher(dependencies: DispatcherDependencies): Promise<Dispatcher> {
+  const { channel, log, clock, logger, metrics, from } = dependencies;
+  const group = dispatcherGroup(channel);
+  const topics = priorities.map((priority) => workTopic(channel, priority));
+  const stopping = new AbortController();
+  const failure = Promise.withResolvers<Error>();
+
+  const outcomes = createOutcomeAppender(dependencies);
+  const outcomeEvents = createOutcomeEvents(dependencies);
+  const findMeans = createFindMeans(dependencies);
+  const report = createAttemptReport(dependencies);
+  const executor = createExecutor({ ...dependencies, findMeans, outcomeEvents, outcomes, report });
+  const claims = createClaims({ group, logger, onDropped: executor.dropLost });
+  const recentIds = createRecentIds<PartitionTracker>();
+  const readTopic = createConsumerLoop({
+    group,
+    log,
+    clock,
+    logger,
+    executor,
+    readAhead: createReadAhead(),
+    recentIds,
+    from,
+    fail,
+  });
+
+  let isStopping = false;
+  let stopped: Promise<void> | null = null;
+  const joining = log.consume({ group, topics, owned, lost: claims.drop });
+  const committing = commitNowAndThen();
+  measure();
+  try {
+    await joining;
+  } catch (err) {
+    stopping.abort();
+    throw err;
+  }
+  return { failed: failure.promise, stop };
+
+  function owned(claim: Claim): void {
+    if (isStopping) return;
+    const number = claims.add(claim);
+    for (const topic of topics) void readTopic(number, topic);
+  }
+
+  async function commitNowAndThen(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(commitEveryMs, stopping.signal);
+      await claims.commit();
+    }
+  }
+
+  /** Called again it answers when the first call is done. */
+  function stop(): Promise<void> {
+    stopped ??= stopOnce();
+    return stopped;
+  }
+
+  async function stopOnce(): Promise<void> {
+    isStopping = true;
+    for (const number of claims.all()) number.isOver = true;
+    await executor.stop(drainMaxMs);
+    stopping.abort();
+    await committing;
+    await claims.commit();
+    await (await joining).stop();
+  }
+
+  function fail(error: Error): void {
+    logger.error('the dispatcher stops', { group, err: error });
+    void stopFor(error);
+  }
+
+  async function stopFor(error: Error): Promise<void> {
+    await stop();
+    failure.resolve(error);
+  }
+
+  function measure(): void {
+    metrics.gauge('herald_in_flight', () => executor.inFlight, { channel });
+    for (const priority of priorities) {
+      metrics.gauge('herald_lane_depth', () => executor.depth(priority), { channel, lane: priority.toLowerCase() });
+    }
+  }
+}

@@ -1,0 +1,216 @@
+// Makes a channel's attempts: which item is next, when it may begin, what becomes of it.
+//
+//   offer ──> lanes ──turn──> look up the settings ──> send ──> outcome ──> append until durable ──> finished
+//               ^                   │ can't be had        │ deadline: outcome all the same
+//               └── put back, held 1 s                    └ over 1 s: AttemptStarted is said
+
+import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
+import type { Channel, Priority } from '../domain/events.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import { deadlinePassed, send } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
+import type { AttemptReport } from './attempt-report.ts';
+import { createLanes } from './lanes.ts';
+import type { DispatcherLimits } from './limits.ts';
+import type { FindMeans, Means } from './means.ts';
+import type { OutcomeAppender } from './outcome-appender.ts';
+import type { OutcomeEvents } from './outcome-events.ts';
+import { createTenantGate } from './tenant-gate.ts';
+import type { WorkItem } from './work-item.ts';
+
+export interface ExecutorDependencies {
+  readonly channel: Channel;
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: DispatcherLimits;
+  readonly findMeans: FindMeans;
+  readonly outcomeEvents: OutcomeEvents;
+  readonly outcomes: OutcomeAppender;
+  readonly report: AttemptReport;
+}
+
+export interface Executor {
+  readonly inFlight: number;
+  depth(priority: Priority): number;
+  /** Takes an item in; it is sent when its turn comes. At most as many as are read ahead. */
+  offer(item: WorkItem): void;
+  /** No attempt: it waits for its time in the scheduler. */
+  defer(item: WorkItem, dueAt: number): void;
+  /** Removes what has not begun and whose partition is lost. */
+  dropLost(): void;
+  /** Begins nothing more, whatever waits; resolves when all outcomes are durable, or after the time given. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/** No attempt starts while an outcome has waited longer than this to be appended. */
+const outcomeWaitMaxMs = 1_000;
+/** An attempt in flight for longer is said to have started. */
+const startSaidAfterMs = 1_000;
+const sweepEveryMs = 100;
+/** How long a tenant is passed over when its settings can't be had. */
+const settingsRetryMs = 1_000;
+
+export function createExecutor(dependencies: ExecutorDependencies): Executor {
+  const { channel, log, clock, logger, limits, findMeans, outcomeEvents, outcomes, report } = dependencies;
+  const gate = createTenantGate(limits.inFlightPerTenantProviderMax);
+  const lanes = createLanes<WorkItem>(gate.isHeld);
+  const inFlight = new Set<Attempt>();
+  let isTurnAsked = false;
+  let isSweeping = false;
+  let isStopping = false;
+  let noteIdle: (() => void) | null = null;
+
+  function askTurn(): void {
+    if (isTurnAsked || isStopping) return;
+    isTurnAsked = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    isTurnAsked = false;
+    if (isStopping || outcomes.oldestWaitMs() > outcomeWaitMaxMs) return;
+    for (let begun = 0; begun < limits.startsPerTurn; begun++) {
+      if (inFlight.size >= limits.inFlightMax) return;
+      const item = lanes.take();
+      if (item === undefined) return;
+      begin(item);
+    }
+    askTurn();
+  }
+
+  function begin(item: WorkItem): void {
+    const attempt: Attempt = {
+      item,
+      controller: new AbortController(),
+      startedAt: clock.now(),
+      startedMonotonic: clock.monotonic(),
+      provider: null,
+      isStartSaid: false,
+      isOver: false,
+    };
+    inFlight.add(attempt);
+    gate.enter(item.event.tenantId);
+    if (!isSweeping) void sweep();
+    void make(attempt);
+  }
+
+  async function make(attempt: Attempt): Promise<void> {
+    let means: Means;
+    try {
+      means = await findMeans(attempt.item.event.tenantId);
+    } catch (err) {
+      return putBack(attempt, err);
+    }
+    if (attempt.isOver) return;
+    if (isStopping) return leave(attempt);
+    if (means.kind === 'none') return land(attempt, means.provider, { kind: 'rejected', reason: means.reason });
+    attempt.provider = means.provider.name;
+    attempt.startedAt = clock.now();
+    attempt.startedMonotonic = clock.monotonic();
+    land(attempt, attempt.provider, await send(attempt, means, logger));
+  }
+
+  /** The attempt has its outcome, which is on its way to the log before the slot is given back. */
+  function land(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
+    if (attempt.isOver) return;
+    const event = outcomeEvents.ended(attempt, provider, outcome);
+    report(event);
+    void outcomes.say(event, attempt.item).then(goOn);
+    leave(attempt);
+  }
+
+  /** Not an attempt: the item keeps its place, its tenant is passed over for a while. */
+  function putBack(attempt: Attempt, err: unknown): void {
+    if (attempt.isOver) return;
+    const { item } = attempt;
+    const { tenantId, priority, notificationId } = item.event;
+    logger.warn('the settings can not be had; trying again', { channel, tenantId, notificationId, err });
+    gate.holdUntil(tenantId, clock.monotonic() + settingsRetryMs);
+    if (!item.tracker.isClosed) lanes.putBack(priority, tenantId, item);
+    leave(attempt);
+  }
+
+  function leave(attempt: Attempt): void {
+    const { tenantId } = attempt.item.event;
+    attempt.isOver = true;
+    inFlight.delete(attempt);
+    gate.leave(tenantId);
+    if (!gate.isHeld(tenantId)) lanes.release(tenantId);
+    goOn();
+  }
+
+  function goOn(): void {
+    askTurn();
+    if (noteIdle !== null && isIdle()) noteIdle();
+  }
+
+  function isIdle(): boolean {
+    return inFlight.size === 0 && outcomes.waiting === 0;
+  }
+
+  /** One timer for all deadlines, AttemptStarted and tenants on hold; it runs while there is one of them. */
+  async function sweep(): Promise<void> {
+    isSweeping = true;
+    while (inFlight.size > 0 || gate.holding > 0) {
+      await clock.sleep(sweepEveryMs);
+      const now = clock.monotonic();
+      for (const attempt of inFlight) lookAfter(attempt, now - attempt.startedMonotonic);
+      for (const tenantId of gate.expired(now)) if (!gate.isHeld(tenantId)) lanes.release(tenantId);
+      askTurn();
+    }
+    isSweeping = false;
+  }
+
+  function lookAfter(attempt: Attempt, ageMs: number): void {
+    const { provider } = attempt;
+    if (ageMs >= limits.attemptDeadlineMs) {
+      attempt.controller.abort();
+      if (provider === null) putBack(attempt, new Error('the settings were not there within the deadline'));
+      else land(attempt, provider, deadlinePassed);
+    } else if (ageMs >= startSaidAfterMs && provider !== null && !attempt.isStartSaid) {
+      attempt.isStartSaid = true;
+      void sayStarted(attempt, provider);
+    }
+  }
+
+  /** Said once: it makes the record show PROCESSING, the outcome tells everything else. */
+  async function sayStarted(attempt: Attempt, provider: string): Promise<void> {
+    const result = await log.append(outcomeEvents.started(attempt, provider));
+    if (result.kind !== 'durable')
+      logger.warn('AttemptStarted could not be appended', { channel, reason: result.reason });
+  }
+
+  async function stop(withinMs: number): Promise<void> {
+    isStopping = true;
+    const idle = new AbortController();
+    noteIdle = () => idle.abort();
+    if (!isIdle()) await clock.sleep(withinMs, idle.signal);
+    if (isIdle()) return;
+    logger.warn('stopping with work under way; it is done again', {
+      channel,
+      inFlight: inFlight.size,
+      outcomes: outcomes.waiting,
+    });
+    outcomes.giveUp();
+    for (const attempt of inFlight) attempt.controller.abort();
+  }
+
+  return {
+    get inFlight() {
+      return inFlight.size;
+    },
+    depth: (priority) => lanes.depth(priority),
+    offer(item) {
+      lanes.push(item.event.priority, item.event.tenantId, item);
+      askTurn();
+    },
+    defer(item, dueAt) {
+      void outcomes.say(outcomeEvents.scheduled(item, dueAt), item).then(goOn);
+    },
+    dropLost: () => lanes.removeWhere((item) => item.tracker.isClosed),
+    stop,
+  };
+}

@@ -1,0 +1,129 @@
+// Turns between tenants: deficit round robin at a cost of one an item and a quantum of one, which is a plain round.
+// Every operation is O(1), but removing what was lost.
+//
+//   turns:   [C] -> [A] -> [D]      the head is served one item and goes to the end
+//   parked:  {B}                    reached the head while it was held: it has its turn still, and comes back as the head
+//
+// A tenant is parked only when its turn comes and leaves the park only when it is released, so nobody is looked at twice for nothing.
+
+import type { TenantId } from '../domain/ids.ts';
+import { createFifo } from './fifo.ts';
+import type { Fifo } from './fifo.ts';
+
+export interface FairQueue<T> {
+  /** Items of every tenant, parked ones too. */
+  readonly size: number;
+  push(tenantId: TenantId, item: T): void;
+  /** As the tenant's next item: for what was taken but couldn't be begun. */
+  putBack(tenantId: TenantId, item: T): void;
+  /** Whether `take` would give an item now. */
+  isReady(): boolean;
+  /** The next item, by turns; undefined when there is none or every tenant that has one is held. */
+  take(): T | undefined;
+  /** To be called when a tenant may no longer be held. */
+  release(tenantId: TenantId): void;
+  removeWhere(predicate: (item: T) => boolean): void;
+}
+
+interface Line<T> {
+  readonly tenantId: TenantId;
+  readonly items: Fifo<T>;
+  next: Line<T> | null;
+}
+
+/** @param isHeld whether a tenant's turn must be passed over for now, e.g. since it has too much in flight */
+export function createFairQueue<T>(isHeld: (tenantId: TenantId) => boolean): FairQueue<T> {
+  const lines = new Map<TenantId, Line<T>>();
+  const parked = new Set<Line<T>>();
+  let head: Line<T> | null = null;
+  let tail: Line<T> | null = null;
+  let size = 0;
+
+  function lineOf(tenantId: TenantId): Line<T> {
+    const known = lines.get(tenantId);
+    if (known !== undefined) return known;
+    const line: Line<T> = { tenantId, items: createFifo<T>(), next: null };
+    lines.set(tenantId, line);
+    toEnd(line);
+    return line;
+  }
+
+  function toEnd(line: Line<T>): void {
+    line.next = null;
+    if (tail === null) head = line;
+    else tail.next = line;
+    tail = line;
+  }
+
+  function toFront(line: Line<T>): void {
+    line.next = head;
+    head = line;
+    tail ??= line;
+  }
+
+  function removeHead(): Line<T> | null {
+    const line = head;
+    if (line === null) return null;
+    head = line.next;
+    if (head === null) tail = null;
+    line.next = null;
+    return line;
+  }
+
+  function isReady(): boolean {
+    while (head !== null && isHeld(head.tenantId)) {
+      const line = removeHead();
+      if (line !== null) parked.add(line);
+    }
+    return head !== null;
+  }
+
+  function take(): T | undefined {
+    const line = isReady() ? removeHead() : null;
+    if (line === null) return undefined;
+    const item = line.items.shift();
+    size--;
+    if (line.items.size > 0) toEnd(line);
+    else lines.delete(line.tenantId);
+    return item;
+  }
+
+  function release(tenantId: TenantId): void {
+    const line = lines.get(tenantId);
+    if (line !== undefined && parked.delete(line)) toFront(line);
+  }
+
+  function removeWhere(predicate: (item: T) => boolean): void {
+    const turns: Line<T>[] = [];
+    for (let line = removeHead(); line !== null; line = removeHead()) turns.push(line);
+    for (const line of lines.values()) {
+      size -= line.items.size;
+      line.items.removeWhere(predicate);
+      size += line.items.size;
+    }
+    for (const line of turns) if (line.items.size > 0) toEnd(line);
+    for (const line of lines.values()) {
+      if (line.items.size > 0) continue;
+      lines.delete(line.tenantId);
+      parked.delete(line);
+    }
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    push(tenantId, item) {
+      lineOf(tenantId).items.push(item);
+      size++;
+    },
+    putBack(tenantId, item) {
+      lineOf(tenantId).items.putBack(item);
+      size++;
+    },
+    isReady,
+    take,
+    release,
+    removeWhere,
+  };
+}

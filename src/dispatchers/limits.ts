@@ -1,0 +1,25 @@
+// How much a dispatcher has under way at once.
+
+import type { Channel } from '../domain/events.ts';
+
+export interface DispatcherLimits {
+  /** Attempts in flight of this channel in this process. */
+  readonly inFlightMax: number;
+  /** Of those, of one tenant and its provider. */
+  readonly inFlightPerTenantProviderMax: number;
+  readonly attemptDeadlineMs: number;
+  /** Attempts begun in one turn of the event loop, so that accepting never stands behind a burst: 16 x some 50 us is under 1 ms. */
+  readonly startsPerTurn: number;
+}
+
+/** First guesses of the design. */
+const inFlightMaxOf: Readonly<Record<Channel, number>> = { EMAIL: 64, SMS: 64, WEBHOOK: 256, IN_APP: 256 };
+
+export function defaultDispatcherLimits(channel: Channel): DispatcherLimits {
+  return {
+    inFlightMax: inFlightMaxOf[channel],
+    inFlightPerTenantProviderMax: 32,
+    attemptDeadlineMs: 15_000,
+    startsPerTurn: 16,
+  };
+}

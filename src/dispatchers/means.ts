@@ -1,0 +1,89 @@
+// What an attempt is made with: the provider and the tenant's settings for it, or the reason why there is none.
+
+import type { Reason } from '../domain/delivery-outcome.ts';
+import type { Channel } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
+import type { ProviderSettings } from '../domain/tenant.ts';
+import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
+import { SecretBoxError } from '../ports/secret-box.ts';
+import type { TenantDirectory } from '../ports/tenant-directory.ts';
+
+export interface ReadyMeans {
+  readonly kind: 'ready';
+  readonly provider: Provider;
+  /** null where the channel needs none and none is set. */
+  readonly settings: ProviderSettings | null;
+  readonly webhookSecret: string;
+  readonly secrets: readonly string[];
+}
+
+/** Ends the round: only a change of the tenant's settings can help. `provider` is its name, as far as it is known. */
+export interface NoMeans {
+  readonly kind: 'none';
+  readonly provider: string;
+  readonly reason: Reason;
+}
+
+export type Means = ReadyMeans | NoMeans;
+
+/** The call rejects when the settings can't be had now: then no attempt was made. */
+export type FindMeans = (tenantId: TenantId) => Promise<Means>;
+
+export function createFindMeans(from: {
+  channel: Channel;
+  directory: TenantDirectory;
+  providers: ProviderRegistry;
+}): FindMeans {
+  const { channel, directory, providers } = from;
+  const builtIn = providers.builtIn(channel);
+
+  async function ofTenant(tenantId: TenantId): Promise<Means> {
+    const stored = await directory.provider(tenantId, channel);
+    const settings = stored !== null && stored.enabled ? stored : null;
+    const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
+    if (provider === null) return noProvider(stored);
+    const webhookSecret = channel === 'WEBHOOK' ? await directory.webhookSecret(tenantId) : '';
+    return { kind: 'ready', provider, settings, webhookSecret, secrets: await directory.secretsOf(tenantId) };
+  }
+
+  async function find(tenantId: TenantId): Promise<Means> {
+    try {
+      return await ofTenant(tenantId);
+    } catch (err) {
+      if (err instanceof SecretBoxError) return unreadableKey;
+      throw err;
+    }
+  }
+
+  /** An in-app item needs nothing of the tenant's: its delivery never waits for the settings. */
+  if (channel === 'IN_APP' && builtIn !== null) {
+    const inbox: Means = { kind: 'ready', provider: builtIn, settings: null, webhookSecret: '', secrets: [] };
+    return () => Promise.resolve(inbox);
+  }
+  return find;
+}
+
+function noProvider(stored: ProviderSettings | null): NoMeans {
+  const message = stored === null ? 'No provider is configured for this channel.' : whyNot(stored);
+  return {
+    kind: 'none',
+    provider: stored?.provider ?? 'none',
+    reason: { failureClass: 'credentials', code: 'NO_PROVIDER', message },
+  };
+}
+
+function whyNot(stored: ProviderSettings): string {
+  return stored.enabled
+    ? `There is no provider named ${stored.provider}.`
+    : `The provider ${stored.provider} is disabled.`;
+}
+
+const unreadableKey: NoMeans = {
+  kind: 'none',
+  provider: 'unknown',
+  reason: {
+    failureClass: 'credentials',
+    code: 'KEY_UNREADABLE',
+    message: "The provider's stored key can't be opened; save the provider again.",
+  },
+};

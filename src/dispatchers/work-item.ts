@@ -1,0 +1,55 @@
+// A work event on its way through the dispatcher: which attempt it asks for, since when it could be made, and where it is to be marked finished.
+
+import { assertNever } from '../domain/assert-never.ts';
+import type { DomainEvent, WorkEvent } from '../domain/events.ts';
+import type { PartitionTracker } from './read-ahead.ts';
+
+export interface WorkItem {
+  readonly event: WorkEvent;
+  /** Attempt numbers go on over the rounds; the retry table counts from the round's first. */
+  readonly attempt: number;
+  readonly firstAttempt: number;
+  /** UTC ms since when it could have been sent. */
+  readonly dueAt: number;
+  readonly tracker: PartitionTracker;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** Its outcome is durable (or it needs none): its offset counts as finished. */
+export function finishItem(item: WorkItem): void {
+  item.tracker.finish(item.offset, item.bytes);
+}
+
+export function isWorkEvent(event: DomainEvent): event is WorkEvent {
+  return event.type === 'NotificationRequested' || event.type === 'DeliveryDue' || event.type === 'RetryRequested';
+}
+
+export function workItemOf(event: WorkEvent, tracker: PartitionTracker, offset: number, bytes: number): WorkItem {
+  switch (event.type) {
+    case 'NotificationRequested':
+      return { event, attempt: 1, firstAttempt: 1, dueAt: event.requestedAt, tracker, offset, bytes };
+    case 'DeliveryDue':
+      return {
+        event,
+        attempt: event.attempt,
+        firstAttempt: event.firstAttempt,
+        dueAt: event.dueAt,
+        tracker,
+        offset,
+        bytes,
+      };
+    case 'RetryRequested':
+      return {
+        event,
+        attempt: event.attempt,
+        firstAttempt: event.attempt,
+        dueAt: event.occurredAt,
+        tracker,
+        offset,
+        bytes,
+      };
+    default:
+      return assertNever(event);
+  }
+}

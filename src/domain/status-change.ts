@@ -1,0 +1,86 @@
+// What the dashboard's stream announces of one event: the status it leads to, ranked so that a notification is never seen to go backwards.
+
+import { assertNever } from './assert-never.ts';
+import type { NotificationEvent } from './events.ts';
+import type { NotificationId } from './ids.ts';
+import type { Status } from './notification.ts';
+
+export interface StatusChange {
+  readonly status: Status;
+  /** Of (round, attempt, status) as one number: greater is later. */
+  readonly rank: number;
+  /** Why an attempt failed. */
+  readonly error: string | null;
+}
+
+/** The status that an event leads to by itself; null when it changes none. */
+export function statusChangeOf(event: NotificationEvent): StatusChange | null {
+  switch (event.type) {
+    case 'NotificationRequested':
+      return changeTo(event.request.sendAt === null ? 'QUEUED' : 'SCHEDULED', event.round, 0);
+    case 'RetryRequested':
+      return changeTo('QUEUED', event.round, 0);
+    case 'DeliveryDue':
+      return event.attempt === 1 ? changeTo('QUEUED', event.round, 0) : null;
+    case 'AttemptStarted':
+      return changeTo('PROCESSING', event.round, event.attempt);
+    case 'AttemptSucceeded':
+      return changeTo('DELIVERED', event.round, endOfRound);
+    case 'AttemptFailed':
+      return changeTo(event.retryAt === null ? 'FAILED' : 'RETRYING', event.round, event.attempt, event.message);
+    case 'NotificationCancelled':
+      return changeTo('CANCELLED', event.round, endOfRound);
+    case 'DeliveryDeferred':
+    case 'CancelRequested':
+      return null;
+    default:
+      return assertNever(event);
+  }
+}
+
+/**
+ * Remembers the highest rank announced per notification and lets only higher ones through. It holds `notificationsMax` of them (about 100 bytes each)
+ * and forgets the one that has been silent for longest.
+ */
+export function createStatusFilter(notificationsMax: number) {
+  const announced = new Map<NotificationId, number>();
+  return {
+    /** Whether the change is news. */
+    isLater(id: NotificationId, change: StatusChange): boolean {
+      const before = announced.get(id);
+      if (before !== undefined && before >= change.rank) return false;
+      announced.delete(id);
+      announced.set(id, change.rank);
+      if (announced.size > notificationsMax) {
+        for (const [oldest] of announced) {
+          announced.delete(oldest);
+          break;
+        }
+      }
+      return true;
+    },
+  };
+}
+
+export type StatusFilter = ReturnType<typeof createStatusFilter>;
+
+/** Of one attempt a success counts before a final failure, and that before one with a retry; a success or a cancel ends its round, whatever else is told of it. */
+const order: Readonly<Record<Status, number>> = {
+  SCHEDULED: 0,
+  QUEUED: 1,
+  PROCESSING: 2,
+  RETRYING: 3,
+  FAILED: 4,
+  CANCELLED: 5,
+  DELIVERED: 6,
+};
+
+// 2^53 holds 2^21 rounds of 2^29 attempts of 8 statuses.
+const statusesPerAttempt = 8;
+const attemptsPerRound = 2 ** 29;
+const endOfRound = attemptsPerRound - 1;
+
+function changeTo(status: Status, round: number, attempt: number, error: string | null = null): StatusChange {
+  const rank = (round * attemptsPerRound + Math.min(attempt, endOfRound)) * statusesPerAttempt + order[status];
+  return { status, rank, error };
+}

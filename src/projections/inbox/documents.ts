@@ -1,0 +1,102 @@
+// The documents of the inbox: one per in-app item, and one per recipient with the counts and the marks of the stream.
+//
+// An item's facts (requested, delivered, read) come from three topics in any order; it is shown once it is requested and delivered.
+
+import type { NotificationId, TenantId } from '../../domain/ids.ts';
+import type { CollectionDefinition } from '../../ports/read-model-store.ts';
+
+/** What the request said of an item. */
+export interface ItemContent {
+  readonly title: string | null;
+  readonly body: string;
+  /** JSON text of an object. */
+  readonly data: string;
+  /** UTC ms: when it was requested, or its `sendAt` when that is later. */
+  readonly createdAt: number;
+}
+
+export interface InboxItemDocument {
+  readonly notificationId: NotificationId;
+  readonly tenantId: TenantId;
+  readonly recipient: string;
+  /** null as long as the request wasn't seen. */
+  readonly content: ItemContent | null;
+  /** The offset of its first success in the deliveries topic; null until it is delivered. */
+  readonly sequence: number | null;
+  /** UTC ms and the offset in the inbox topic of the earliest InboxRead that names it. */
+  readonly readAt: number | null;
+  readonly readOffset: number | null;
+  /** Of an item that is shown, else null: its place in the list, in the stream, and 1 while it is unread. */
+  readonly listedAt: number | null;
+  readonly listedSequence: number | null;
+  readonly unread: 1 | null;
+}
+
+/** An item that is shown. */
+export interface InboxItem extends InboxItemDocument {
+  readonly content: ItemContent;
+  readonly sequence: number;
+  readonly listedAt: number;
+}
+
+export interface InboxDocument {
+  readonly tenantId: TenantId;
+  readonly recipient: string;
+  /** Of the items shown. */
+  readonly total: number;
+  readonly unread: number;
+  /** Sequences of delivered items whose request wasn't seen yet, ascending: no stream goes past the least. */
+  readonly pending: readonly number[];
+  /** The highest sequence and read offset seen; -1 before the first. */
+  readonly lastSequence: number;
+  readonly lastReadOffset: number;
+}
+
+export const itemsCollection: CollectionDefinition = {
+  name: 'inapp_notifications',
+  fields: {
+    tenantId: 'text',
+    recipient: 'text',
+    listedAt: 'number',
+    listedSequence: 'number',
+    readOffset: 'number',
+    unread: 'number',
+  },
+  indexes: [
+    { fields: ['tenantId', 'recipient', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'recipient', 'unread', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'recipient', 'listedSequence'], sparse: true },
+    { fields: ['tenantId', 'recipient', 'readOffset'], sparse: true },
+  ],
+};
+
+export const inboxesCollection: CollectionDefinition = { name: 'inboxes', fields: {}, indexes: [] };
+
+/** Tenant ids hold no colon. */
+export function inboxId(tenantId: TenantId, recipient: string): string {
+  return `${tenantId}:${recipient}`;
+}
+
+export type ItemFacts = Omit<InboxItemDocument, 'listedAt' | 'listedSequence' | 'unread'>;
+
+/** The document that the facts give, its fields in one order. */
+export function toItemDocument(facts: ItemFacts): InboxItemDocument {
+  const { notificationId, tenantId, recipient, content, sequence, readAt, readOffset } = facts;
+  const isShown = content !== null && sequence !== null;
+  return {
+    notificationId,
+    tenantId,
+    recipient,
+    content,
+    sequence,
+    readAt,
+    readOffset,
+    listedAt: isShown ? content.createdAt : null,
+    listedSequence: isShown ? sequence : null,
+    unread: isShown && readAt === null ? 1 : null,
+  };
+}
+
+export function isShown<D extends InboxItemDocument>(document: D): document is D & InboxItem {
+  return document.listedAt !== null;
+}

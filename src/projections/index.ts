@@ -1,0 +1,12 @@
+// The read models: a new one is one folder and one line here.
+
+import { inboxReadModel } from './inbox/index.ts';
+import { notificationsReadModel } from './notifications/index.ts';
+import type { ReadModel } from './read-model.ts';
+import { timersReadModel } from './timers/index.ts';
+
+/** Folded by projectors. */
+export const projectedReadModels: readonly ReadModel[] = [notificationsReadModel, inboxReadModel];
+
+/** All of them: the scheduler folds the timers itself. */
+export const readModels: readonly ReadModel[] = [...projectedReadModels, timersReadModel];

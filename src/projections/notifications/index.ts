@@ -1,0 +1,44 @@
+// The read model `notifications`: every notification as a record, and the statistics over the records.
+
+import type { NotificationEvent } from '../../domain/events.ts';
+import type { NotificationFacts } from '../../domain/notification.ts';
+import { mergeEvent } from '../../domain/notification.ts';
+import { deliveriesTopic, workTopics } from '../../domain/topics.ts';
+import type { Write } from '../../ports/read-model-store.ts';
+import type { DecodedEntry, ReadModel } from '../read-model.ts';
+import type { NotificationDocument } from './document.ts';
+import { notificationsCollection, toDocument } from './document.ts';
+import { createStatisticsChanges, statisticsCollection } from './statistics-cells.ts';
+
+export const notificationsReadModel: ReadModel = {
+  definition: { name: 'notifications', collections: [notificationsCollection, statisticsCollection] },
+  topics: [...workTopics, deliveriesTopic],
+  reportsDeadLetters: true,
+  async fold(entries, reader) {
+    const ids = new Set<string>();
+    for (const { event } of entries) if ('notificationId' in event) ids.add(event.notificationId);
+    const stored = await reader.get<NotificationDocument>(notificationsCollection.name, [...ids]);
+    const statistics = createStatisticsChanges();
+    const writes: Write[] = [];
+    for (const [id, facts] of merged(entries, stored)) {
+      const document = toDocument(facts);
+      writes.push({ collection: notificationsCollection.name, id, document });
+      statistics.move(stored.get(id) ?? null, document);
+    }
+    for (const write of await statistics.writes(reader)) writes.push(write);
+    return writes;
+  },
+};
+
+function merged(
+  entries: readonly DecodedEntry[],
+  stored: ReadonlyMap<string, NotificationFacts>,
+): Map<string, NotificationFacts> {
+  const facts = new Map<string, NotificationFacts>();
+  for (const { event } of entries) {
+    if (!('notificationId' in event)) continue;
+    const { notificationId }: NotificationEvent = event;
+    facts.set(notificationId, mergeEvent(facts.get(notificationId) ?? stored.get(notificationId) ?? null, event));
+  }
+  return facts;
+}

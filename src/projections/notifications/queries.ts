@@ -1,0 +1,139 @@
+// Records as the dashboard and a tenant ask for them: one by id, and lists by keyset, newest first.
+
+import type { Channel, Priority } from '../../domain/events.ts';
+import type { BatchId, TenantId } from '../../domain/ids.ts';
+import type { Status } from '../../domain/notification.ts';
+import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
+import type { ListedNotification, NotificationDocument } from './document.ts';
+import { countRecords } from './statistics.ts';
+
+export interface NotificationFilter {
+  readonly status?: Status;
+  readonly channel?: Channel;
+  readonly priority?: Priority;
+  readonly recipient?: string;
+  readonly templateName?: string;
+  readonly batchId?: BatchId;
+  /** UTC ms, [from, to) of requestedAt. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Where a list goes on: after the key of the last row seen, or by page number (1 is the first). Neither: the first page. */
+export interface ListPlace {
+  /** At most 100 is what the API lets through. */
+  readonly limit: number;
+  readonly after?: readonly FieldValue[];
+  readonly page?: number;
+}
+
+export interface NotificationList {
+  readonly records: readonly ListedNotification[];
+  /** All that match, whatever the page. */
+  readonly total: number;
+  /** False when there are at least `total`. */
+  readonly totalIsExact: boolean;
+  /** To be passed as `after`; null at the end. */
+  readonly next: readonly FieldValue[] | null;
+}
+
+/** `page=` works down to this row; further on by keyset alone. */
+export const pageRowsMax = 10_000;
+/** Totals that no statistic gives are counted up to here. */
+export const countedTotalMax = 10_000;
+
+/** null when the tenant has no such notification: another tenant's reads the same. */
+export async function getNotification(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  id: string,
+): Promise<ListedNotification | null> {
+  const found = await reader.get<NotificationDocument>('notifications', [id]);
+  const document = found.get(id);
+  return document !== undefined && document.tenantId === tenantId && isListed(document) ? document : null;
+}
+
+export async function listNotifications(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  filter: NotificationFilter,
+  place: ListPlace,
+): Promise<NotificationList> {
+  const query = queryOf(tenantId, filter);
+  const rowsBefore = place.after === undefined ? ((place.page ?? 1) - 1) * place.limit : 0;
+  const [page, total] = await Promise.all([
+    pageAfter(reader, query, place, rowsBefore),
+    totalOf(reader, tenantId, filter, query),
+  ]);
+  return {
+    records: page.documents.filter(isListed),
+    total: total.count,
+    totalIsExact: total.exact,
+    next: page.next,
+  };
+}
+
+/** The most selective filter leads an index; the others are checked on its rows. */
+const leading = ['batchId', 'recipient', 'templateName', 'status'] as const;
+const checked = ['status', 'channel', 'priority', 'recipient', 'templateName'] as const;
+/** A page by number skips this many rows at a time, and gives up (a short page) after so many looks. */
+const skippedRowsPerLook = 500;
+const looksMax = 40;
+
+type ListQuery = Omit<Query, 'after' | 'limit'>;
+
+function queryOf(tenantId: TenantId, filter: NotificationFilter): ListQuery {
+  const lead = leading.find((field) => filter[field] !== undefined);
+  const rest = checked.flatMap((field) => {
+    const value = filter[field];
+    return field === lead || value === undefined ? [] : [[field, value] as const];
+  });
+  const leadValue = lead === undefined ? undefined : filter[lead];
+  return {
+    collection: 'notifications',
+    equals: lead === undefined || leadValue === undefined ? { tenantId } : { tenantId, [lead]: leadValue },
+    range: { field: 'listedAt', from: filter.from ?? 0, ...(filter.to === undefined ? {} : { to: filter.to }) },
+    order: { fields: ['listedAt'], direction: 'descending' },
+    ...(rest.length === 0 ? {} : { filter: Object.fromEntries(rest) }),
+  };
+}
+
+async function pageAfter(
+  reader: ReadModelReader,
+  query: ListQuery,
+  place: ListPlace,
+  rowsBefore: number,
+): Promise<Page<NotificationDocument>> {
+  let after = place.after;
+  let left = rowsBefore;
+  for (let looks = 0; left > 0; looks++) {
+    const limit = Math.min(left, skippedRowsPerLook);
+    const page = await reader.find({ ...query, limit, ...(after === undefined ? {} : { after }) });
+    if (page.next === null || looks === looksMax) return { documents: [], next: page.next };
+    left -= page.documents.length;
+    after = page.next;
+  }
+  return reader.find({ ...query, limit: place.limit, ...(after === undefined ? {} : { after }) });
+}
+
+async function totalOf(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  filter: NotificationFilter,
+  query: ListQuery,
+): Promise<{ readonly count: number; readonly exact: boolean }> {
+  const byRecord = filter.recipient ?? filter.templateName ?? filter.batchId;
+  if (byRecord === undefined && onMinute(filter.from) && onMinute(filter.to)) {
+    return { count: await countRecords(reader, tenantId, filter), exact: true };
+  }
+  const { order: _, ...counted } = query;
+  return reader.count(counted, countedTotalMax);
+}
+
+function onMinute(timeMs: number | undefined): boolean {
+  return timeMs === undefined || timeMs % 60_000 === 0;
+}
+
+function isListed(document: NotificationDocument): document is ListedNotification {
+  return document.listedAt !== null;
+}

@@ -1,0 +1,42 @@
+// The ranges of time that statistics are asked for.
+
+import type { Resolution } from './statistics-cells.ts';
+import { resolutionMs } from './statistics-cells.ts';
+
+export interface StatisticsRange {
+  /** UTC ms, [from, to) of requestedAt. */
+  readonly from: number;
+  readonly to: number;
+  /** The series has one point for each of these. */
+  readonly step: Resolution;
+}
+
+export const namedRanges = ['today', '24h', '7d', '30d', 'all'] as const;
+export type NamedRange = (typeof namedRanges)[number];
+
+/** The largest time that a JavaScript date can have; a whole day. */
+export const timeMaxMs = 8.64e15;
+
+/** `today` is the UTC day; the others end with the minute of now. */
+export function statisticsRange(range: NamedRange, now: number): StatisticsRange {
+  const { day, minute } = resolutionMs;
+  if (range === 'all') return { from: 0, to: timeMaxMs, step: 'day' };
+  if (range === 'today') return { from: now - (now % day), to: now - (now % day) + day, step: 'hour' };
+  const to = now - (now % minute) + minute;
+  if (range === '24h') return { from: to - day, to, step: 'hour' };
+  return { from: to - (range === '7d' ? 7 : 30) * day, to, step: 'day' };
+}
+
+/** A range of one's own: by the minute up to 3 hours, by the hour up to 3 days, by the day beyond. Absent ends are open. */
+export function statisticsBetween(from: number | undefined, to: number | undefined): StatisticsRange {
+  const { day, hour } = resolutionMs;
+  const span = (to ?? timeMaxMs) - (from ?? 0);
+  const step = span <= 3 * hour ? 'minute' : span <= 3 * day ? 'hour' : 'day';
+  return { from: from ?? 0, to: to ?? timeMaxMs, step };
+}
+
+/** To the whole minutes around it. */
+export function widened({ from, to, step }: StatisticsRange): StatisticsRange {
+  const { minute } = resolutionMs;
+  return { from: Math.floor(from / minute) * minute, to: Math.ceil(to / minute) * minute, step };
+}

@@ -1,0 +1,148 @@
+// One partition number of one read model in its owner's hands: taken, read onwards, folded and written, again and again until it works.
+// Nothing is passed over: what can't be read, folded or written stops the number, raises a metric and is tried again.
+
+import type { DeadLettered } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
+import { eventIdFrom } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
+import { StaleOwnerError } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Document, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
+import type { ReadModel } from './read-model.ts';
+import { foldBytesMax, foldEventsMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
+
+export interface FoldDependencies {
+  readonly log: EventLog;
+  readonly store: ReadModelStore;
+  readonly readModel: ReadModel;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface PartitionFold {
+  /** The next entries; empty once the claim has ended. */
+  take(): Promise<readonly LogEntry[]>;
+  /** Whether everything that the log held when it was asked has been taken. */
+  atEnd(): Promise<boolean>;
+  /** What was written for these entries; null when the claim ended before. */
+  fold(entries: readonly LogEntry[]): Promise<readonly Write[] | null>;
+  /** Documents written beside the fold, fenced as its own are; false when the claim ended before. */
+  write(writes: readonly Write[]): Promise<boolean>;
+  /** Documents of this read model; null when the claim ended before. */
+  find<D extends Document>(query: Query): Promise<Page<D> | null>;
+}
+
+/** Takes the claim's number over in the store; null when the claim ended before that worked. */
+export async function ownPartition(deps: FoldDependencies, claim: Claim): Promise<PartitionFold | null> {
+  const { store, readModel, metrics } = deps;
+  const { name } = readModel.definition;
+  const owned = await retried(deps, claim, 'own', () => store.own(name, claim.partition));
+  if (owned === null) return null;
+  let owner: Ownership = owned;
+  const reader = claim.read(startingOffsets(readModel, owner.offsets));
+
+  return {
+    async take() {
+      const limits = { eventsMax: foldEventsMax, bytesMax: foldBytesMax };
+      return (await retried(deps, claim, 'read', () => reader.take(limits))) ?? [];
+    },
+    async atEnd() {
+      return (await retried(deps, claim, 'read', () => reader.atEnd())) ?? false;
+    },
+    async fold(entries) {
+      const decoded = entries.filter(isDecoded);
+      if (decoded.length < entries.length && !(await reportUndecodable(deps, claim, entries))) return null;
+      const offsets = offsetsAfter(entries);
+      const done = await retried(deps, claim, 'fold', async () => {
+        const writes = await readModel.fold(decoded, store);
+        return { writes, owner: await store.transact(owner, offsets, writes) };
+      });
+      if (done === null) return null;
+      owner = done.owner;
+      metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
+      return done.writes;
+    },
+    async write(writes) {
+      const next = await retried(deps, claim, 'write', () => store.transact(owner, new Map(), writes));
+      if (next !== null) owner = next;
+      return next !== null;
+    },
+    find: <D extends Document>(query: Query) => retried(deps, claim, 'read', () => store.find<D>(query)),
+  };
+}
+
+const retryFirstMs = 50;
+const retryMaxMs = 5000;
+
+/** Waits longer after each failure; the wait ends at once when the signal is aborted. */
+export async function backOff(clock: Clock, failures: number, signal: AbortSignal): Promise<void> {
+  await clock.sleep(Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 10), retryMaxMs), signal);
+}
+
+/** The step's result however often it has to be tried; null when the claim ended, or somebody else has taken the number. */
+async function retried<T>(
+  { clock, logger, metrics, readModel }: FoldDependencies,
+  claim: Claim,
+  step: 'own' | 'read' | 'fold' | 'write',
+  run: () => Promise<T>,
+): Promise<T | null> {
+  const { name } = readModel.definition;
+  for (let failures = 1; ; failures++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof StaleOwnerError || claim.signal.aborted) return null;
+      metrics.increment('herald_fold_failures_total', { read_model: name });
+      logger.error('a read model stands still', {
+        readModel: name,
+        partition: claim.partition,
+        step,
+        failures,
+        err: error,
+      });
+    }
+    await backOff(clock, failures, claim.signal);
+    if (claim.signal.aborted) return null;
+  }
+}
+
+/** Says which bytes don't decode, durably, before they are passed over; false when the claim ended before. */
+async function reportUndecodable(deps: FoldDependencies, claim: Claim, entries: readonly LogEntry[]): Promise<boolean> {
+  if (deps.readModel.reportsDeadLetters !== true) return true;
+  for (const entry of entries) {
+    if (entry.event !== null) continue;
+    const { topic, partition, offset } = entry;
+    const reason = entry.undecodable?.reason ?? 'unknown';
+    const append = () => appendDurably(deps.log, deadLetterOf(entry, reason));
+    if ((await retried(deps, claim, 'write', append)) === null) return false;
+    deps.metrics.increment('herald_dead_letters_total', { topic });
+    deps.logger.error('an event does not decode', { topic, partition, offset, reason });
+  }
+  return true;
+}
+
+/** Its tenant is in the bytes that don't decode; its time is the log's, so that a repeat is the same event. */
+function deadLetterOf(entry: LogEntry, reason: string): DeadLettered {
+  const { topic, partition, offset } = entry;
+  return {
+    type: 'DeadLettered',
+    eventId: eventIdFrom('dead', topic, partition, offset),
+    occurredAt: entry.appendedAt,
+    tenantId: 'unknown' as TenantId,
+    traceparent: null,
+    topic,
+    partition,
+    offset,
+    reason,
+    bytes: entry.undecodable?.bytes ?? '',
+  };
+}
+
+async function appendDurably(log: EventLog, event: DeadLettered): Promise<true> {
+  const result = await log.append(event);
+  if (result.kind === 'durable') return true;
+  throw new Error(`the dead letter was not appended (${result.kind}): ${result.reason}`);
+}

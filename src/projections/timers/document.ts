@@ -1,0 +1,199 @@
+// The timers of one notification, and the pure rules of what events and decisions make of them.
+//
+//   waiting ──> firing ────> (DeliveryDue folded: gone, its id remembered in `fired`)
+//      └──────> cancelled ─> (NotificationCancelled folded: the round has ended, gone)
+//
+// A timer is keyed by the eventId of the DeliveryDue that it becomes, which follows from the work event that its setter answered:
+// an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go.
+
+import type { AttemptFailed, CancelRequested, DeliveryDeferred, DeliveryRequest } from '../../domain/events.ts';
+import type { Channel, NotificationEvent, Priority } from '../../domain/events.ts';
+import type { EventId, NotificationId, TenantId } from '../../domain/ids.ts';
+import { eventIdFrom } from '../../domain/ids.ts';
+import type { CollectionDefinition } from '../../ports/read-model-store.ts';
+
+export interface Timer {
+  /** The work event that the setter answered, and the setter itself. */
+  readonly answered: EventId;
+  readonly setBy: EventId;
+  readonly round: number;
+  readonly attempt: number;
+  readonly firstAttempt: number;
+  /** UTC ms. */
+  readonly dueAt: number;
+  /** firing and cancelled are decided: the event that says so is appended until the fold has seen it. */
+  readonly state: 'waiting' | 'firing' | 'cancelled';
+  readonly traceparent: string | null;
+  readonly request: DeliveryRequest;
+}
+
+export interface TimersDocument {
+  readonly notificationId: NotificationId;
+  readonly tenantId: TenantId;
+  readonly partition: number;
+  readonly requestedAt: number;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  readonly recipient: string;
+  /** When the next waiting timer is to be decided: its dueAt, or 0 when a cancel is asked for it; null without one. */
+  readonly nextDueAt: number | null;
+  /** 1 while a timer is decided and the event of it not folded. */
+  readonly decided: 1 | null;
+  /** Without a timer: the latest occurredAt seen, from which the document is kept for a while; else null. */
+  readonly doneAt: number | null;
+  readonly updatedAt: number;
+  /** A timer was set or a cancel asked; what ended before that says nothing, in whatever order the topics are read. */
+  readonly begun: boolean;
+  /** The highest round that has ended: no timer and no cancel of it counts any more. */
+  readonly endedRound: number;
+  /** Rounds that a person wants stopped, ascending. */
+  readonly cancels: readonly number[];
+  /** The DeliveryDues seen, ascending. */
+  readonly fired: readonly EventId[];
+  /** By the eventId of the DeliveryDue, ascending. */
+  readonly timers: Readonly<Record<string, Timer>>;
+}
+
+export const timersCollection: CollectionDefinition = {
+  name: 'timers',
+  fields: { partition: 'number', nextDueAt: 'number', decided: 'number', doneAt: 'number' },
+  indexes: [
+    { fields: ['partition', 'nextDueAt'], sparse: true },
+    { fields: ['partition', 'decided'], sparse: true },
+    { fields: ['partition', 'doneAt'], sparse: true },
+  ],
+};
+
+/** The document with one more event told; null when the event matters to no timer. */
+export function mergeTimerEvent(before: TimersDocument | null, event: NotificationEvent): TimersDocument | null {
+  const document = before ?? emptyDocument(event);
+  switch (event.type) {
+    case 'DeliveryDeferred':
+    case 'AttemptFailed': {
+      const timer = timerOf(event);
+      if (timer !== null) return withTimer(document, event, timer);
+      return withEnd(before, event);
+    }
+    case 'AttemptSucceeded':
+    case 'NotificationCancelled':
+      return withEnd(before, event);
+    case 'CancelRequested':
+      return withCancel(document, event);
+    case 'DeliveryDue':
+      return settled(document, event.occurredAt, { fired: added(document.fired, event.eventId) });
+    default:
+      return before;
+  }
+}
+
+/**
+ * The document with what is to be decided now decided: due timers fire, timers with a cancel asked are cancelled.
+ * Null when there is nothing to decide.
+ * @param now UTC ms
+ */
+export function decide(document: TimersDocument, now: number): TimersDocument | null {
+  let isChanged = false;
+  const timers: Record<string, Timer> = {};
+  for (const [id, timer] of Object.entries(document.timers)) {
+    const state = decidedState(document, timer, now);
+    isChanged ||= state !== timer.state;
+    timers[id] = state === timer.state ? timer : { ...timer, state };
+  }
+  return isChanged ? settled(document, document.updatedAt, { timers }) : null;
+}
+
+function decidedState(document: TimersDocument, timer: Timer, now: number): Timer['state'] {
+  if (timer.state !== 'waiting') return timer.state;
+  if (document.cancels.includes(timer.round)) return 'cancelled';
+  return timer.dueAt <= now ? 'firing' : 'waiting';
+}
+
+function timerOf(event: DeliveryDeferred | AttemptFailed): Timer | null {
+  const { causeId: answered, eventId: setBy, round, firstAttempt, traceparent } = event;
+  const common = { answered, setBy, round };
+  const rest = { state: 'waiting' as const, traceparent };
+  if (event.type === 'DeliveryDeferred') {
+    return { ...common, attempt: event.attempt, firstAttempt, dueAt: event.dueAt, ...rest, request: event.request };
+  }
+  if (event.retryAt === null || event.request === null) return null;
+  return { ...common, attempt: event.attempt + 1, firstAttempt, dueAt: event.retryAt, ...rest, request: event.request };
+}
+
+function withTimer(document: TimersDocument, event: DeliveryDeferred | AttemptFailed, timer: Timer): TimersDocument {
+  const id = eventIdFrom('due', timer.answered);
+  const timers = document.timers[id] === undefined ? { ...document.timers, [id]: timer } : document.timers;
+  return settled(document, event.occurredAt, { begun: true, timers });
+}
+
+function withEnd(
+  document: TimersDocument | null,
+  event: { readonly round: number; readonly occurredAt: number },
+): TimersDocument | null {
+  if (document?.begun !== true) return document;
+  return settled(document, event.occurredAt, { endedRound: Math.max(document.endedRound, event.round) });
+}
+
+function withCancel(document: TimersDocument, event: CancelRequested): TimersDocument {
+  return settled(document, event.occurredAt, { begun: true, cancels: added(document.cancels, event.round) });
+}
+
+/** The changes applied, what is over taken away, and the fields of the indexes brought in line; the fields in one order. */
+function settled(
+  document: TimersDocument,
+  occurredAt: number,
+  changes: Partial<Pick<TimersDocument, 'begun' | 'endedRound' | 'cancels' | 'fired' | 'timers'>>,
+): TimersDocument {
+  const { begun, endedRound, fired, ...told } = { ...document, ...changes };
+  const updatedAt = Math.max(document.updatedAt, occurredAt);
+  const live = Object.entries(told.timers).filter(
+    ([id, { round }]) => round > endedRound && !fired.includes(id as EventId),
+  );
+  const cancels = told.cancels.filter((round) => round > endedRound);
+  const waiting = live.map(([, timer]) => timer).filter(({ state }) => state === 'waiting');
+  const due = waiting.map(({ round, dueAt }) => (cancels.includes(round) ? 0 : dueAt));
+  return {
+    notificationId: document.notificationId,
+    tenantId: document.tenantId,
+    partition: document.partition,
+    requestedAt: document.requestedAt,
+    channel: document.channel,
+    priority: document.priority,
+    recipient: document.recipient,
+    nextDueAt: due.length === 0 ? null : Math.min(...due),
+    decided: live.length > waiting.length ? 1 : null,
+    doneAt: live.length === 0 ? updatedAt : null,
+    updatedAt,
+    begun,
+    endedRound,
+    cancels,
+    fired,
+    timers: Object.fromEntries(live.sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+function emptyDocument(event: NotificationEvent): TimersDocument {
+  const { notificationId, tenantId, partition, requestedAt, channel, priority, recipient } = event;
+  return {
+    notificationId,
+    tenantId,
+    partition,
+    requestedAt,
+    channel,
+    priority,
+    recipient,
+    nextDueAt: null,
+    decided: null,
+    doneAt: null,
+    updatedAt: event.occurredAt,
+    begun: false,
+    endedRound: 0,
+    cancels: [],
+    fired: [],
+    timers: {},
+  };
+}
+
+function added<T extends string | number>(values: readonly T[], value: T): readonly T[] {
+  if (values.includes(value)) return values;
+  return [...values, value].sort((a, b) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,182 @@
+// Decides what becomes of the timers of one partition number: first by a fenced write, then by the events that say so.
+//
+//   find due ──> write waiting -> firing | cancelled (epoch-guarded) ──> append DeliveryDue | NotificationCancelled until durable
+//
+// Whoever takes the number over appends again what stands decided, with the same event ids. One decider, fenced: "cancelled" and "sent" can't both be.
+
+import type { DeliveryDue, NotificationCancelled, NotificationEnvelope } from '../domain/events.ts';
+import type { EventId } from '../domain/ids.ts';
+import { eventIdFrom } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { FieldValue, Page, Write } from '../ports/read-model-store.ts';
+import type { PartitionFold } from '../projections/partition-fold.ts';
+import { backOff } from '../projections/partition-fold.ts';
+import type { Timer, TimersDocument } from '../projections/timers/document.ts';
+import { decide, timersCollection } from '../projections/timers/document.ts';
+
+export interface DeciderDependencies {
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly fold: PartitionFold;
+  readonly partition: number;
+  /** Aborts when the number is lost. */
+  readonly signal: AbortSignal;
+}
+
+/** Its calls say false when the number was lost meanwhile: whoever has it now goes on. */
+export interface Decider {
+  /** Appends again what an earlier owner decided and may not have appended. To be called once everything in the log is folded. */
+  resume(): Promise<boolean>;
+  /** Takes note of folded documents. */
+  noticed(writes: readonly Write[]): void;
+  /** Decides up to 500 documents that are due, the earliest first, and removes what is long done. */
+  decideDue(): Promise<boolean>;
+  /** ms until there is something to do. */
+  waitMs(): number;
+}
+
+const batchMax = 500;
+/** A repeated cause within this time sets no second timer. */
+const keptDoneMs = 7 * 24 * 60 * 60 * 1000;
+const pruneEveryMs = 60_000;
+/** A wait for a due time is looked at anew this often: the wall clock may jump. */
+const waitStepMs = 1000;
+
+type Decision = DeliveryDue | NotificationCancelled;
+
+export function createDecider(deps: DeciderDependencies): Decider {
+  const { clock, fold, metrics, partition } = deps;
+  /** The least due time that may be in the store; 0: look. */
+  let nextDueAt = 0;
+  let prunedAt = 0;
+
+  const firstPage = (field: 'nextDueAt' | 'doneAt', to: number): Promise<Page<TimersDocument> | null> =>
+    fold.find<TimersDocument>({
+      collection: timersCollection.name,
+      equals: { partition },
+      range: { field, to },
+      order: { fields: [field], direction: 'ascending' },
+      limit: batchMax,
+    });
+
+  const decideBatch = async (): Promise<boolean> => {
+    const now = clock.now();
+    const page = await firstPage('nextDueAt', Number.MAX_SAFE_INTEGER);
+    if (page === null) return false;
+    const writes: Write[] = [];
+    const decisions: Decision[] = [];
+    for (const before of page.documents) {
+      const after = decide(before, now);
+      if (after === null) continue;
+      writes.push(writeOf(after.notificationId, after));
+      decisions.push(...decisionsOf(after, now, before));
+    }
+    // Decided ones may wait for another timer: the next call looks again.
+    nextDueAt = writes.length > 0 ? 0 : (page.documents[0]?.nextDueAt ?? Number.POSITIVE_INFINITY);
+    if (writes.length === 0) return true;
+    if (!(await fold.write(writes)) || !(await appendAll(deps, decisions))) return false;
+    const fired = decisions.filter(({ type }) => type === 'DeliveryDue').length;
+    metrics.increment('herald_timers_fired_total', {}, fired);
+    return true;
+  };
+
+  const prune = async (): Promise<boolean> => {
+    const page = await firstPage('doneAt', clock.now() - keptDoneMs);
+    if (page === null) return false;
+    const writes = page.documents.map(({ notificationId }) => writeOf(notificationId, null));
+    if (page.next === null) prunedAt = clock.now();
+    return writes.length === 0 || fold.write(writes);
+  };
+
+  return {
+    async resume() {
+      let after: readonly FieldValue[] | null = null;
+      do {
+        const page: Page<TimersDocument> | null = await fold.find<TimersDocument>({
+          collection: timersCollection.name,
+          equals: { partition, decided: 1 },
+          order: { fields: [], direction: 'ascending' },
+          limit: batchMax,
+          ...(after === null ? {} : { after }),
+        });
+        if (page === null) return false;
+        const decisions = page.documents.flatMap((document) => decisionsOf(document, clock.now(), null));
+        if (!(await appendAll(deps, decisions))) return false;
+        after = page.next;
+      } while (after !== null);
+      return true;
+    },
+    noticed(writes) {
+      for (const { document } of writes) {
+        const dueAt = (document as TimersDocument | null)?.nextDueAt ?? null;
+        if (dueAt !== null) nextDueAt = Math.min(nextDueAt, dueAt);
+      }
+    },
+    async decideDue() {
+      if (nextDueAt <= clock.now() && !(await decideBatch())) return false;
+      return clock.now() - prunedAt < pruneEveryMs || prune();
+    },
+    waitMs() {
+      const now = clock.now();
+      const untilDueMs = Math.min(nextDueAt - now, nextDueAt === Number.POSITIVE_INFINITY ? pruneEveryMs : waitStepMs);
+      return Math.max(0, Math.min(untilDueMs, prunedAt + pruneEveryMs - now));
+    },
+  };
+}
+
+function writeOf(id: string, document: TimersDocument | null): Write {
+  return { collection: timersCollection.name, id, document };
+}
+
+/** The events of what is decided in `after` and wasn't in `before`. */
+function decisionsOf(after: TimersDocument, now: number, before: TimersDocument | null): Decision[] {
+  const decisions: Decision[] = [];
+  for (const [id, timer] of Object.entries(after.timers)) {
+    if (timer.state === 'waiting' || before?.timers[id]?.state === timer.state) continue;
+    decisions.push(timer.state === 'firing' ? dueOf(after, timer, id as EventId, now) : cancelledOf(after, timer, now));
+  }
+  return decisions;
+}
+
+function dueOf(document: TimersDocument, timer: Timer, eventId: EventId, occurredAt: number): DeliveryDue {
+  const { setBy: causeId, attempt, firstAttempt, dueAt, request } = timer;
+  const envelope = envelopeOf(document, timer, eventId, occurredAt);
+  return { type: 'DeliveryDue', ...envelope, causeId, attempt, firstAttempt, dueAt, request };
+}
+
+function cancelledOf(document: TimersDocument, timer: Timer, occurredAt: number): NotificationCancelled {
+  const eventId = eventIdFrom('cancelled', timer.answered);
+  return { type: 'NotificationCancelled', ...envelopeOf(document, timer, eventId, occurredAt), causeId: timer.setBy };
+}
+
+function envelopeOf(
+  document: TimersDocument,
+  timer: Timer,
+  eventId: EventId,
+  occurredAt: number,
+): NotificationEnvelope {
+  const { tenantId, notificationId, requestedAt, channel, priority, recipient, partition } = document;
+  const { traceparent, round } = timer;
+  const of = { tenantId, traceparent, notificationId, requestedAt, channel, priority, recipient, round, partition };
+  return { eventId, occurredAt, ...of };
+}
+
+/** Appended again until durable, however long the log is away. */
+async function appendAll(deps: DeciderDependencies, decisions: readonly Decision[]): Promise<boolean> {
+  let left = decisions;
+  for (let failures = 1; left.length > 0; failures++) {
+    const results = await Promise.all(left.map((event) => deps.log.append(event)));
+    left = left.filter((_, i) => results[i]?.kind !== 'durable');
+    if (left.length === 0) return true;
+    if (deps.signal.aborted) return false;
+    deps.logger.warn('decided timers wait for the log', { partition: deps.partition, events: left.length, failures });
+    await backOff(deps.clock, failures, deps.signal);
+    if (deps.signal.aborted) return false;
+  }
+  return true;
+}

@@ -1,0 +1,84 @@
+// The scheduler: folds the timers read model and, once a number is folded to the log's end, decides what is due.
+//
+//   take ──> fold ──> due? decide, append ──> wait for entries or the next due time ──┐
+//     └───────────────────────────────────────────────────────────────────────────────┘
+// Fold and decisions of one number share one loop, so neither sees a document that the other is changing.
+
+import type { Clock } from '../ports/clock.ts';
+import type { Claim, LogEntry } from '../ports/event-log.ts';
+import type { FoldDependencies, PartitionFold } from '../projections/partition-fold.ts';
+import { ownPartition } from '../projections/partition-fold.ts';
+import type { RunningProjector } from '../projections/projector.ts';
+import { runOnClaims } from '../projections/projector.ts';
+import { timersReadModel } from '../projections/timers/index.ts';
+import { createDecider } from './decider.ts';
+
+export type SchedulerDependencies = Omit<FoldDependencies, 'readModel'>;
+
+/** In place of a projector of the timers: it consumes the same group. */
+export async function runScheduler(deps: SchedulerDependencies): Promise<RunningProjector> {
+  const folding = { ...deps, readModel: timersReadModel };
+  return runOnClaims(folding, (claim) => schedulePartition(folding, claim));
+}
+
+/** How often a number that isn't at the log's end looks whether it is. */
+const catchUpStepMs = 5;
+
+async function schedulePartition(deps: FoldDependencies, claim: Claim): Promise<void> {
+  const { log, clock, logger, metrics } = deps;
+  const { partition, signal } = claim;
+  const fold = await ownPartition(deps, claim);
+  if (fold === null) return;
+  const decider = createDecider({ log, clock, logger, metrics, fold, partition, signal });
+  const taking = startTaking(fold, clock);
+  let isCaughtUp = false;
+  while (!signal.aborted) {
+    const entries = taking.taken();
+    if (entries !== null) {
+      if (entries.length === 0) return;
+      const written = await fold.fold(entries);
+      if (written === null) return;
+      decider.noticed(written);
+      taking.next();
+    } else if (!isCaughtUp && (await fold.atEnd())) {
+      // What was taken while the log was asked is on its way: let it arrive.
+      await clock.sleep(0);
+      isCaughtUp = taking.taken() === null;
+      if (isCaughtUp && !(await decider.resume())) return;
+    }
+    if (isCaughtUp && !(await decider.decideDue())) return;
+    await taking.wait(isCaughtUp ? decider.waitMs() : catchUpStepMs);
+  }
+}
+
+interface Taking {
+  /** What was taken; null while it is waited for. */
+  taken(): readonly LogEntry[] | null;
+  /** Goes on, once what was taken is folded. */
+  next(): void;
+  /** Until something is taken, at most so long. */
+  wait(maxMs: number): Promise<void>;
+}
+
+/** One take at a time, waited for beside the due times. */
+function startTaking(fold: PartitionFold, clock: Clock): Taking {
+  let taken: readonly LogEntry[] | null = null;
+  let wake = new AbortController();
+  const next = (): void => {
+    taken = null;
+    void fold.take().then((entries) => {
+      taken = entries;
+      wake.abort();
+    });
+  };
+  next();
+  return {
+    taken: () => taken,
+    next,
+    async wait(maxMs) {
+      if (taken !== null || maxMs <= 0) return;
+      wake = new AbortController();
+      await clock.sleep(maxMs, wake.signal);
+    },
+  };
+}

@@ -18,7 +18,7 @@ export interface ReadAheadLimits {
 const mebibyte = 1024 * 1024;
 
 /** 64 MiB a process: 4 channels x 16 MiB. */
-export const readAheadLimits: ReadAheadLimits = {
+const readAheadLimits: ReadAheadLimits = {
   eventsMax: 10_000,
   bytesMax: mebibyte,
   totalBytesMax: 16 * mebibyte,

@@ -3,7 +3,7 @@
 import type { EventId } from '../domain/ids.ts';
 
 /** Resent produces follow within seconds (RECIPES 5): 5,000 events/s x 10 s; at about 120 bytes an id 6 MB a dispatcher at most. */
-export const recentIdsMax = 50_000;
+const recentIdsMax = 50_000;
 
 export interface RecentIds<Place> {
   /** Whether this id was seen at this place lately; it is remembered in any case. */

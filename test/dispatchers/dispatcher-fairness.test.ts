@@ -1,0 +1,87 @@
+// One tenant's flood is nobody else's delay.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { until } from '../support/until.ts';
+import { delivered, makeWorld, outcomesOf } from './harness.ts';
+import type { ProcessOptions, Send, World } from './harness.ts';
+import { requested } from './work-events.ts';
+
+let world: World;
+
+beforeEach(async () => {
+  world = await makeWorld();
+});
+
+afterEach(() => world.close());
+
+const flood = (count: number) =>
+  Array.from({ length: count }, () => requested({ tenant: 'tnt_flood', priority: 'BULK' }));
+const slowly: Send = () => new Promise((resolve) => setTimeout(resolve, 2, delivered));
+
+describe('a flood of 2,000 BULK of one tenant', () => {
+  it("leaves another tenant's HIGH next in line", async () => {
+    const { sends } = await world.run({ send: slowly, limits: { inFlightMax: 8, inFlightPerTenantProviderMax: 4 } });
+    await world.append(flood(2000));
+    await until(() => sends.length > 100);
+    const before = sends.length;
+    const urgent = Array.from({ length: 10 }, () => requested({ tenant: 'tnt_b', priority: 'HIGH' }));
+    await world.append(urgent);
+    await until(() => outcomesOf(world.said).filter(({ priority }) => priority === 'HIGH').length === 10);
+    const last = sends.findLastIndex(({ tenantId }) => String(tenantId) === 'tnt_b');
+    expect(last - before).toBeLessThan(100);
+    expect(sends.length).toBeLessThan(2000);
+  });
+
+  it("shares its own lane by turns: another tenant's 20 BULK are sent while 1,900 of it still wait", async () => {
+    const { sends } = await world.run({ send: slowly, limits: { inFlightMax: 4 } });
+    await world.append(flood(2000));
+    await until(() => sends.length > 20);
+    const before = sends.length;
+    await world.append(Array.from({ length: 20 }, () => requested({ tenant: 'tnt_b', priority: 'BULK' })));
+    await until(() => outcomesOf(world.said).filter(({ tenantId }) => String(tenantId) === 'tnt_b').length === 20);
+    const last = sends.findLastIndex(({ tenantId }) => String(tenantId) === 'tnt_b');
+    expect(last - before).toBeLessThan(100);
+  });
+});
+
+describe('the caps', () => {
+  /** How many were in flight at most: of each tenant, and of all. */
+  async function peaksOf(
+    tenants: number,
+    limits: ProcessOptions['limits'],
+  ): Promise<{ all: number; ofTenants: number[] }> {
+    const inFlight = new Map<string, number>();
+    const peak = new Map<string, number>();
+    const add = (key: string, by: number) => {
+      inFlight.set(key, (inFlight.get(key) ?? 0) + by);
+      peak.set(key, Math.max(peak.get(key) ?? 0, inFlight.get(key) ?? 0));
+    };
+    const send: Send = async ({ tenantId }) => {
+      add(tenantId, 1);
+      add('all', 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      add(tenantId, -1);
+      add('all', -1);
+      return delivered;
+    };
+    await world.run({ send, ...(limits === undefined ? {} : { limits }) });
+    const priority = (i: number) => (i % 2 === 0 ? 'HIGH' : 'BULK');
+    await world.append(
+      Array.from({ length: 150 }, (_, i) => requested({ tenant: `tnt_${i % tenants}`, priority: priority(i) })),
+    );
+    await until(() => outcomesOf(world.said).length === 150);
+    const { all = 0, ...rest } = Object.fromEntries(peak);
+    return { all, ofTenants: Object.values(rest) };
+  }
+
+  it('hold for each tenant over all lanes, and leave the rest of the channel to others', async () => {
+    const peaks = await peaksOf(3, { inFlightMax: 10, inFlightPerTenantProviderMax: 3 });
+    expect(peaks).toEqual({ all: 9, ofTenants: [3, 3, 3] });
+  });
+
+  it('hold for the channel', async () => {
+    const { all } = await peaksOf(10, { inFlightMax: 10, inFlightPerTenantProviderMax: 3 });
+    expect(all).toBe(10);
+  });
+});

@@ -1,0 +1,140 @@
+// Turns between tenants, and tenants that are held.
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { createFairQueue } from '../../src/dispatchers/fair-queue.ts';
+import type { FairQueue } from '../../src/dispatchers/fair-queue.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+
+const [a, b, c] = ['a', 'b', 'c'] as unknown as [TenantId, TenantId, TenantId];
+
+function drain(queue: FairQueue<string>): string[] {
+  const taken: string[] = [];
+  for (let item = queue.take(); item !== undefined; item = queue.take()) taken.push(item);
+  return taken;
+}
+
+function fill(queue: FairQueue<string>, tenantId: TenantId, count: number): void {
+  for (let i = 1; i <= count; i++) queue.push(tenantId, `${tenantId}${i}`);
+}
+
+describe('the fair queue', () => {
+  it('serves tenants in turn and each in the order of its items', () => {
+    const queue = createFairQueue<string>(() => false);
+    fill(queue, a, 4);
+    fill(queue, b, 2);
+    fill(queue, c, 1);
+    expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
+  it('makes a tenant wait for one item of each other tenant at most', () => {
+    const queue = createFairQueue<string>(() => false);
+    fill(queue, a, 2000);
+    drainSome(queue, 500);
+    queue.push(b, 'b1');
+    expect(drainSome(queue, 2)).toContain('b1');
+  });
+
+  it('passes a held tenant over, and lets it be the next when it is released: it kept its place', () => {
+    const held = new Set<TenantId>([a]);
+    const queue = createFairQueue<string>((tenantId) => held.has(tenantId));
+    fill(queue, a, 2);
+    fill(queue, b, 2);
+    fill(queue, c, 2);
+    expect(queue.take()).toBe('b1');
+    held.delete(a);
+    queue.release(a);
+    expect(drain(queue)).toEqual(['a1', 'c1', 'b2', 'a2', 'c2']);
+  });
+
+  it('gives nothing when every tenant is held, though it has items', () => {
+    const queue = createFairQueue<string>(() => true);
+    fill(queue, a, 2);
+    expect(queue.isReady()).toBe(false);
+    expect(queue.take()).toBeUndefined();
+    expect(queue.size).toBe(2);
+  });
+
+  it('asks after a parked tenant no more until it is released', () => {
+    let asked = 0;
+    const queue = createFairQueue<string>(() => {
+      asked++;
+      return true;
+    });
+    fill(queue, a, 1000);
+    for (let i = 0; i < 100; i++) queue.take();
+    expect(asked).toBe(1);
+  });
+
+  it('puts an item back as the next of its tenant', () => {
+    const queue = createFairQueue<string>(() => false);
+    fill(queue, a, 3);
+    const first = queue.take();
+    queue.putBack(a, first ?? '');
+    expect(drain(queue)).toEqual(['a1', 'a2', 'a3']);
+    queue.putBack(b, 'b1');
+    expect(drain(queue)).toEqual(['b1']);
+  });
+
+  it('removes what is named, parked tenants included, and goes on in turn', () => {
+    const held = new Set<TenantId>([c]);
+    const queue = createFairQueue<string>((tenantId) => held.has(tenantId));
+    fill(queue, c, 2);
+    fill(queue, a, 3);
+    fill(queue, b, 1);
+    queue.isReady();
+    queue.removeWhere((item) => item === 'a1' || item.startsWith('c'));
+    queue.release(c);
+    held.clear();
+    expect(queue.size).toBe(3);
+    expect(drain(queue)).toEqual(['a2', 'b1', 'a3']);
+    fill(queue, c, 1);
+    expect(drain(queue)).toEqual(['c1']);
+  });
+
+  it('loses nothing, repeats nothing and keeps the order of each tenant, however tenants are held and released', () => {
+    const anyStep = fc.oneof(
+      fc.record({ do: fc.constant('push' as const), tenant: fc.constantFrom(a, b, c) }),
+      fc.record({ do: fc.constant('hold' as const), tenant: fc.constantFrom(a, b, c) }),
+      fc.record({ do: fc.constant('release' as const), tenant: fc.constantFrom(a, b, c) }),
+      fc.record({ do: fc.constant('take' as const), tenant: fc.constant(a) }),
+    );
+    fc.assert(
+      fc.property(fc.array(anyStep, { maxLength: 200 }), (steps) => {
+        const held = new Set<TenantId>();
+        const queue = createFairQueue<readonly [TenantId, number]>((tenantId) => held.has(tenantId));
+        const waiting = new Map<TenantId, number[]>([a, b, c].map((tenantId) => [tenantId, []]));
+        let pushed = 0;
+        const take = () => {
+          const ready = [...waiting].some(([tenantId, items]) => items.length > 0 && !held.has(tenantId));
+          const item = queue.take();
+          expect(item !== undefined).toBe(ready);
+          if (item === undefined) return false;
+          expect(held.has(item[0])).toBe(false);
+          expect(waiting.get(item[0])?.shift()).toBe(item[1]);
+          return true;
+        };
+        for (const step of steps) {
+          if (step.do === 'push') {
+            queue.push(step.tenant, [step.tenant, ++pushed]);
+            waiting.get(step.tenant)?.push(pushed);
+          } else if (step.do === 'hold') held.add(step.tenant);
+          else if (step.do === 'release') {
+            held.delete(step.tenant);
+            queue.release(step.tenant);
+          } else take();
+        }
+        for (const tenantId of held) queue.release(tenantId);
+        held.clear();
+        for (const tenantId of [a, b, c]) queue.release(tenantId);
+        while (take());
+        expect(queue.size).toBe(0);
+      }),
+    );
+  });
+});
+
+function drainSome(queue: FairQueue<string>, count: number): (string | undefined)[] {
+  return Array.from({ length: count }, () => queue.take());
+}

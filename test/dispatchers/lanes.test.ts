@@ -1,0 +1,95 @@
+// The lanes: shares by weight, nothing left idle, nobody starved.
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { priorities } from '../../src/domain/events.ts';
+import type { Priority } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import { createLanes, laneWeights } from '../../src/dispatchers/lanes.ts';
+import type { Lanes } from '../../src/dispatchers/lanes.ts';
+
+const tenant = 'tnt_a' as TenantId;
+
+function filled(depths: Partial<Record<Priority, number>>): Lanes<Priority> {
+  const lanes = createLanes<Priority>(() => false);
+  for (const priority of priorities) {
+    for (let i = 0; i < (depths[priority] ?? 0); i++) lanes.push(priority, tenant, priority);
+  }
+  return lanes;
+}
+
+function counts(lanes: Lanes<Priority>, starts: number): Record<Priority, number> {
+  const counted = { HIGH: 0, DEFAULT: 0, BULK: 0 };
+  for (let i = 0; i < starts; i++) {
+    const taken = lanes.take();
+    if (taken !== undefined) counted[taken]++;
+  }
+  return counted;
+}
+
+const anyDepths = fc.record({ HIGH: fc.nat(40), DEFAULT: fc.nat(40), BULK: fc.nat(40) });
+
+describe('the lanes', () => {
+  it('share 100 starts 70 : 25 : 5 when all have work', () => {
+    expect(counts(filled({ HIGH: 500, DEFAULT: 500, BULK: 500 }), 100)).toEqual({ HIGH: 70, DEFAULT: 25, BULK: 5 });
+  });
+
+  it("give an idle lane's share to the others, by their weights", () => {
+    const { DEFAULT, BULK } = counts(filled({ DEFAULT: 500, BULK: 500 }), 60);
+    expect({ DEFAULT, BULK }).toEqual({ DEFAULT: 50, BULK: 10 });
+    expect(counts(filled({ BULK: 500 }), 60).BULK).toBe(60);
+  });
+
+  it('let a HIGH item go first however many BULK ones wait and were served', () => {
+    const lanes = filled({ BULK: 2000 });
+    counts(lanes, 1000);
+    lanes.push('HIGH', tenant, 'HIGH');
+    expect(counts(lanes, 2).HIGH).toBe(1);
+  });
+
+  it('let a lane that waited for nothing save nothing up', () => {
+    const lanes = filled({ HIGH: 2000 });
+    counts(lanes, 1000);
+    for (let i = 0; i < 500; i++) lanes.push('BULK', tenant, 'BULK');
+    expect(counts(lanes, 100).BULK).toBeLessThanOrEqual(8);
+  });
+
+  it('are work-conserving: what was pushed comes out, each once, and then nothing', () => {
+    fc.assert(
+      fc.property(anyDepths, (depths) => {
+        const lanes = filled(depths);
+        const total = depths.HIGH + depths.DEFAULT + depths.BULK;
+        expect(counts(lanes, total)).toEqual(depths);
+        expect(lanes.take()).toBeUndefined();
+      }),
+    );
+  });
+
+  it('starve none: with all refilled, in any history of pushes, BULK waits for 21 other starts at most', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ idle: fc.constantFrom(...priorities), starts: fc.nat(50) })), (history) => {
+        const lanes = createLanes<Priority>(() => false);
+        for (const { idle, starts } of history) {
+          for (const priority of priorities) if (priority !== idle) lanes.push(priority, tenant, priority);
+          counts(lanes, starts);
+        }
+        for (const priority of priorities) for (let i = 0; i < 200; i++) lanes.push(priority, tenant, priority);
+        const served = counts(lanes, 22);
+        expect(served.BULK).toBeGreaterThanOrEqual(1);
+        expect(served.DEFAULT).toBeGreaterThanOrEqual(4);
+      }),
+    );
+  });
+
+  it('tell their depth, and forget what is removed', () => {
+    const lanes = filled({ HIGH: 3, BULK: 2 });
+    lanes.removeWhere((item) => item === 'HIGH');
+    expect(priorities.map(lanes.depth)).toEqual([0, 0, 2]);
+    expect(lanes.take()).toBe('BULK');
+  });
+
+  it('have weights that sum up to 100', () => {
+    expect(priorities.reduce((sum, priority) => sum + laneWeights[priority], 0)).toBe(100);
+  });
+});

@@ -1,0 +1,176 @@
+// The facts of a notification: whatever the order, the repeats and the splits of its history, they are the same, and so is its status.
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { DeliveryRequest, NotificationEvent } from '../../src/domain/events.ts';
+import type { NotificationFacts } from '../../src/domain/notification.ts';
+import { deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../src/domain/notification.ts';
+import { anyEvent } from '../support/events.ts';
+
+const id = 'notif_01hzx5v6k2m8n4q7r9t3w5y8za';
+const at = Date.UTC(2026, 10, 21, 12);
+
+/** Any events of one notification. Rounds and attempts are few, so that they meet. */
+const anyHistory = fc.array(
+  fc
+    .tuple(anyEvent, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }))
+    .filter(([event]) => 'notificationId' in event)
+    .map(([event, round, attempt]) => {
+      const numbered = 'attempt' in event ? { attempt } : {};
+      return { ...event, notificationId: id, tenantId: 'tnt_1', round, ...numbered } as NotificationEvent;
+    }),
+  { minLength: 1, maxLength: 12 },
+);
+
+const historyAndOrder = anyHistory.chain((history) =>
+  fc.record({
+    history: fc.constant(history),
+    reordered: fc
+      .tuple(fc.shuffledSubarray(history, { minLength: history.length }), fc.subarray(history))
+      .map(([shuffled, repeated]) => [...shuffled, ...repeated]),
+  }),
+);
+
+describe('the facts of a notification', () => {
+  it('are the same in whatever order, and however often, its events are told', () => {
+    fc.assert(
+      fc.property(historyAndOrder, ({ history, reordered }) => {
+        expect(factsOf(reordered)).toEqual(factsOf(history));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('are the same when they were stored as JSON after every event', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        let stored: string | null = null;
+        for (const event of history) {
+          stored = JSON.stringify(
+            mergeEvent(stored === null ? null : (JSON.parse(stored) as NotificationFacts), event),
+          );
+        }
+        expect(stored).toBe(JSON.stringify(factsOf(history)));
+      }),
+    );
+  });
+
+  it('give the same status however they came', () => {
+    fc.assert(
+      fc.property(historyAndOrder, ({ history, reordered }) => {
+        expect(statusOf(factsOf(reordered))).toBe(statusOf(factsOf(history)));
+        expect(nextRetryAtOf(factsOf(reordered))).toBe(nextRetryAtOf(factsOf(history)));
+        expect(deliveredAtOf(factsOf(reordered))).toBe(deliveredAtOf(factsOf(history)));
+      }),
+    );
+  });
+});
+
+describe('the status of a notification', () => {
+  it('is QUEUED once requested, and SCHEDULED when it is to be sent later', () => {
+    expect(statusOf(factsOf([requested()]))).toBe('QUEUED');
+    expect(statusOf(factsOf([requested({ sendAt: at + 5000 })]))).toBe('SCHEDULED');
+  });
+
+  it('stays SCHEDULED until the timer has fired, then is QUEUED', () => {
+    const scheduled = [requested({ sendAt: at + 5000 }), deferred(at + 5000)];
+    expect(statusOf(factsOf(scheduled))).toBe('SCHEDULED');
+    expect(statusOf(factsOf([...scheduled, due(1)]))).toBe('QUEUED');
+  });
+
+  it('is PROCESSING while an attempt is known to be in flight', () => {
+    expect(statusOf(factsOf([requested(), started(1)]))).toBe('PROCESSING');
+  });
+
+  it('is RETRYING after a failure with a next attempt, and names its time', () => {
+    const facts = factsOf([requested(), failed(1, { retryAt: at + 9000 })]);
+    expect(statusOf(facts)).toBe('RETRYING');
+    expect(nextRetryAtOf(facts)).toBe(at + 9000);
+  });
+
+  it('names the time of a deferral that came after the failure', () => {
+    const facts = factsOf([requested(), failed(1, { retryAt: at + 9000 }), deferred(at + 60_000, 2)]);
+    expect(nextRetryAtOf(facts)).toBe(at + 60_000);
+  });
+
+  it('is FAILED after the last failure, and QUEUED in the new round of a retry by hand', () => {
+    const ended = [requested(), failed(1, { retryAt: null })];
+    expect(statusOf(factsOf(ended))).toBe('FAILED');
+    expect(statusOf(factsOf([...ended, retryRequested(2)]))).toBe('QUEUED');
+  });
+
+  it('is DELIVERED once an attempt of the round succeeded, also when it was reported as failed before or after', () => {
+    expect(statusOf(factsOf([requested(), failed(1, { retryAt: at + 1 }), succeeded(1)]))).toBe('DELIVERED');
+    expect(statusOf(factsOf([requested(), succeeded(1), failed(1, { retryAt: null })]))).toBe('DELIVERED');
+  });
+
+  it('is CANCELLED when the timer was taken away, and not merely asked to be', () => {
+    const waiting = [requested(), failed(1, { retryAt: at + 9000 }), event('CancelRequested', {})];
+    expect(statusOf(factsOf(waiting))).toBe('RETRYING');
+    expect(statusOf(factsOf([...waiting, event('NotificationCancelled', { causeId: 'x' })]))).toBe('CANCELLED');
+  });
+});
+
+function factsOf(history: readonly NotificationEvent[]): NotificationFacts {
+  let facts: NotificationFacts | null = null;
+  for (const told of history) facts = mergeEvent(facts, told);
+  if (facts === null) throw new Error('a history has an event');
+  return facts;
+}
+
+let eventIds = 0;
+
+function event(type: NotificationEvent['type'], fields: object): NotificationEvent {
+  return {
+    type,
+    eventId: `event-${++eventIds}`,
+    occurredAt: at + 1000,
+    tenantId: 'tnt_1',
+    traceparent: null,
+    notificationId: id,
+    requestedAt: at,
+    channel: 'EMAIL',
+    priority: 'DEFAULT',
+    recipient: 'ada@example.com',
+    round: 1,
+    partition: 3,
+    ...fields,
+  } as unknown as NotificationEvent;
+}
+
+function requested(more: Partial<DeliveryRequest> = {}): NotificationEvent {
+  return event('NotificationRequested', { request: { body: 'Hello', sendAt: null, ...more } });
+}
+
+function deferred(dueAt: number, attempt = 1): NotificationEvent {
+  return event('DeliveryDeferred', { causeId: 'w', attempt, firstAttempt: 1, reason: 'scheduled', dueAt, request: {} });
+}
+
+function due(attempt: number): NotificationEvent {
+  return event('DeliveryDue', { causeId: 'd', attempt, firstAttempt: 1, dueAt: at, request: {} });
+}
+
+function started(attempt: number): NotificationEvent {
+  return event('AttemptStarted', { causeId: 'w', attempt, provider: 'smtp' });
+}
+
+function succeeded(attempt: number): NotificationEvent {
+  return event('AttemptSucceeded', {
+    causeId: 'w',
+    attempt,
+    provider: 'smtp',
+    messageId: null,
+    waitedMs: 1,
+    tookMs: 2,
+  });
+}
+
+function failed(attempt: number, { retryAt }: { retryAt: number | null }): NotificationEvent {
+  const how = { provider: 'smtp', failureClass: 'provider', code: '451', message: 'later', waitedMs: 1, tookMs: 2 };
+  return event('AttemptFailed', { causeId: 'w', attempt, firstAttempt: 1, ...how, retryAt, request: null });
+}
+
+function retryRequested(round: number): NotificationEvent {
+  return event('RetryRequested', { round, attempt: 2, request: {} });
+}

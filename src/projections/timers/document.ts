@@ -122,7 +122,12 @@ function timerOf(event: DeliveryDeferred | AttemptFailed): Timer | null {
 function withTimer(document: TimersDocument, event: DeliveryDeferred | AttemptFailed, timer: Timer): TimersDocument {
   const id = eventIdFrom('due', timer.answered);
   const timers = document.timers[id] === undefined ? { ...document.timers, [id]: timer } : document.timers;
-  return settled(document, event.occurredAt, { begun: true, timers });
+  return settled(document, event.occurredAt, { ...begunIn(document, timer.round), timers });
+}
+
+/** A round begins when the ones before it have ended, whether or not that was seen. */
+function begunIn(document: TimersDocument, round: number): Pick<TimersDocument, 'begun' | 'endedRound'> {
+  return { begun: true, endedRound: Math.max(document.endedRound, round - 1) };
 }
 
 function withEnd(
@@ -134,7 +139,10 @@ function withEnd(
 }
 
 function withCancel(document: TimersDocument, event: CancelRequested): TimersDocument {
-  return settled(document, event.occurredAt, { begun: true, cancels: added(document.cancels, event.round) });
+  return settled(document, event.occurredAt, {
+    ...begunIn(document, event.round),
+    cancels: added(document.cancels, event.round),
+  });
 }
 
 /** The changes applied, what is over taken away, and the fields of the indexes brought in line; the fields in one order. */

@@ -1,0 +1,220 @@
+// The folds of all read models: documents are a function of the history, byte for byte.
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { ReadModel } from '../../src/projections/read-model.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
+import type { InboxDocument, InboxItemDocument } from '../../src/projections/inbox/documents.ts';
+import { readModels } from '../../src/projections/index.ts';
+import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import { bucketOf } from '../../src/projections/notifications/latency-histogram.ts';
+import type { StatisticsCell } from '../../src/projections/notifications/statistics-cells.ts';
+import { resolutionMs, resolutions } from '../../src/projections/notifications/statistics-cells.ts';
+import type { TimersDocument } from '../../src/projections/timers/document.ts';
+import { timersReadModel } from '../../src/projections/timers/index.ts';
+import { documentsOf, folded } from './folded.ts';
+import { anyHistory, batches, entriesOf, interleaved, lifeOf, withRepeats } from './histories.ts';
+import type { Plan } from './histories.ts';
+
+const anySeed = fc.integer();
+
+describe.each(readModels.map((readModel): [string, ReadModel] => [readModel.definition.name, readModel]))(
+  'the fold of %s',
+  (_, readModel) => {
+    it('gives the same bytes however the topics are read side by side and cut into batches', async () => {
+      await fc.assert(
+        fc.asyncProperty(anyHistory, anySeed, anySeed, async (history, seed, otherSeed) => {
+          const grown = await folded(readModel, [history]);
+          const rebuilt = await folded(readModel, batches(interleaved(history, seed), otherSeed));
+          expect([...rebuilt]).toEqual([...grown]);
+        }),
+        { numRuns: 150 },
+      );
+    });
+
+    it('counts nothing twice when events were appended twice', async () => {
+      await fc.assert(
+        fc.asyncProperty(anyHistory, anySeed, anySeed, async (history, seed, otherSeed) => {
+          const once = await folded(readModel, [history]);
+          const twice = await folded(readModel, batches(interleaved(withRepeats(history, seed), seed), otherSeed));
+          expect(withoutMarks([...twice])).toEqual(withoutMarks([...once]));
+        }),
+        { numRuns: 150 },
+      );
+    });
+  },
+);
+
+describe('the statistics', () => {
+  it('are the GROUP BY of the records, in every resolution, after every batch', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, anySeed, async (history, seed) => {
+        const cut = batches(interleaved(history, seed), seed);
+        for (let upTo = 1; upTo <= cut.length; upTo += 3) {
+          const all = await folded(notificationsReadModel, cut.slice(0, upTo));
+          const cells = documentsOf<StatisticsCell>(all, 'statistics');
+          expect(countsOfCells(cells)).toEqual(
+            countsOfRecords(documentsOf<NotificationDocument>(all, 'notifications')),
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('hold the latency of what was delivered, and of nothing else', async () => {
+    const all = await folded(notificationsReadModel, [
+      entriesOf([...lifeOf(plan({ steps: ['succeeded'] }), 1), ...lifeOf(plan({ steps: ['final'] }), 2)]),
+    ]);
+    for (const cell of documentsOf<StatisticsCell>(all, 'statistics')) {
+      // Every event of a life comes 700 ms after the one before; the second one delivers.
+      expect(cell.latency).toEqual({ [bucketOf(1400)]: 1 });
+      expect(cell.counts).toEqual({ 'EMAIL.DEFAULT.DELIVERED': 1, 'EMAIL.DEFAULT.FAILED': 1 });
+    }
+  });
+});
+
+describe('a record', () => {
+  it('is in no list and no statistic as long as only its delivery was seen', async () => {
+    const delivered = entriesOf(lifeOf(plan({ steps: ['succeeded'] }), 1)).slice(1);
+    const all = await folded(notificationsReadModel, [delivered]);
+    expect(documentsOf<NotificationDocument>(all, 'notifications')[0]?.listedAt).toBeNull();
+    expect(documentsOf(all, 'statistics')).toEqual([]);
+  });
+});
+
+describe('the inbox', () => {
+  it('shows an item once it was requested and delivered, in whatever order', async () => {
+    const [requested, succeeded] = entriesOf(lifeOf(plan({ channel: 'IN_APP', steps: ['succeeded'] }), 1));
+    if (requested === undefined || succeeded === undefined) throw new Error('an in-app life has two events');
+    const before = await folded(inboxReadModel, [[succeeded]]);
+    expect(documentsOf<InboxDocument>(before, 'inboxes')).toMatchObject([{ total: 0, unread: 0, pending: [0] }]);
+    const after = await folded(inboxReadModel, [[succeeded], [requested]]);
+    expect(documentsOf<InboxDocument>(after, 'inboxes')).toMatchObject([{ total: 1, unread: 1, pending: [] }]);
+    expect(documentsOf<InboxItemDocument>(after, 'inapp_notifications')).toMatchObject([
+      { listedSequence: 0, unread: 1 },
+    ]);
+  });
+
+  it('counts what its items say', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, anySeed, async (history, seed) => {
+        const all = await folded(inboxReadModel, batches(interleaved(history, seed), seed));
+        const items = documentsOf<InboxItemDocument>(all, 'inapp_notifications').filter(
+          ({ listedAt }) => listedAt !== null,
+        );
+        for (const inbox of documentsOf<InboxDocument>(all, 'inboxes')) {
+          const own = items.filter((item) => item.tenantId === inbox.tenantId && item.recipient === inbox.recipient);
+          expect(inbox).toMatchObject({
+            total: own.length,
+            unread: own.filter(({ readAt }) => readAt === null).length,
+          });
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('lets nobody read the items of another', async () => {
+    const life = lifeOf(plan({ channel: 'IN_APP', steps: ['succeeded'], isRead: true }), 1);
+    const stolen = life.map((event) => (event.type === 'InboxRead' ? { ...event, recipient: 'mallory' } : event));
+    const all = await folded(inboxReadModel, [entriesOf(stolen)]);
+    expect(documentsOf<InboxItemDocument>(all, 'inapp_notifications')).toMatchObject([{ readAt: null, unread: 1 }]);
+  });
+});
+
+describe('the timers', () => {
+  it('of a notification that is delivered at once are never kept', async () => {
+    const all = await folded(timersReadModel, [entriesOf(lifeOf(plan({ steps: ['succeeded'] }), 1))]);
+    expect([...all]).toEqual([]);
+  });
+
+  it('wait for the time that the failure names, once however often the attempt was reported', async () => {
+    const life = lifeOf(plan({ steps: ['reported twice'] }), 1).filter(({ type }) => type !== 'DeliveryDue');
+    const all = await folded(timersReadModel, [entriesOf(life)]);
+    const [timers] = documentsOf<TimersDocument>(all, 'timers');
+    expect(Object.values(timers?.timers ?? {})).toMatchObject([{ attempt: 2, firstAttempt: 1, state: 'waiting' }]);
+    expect(timers?.nextDueAt).toBe(Object.values(timers?.timers ?? {})[0]?.dueAt);
+  });
+
+  it('are due at once when a cancel is asked, also one that came before', async () => {
+    const life = lifeOf(plan({ isScheduled: true, isCancelled: true }), 1).slice(0, 3);
+    const [requested, deferred, cancel] = life;
+    if (requested === undefined || deferred === undefined || cancel === undefined) throw new Error('three events');
+    for (const order of [
+      [requested, deferred, cancel],
+      [requested, cancel, deferred],
+    ]) {
+      const [timers] = documentsOf<TimersDocument>(await folded(timersReadModel, [entriesOf(order)]), 'timers');
+      expect(timers).toMatchObject({ nextDueAt: 0, cancels: [1], doneAt: null });
+    }
+  });
+
+  it('end with their round, and keep no request then', async () => {
+    const life = lifeOf(plan({ steps: ['retry', 'succeeded'] }), 1);
+    const [timers] = documentsOf<TimersDocument>(await folded(timersReadModel, [entriesOf(life)]), 'timers');
+    expect(timers).toMatchObject({ timers: {}, nextDueAt: null, decided: null, endedRound: 1 });
+    expect(timers?.doneAt).toBe(life.at(-1)?.occurredAt);
+  });
+});
+
+const aPlan: Plan = {
+  tenant: 0,
+  channel: 'EMAIL',
+  priority: 'DEFAULT',
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: [],
+  isRetriedByHand: false,
+  isRead: false,
+};
+
+function plan(more: Partial<Plan>): Plan {
+  return { ...aPlan, ...more };
+}
+
+/** Offsets differ where the log does: the marks of the stream follow them. */
+function withoutMarks(documents: readonly (readonly [string, string])[]): unknown[] {
+  return documents.map(([key, text]) => {
+    const {
+      lastSequence: _s,
+      lastReadOffset: _r,
+      readOffset: _o,
+      sequence: _q,
+      listedSequence: _l,
+      ...rest
+    } = JSON.parse(text) as Record<string, unknown>;
+    return [key, rest];
+  });
+}
+
+type Counts = Record<string, number>;
+
+function countsOfCells(cells: readonly StatisticsCell[]): Counts {
+  const counts: Counts = {};
+  for (const { tenantId, resolution, at, counts: of, latency } of cells) {
+    for (const [key, n] of Object.entries(of)) counts[`${tenantId} ${resolution} ${at} ${key}`] = n;
+    const delivered = Object.values(latency).reduce((a, b) => a + b, 0);
+    if (delivered > 0) counts[`${tenantId} ${resolution} ${at} latency`] = delivered;
+  }
+  return counts;
+}
+
+function countsOfRecords(records: readonly NotificationDocument[]): Counts {
+  const counts: Counts = {};
+  for (const { tenantId, requestedAt, listedAt, channel, priority, status } of records) {
+    if (listedAt === null) continue;
+    for (const resolution of resolutions) {
+      const at = requestedAt - (requestedAt % resolutionMs[resolution]);
+      const key = `${tenantId} ${resolution} ${at} `;
+      counts[`${key}${channel}.${priority}.${status}`] = (counts[`${key}${channel}.${priority}.${status}`] ?? 0) + 1;
+      if (status === 'DELIVERED') counts[`${key}latency`] = (counts[`${key}latency`] ?? 0) + 1;
+    }
+  }
+  return counts;
+}

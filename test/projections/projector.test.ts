@@ -1,0 +1,252 @@
+// Projectors on the embedded engines: effects exactly once, over crashes, takeovers and failing stores; rebuilds equal what grew.
+
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { DeadLettered } from '../../src/domain/events.ts';
+import { deadLettersTopic } from '../../src/domain/topics.ts';
+import type { LogEntry } from '../../src/ports/event-log.ts';
+import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import { projectedReadModels, readModels } from '../../src/projections/index.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import { listNotifications } from '../../src/projections/notifications/queries.ts';
+import { statisticsRange } from '../../src/projections/notifications/statistics-range.ts';
+import { statistics } from '../../src/projections/notifications/statistics.ts';
+import { runProjector } from '../../src/projections/projector.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import type { RebuildProgress } from '../../src/projections/rebuild.ts';
+import { waitForPosition } from '../../src/projections/wait.ts';
+import { until } from '../support/until.ts';
+import type { Engines } from './engines.ts';
+import { appendAll, openEngines } from './engines.ts';
+import type { Plan } from './histories.ts';
+import { anyHistory, lifeOf, partition, tenants } from './histories.ts';
+
+let engines: Engines;
+
+beforeEach(async () => {
+  engines = await openEngines();
+});
+
+afterEach(() => engines.close());
+
+describe('a projector', () => {
+  it('goes on where it stopped', async () => {
+    await appendAll(engines.log, deliveries(1, 30));
+    await foldToEnd();
+    engines = await engines.reopen();
+    await appendAll(engines.log, deliveries(31, 30));
+    await foldToEnd();
+    expect(await deliveredCount()).toBe(60);
+    // Two events of each of the 30 for the records, and the success alone for the inbox.
+    expect(engines.counted.get('herald_folded_events_total')).toBe(90);
+  });
+
+  it('counts every event once while owners take numbers from one another', async () => {
+    const running = [await runProjector({ ...engines, readModel: notificationsReadModel })];
+    for (let round = 0; round < 5; round++) {
+      await appendAll(engines.log, deliveries(1 + round * 100, 100));
+      running.push(await runProjector({ ...engines, readModel: notificationsReadModel }));
+      if (round % 2 === 1) await running.shift()?.stop();
+    }
+    await until(async () => (await deliveredCount()) === 500, { what: 'all to be folded' });
+    await Promise.all(running.map((projector) => projector.stop()));
+    const totals = await statistics(engines.store, tenants[0]!, statisticsRange('all', 0));
+    expect(totals).toMatchObject({ total: 500, statusCounts: { DELIVERED: 500 }, successRate: 100, failedRate: 0 });
+  });
+
+  it('whose number another has taken writes nothing more and ends quietly', async () => {
+    let refused = 0;
+    const { store } = engines;
+    const watched = {
+      ...store,
+      transact: (...args: Parameters<typeof store.transact>) =>
+        store.transact(...args).catch((error: unknown) => {
+          if (error instanceof StaleOwnerError) refused++;
+          throw error;
+        }),
+    };
+    const projector = await runProjector({ ...engines, store: watched, readModel: notificationsReadModel });
+    await appendAll(engines.log, deliveries(1, 10));
+    await until(async () => (await deliveredCount()) === 10);
+    // As a process would that believes this one to be dead.
+    await engines.store.own('notifications', partition);
+    await appendAll(engines.log, deliveries(11, 10));
+    await until(() => refused === 1, { what: 'the stale write to be refused' });
+    await projector.stop();
+    expect(await deliveredCount()).toBe(10);
+    expect(engines.counted.get('herald_fold_failures_total')).toBeUndefined();
+    await foldToEnd();
+    expect(await deliveredCount()).toBe(20);
+  });
+
+  it('stands still while the store is away, says so, and passes over nothing', async () => {
+    let isAway = true;
+    const { store } = engines;
+    const failing = {
+      ...store,
+      transact: (...args: Parameters<typeof store.transact>) =>
+        isAway ? Promise.reject(new Error('the disk is full')) : store.transact(...args),
+    };
+    const projector = await runProjector({ ...engines, store: failing, readModel: notificationsReadModel });
+    await appendAll(engines.log, deliveries(1, 10));
+    await until(() => (engines.counted.get('herald_fold_failures_total') ?? 0) >= 2, { what: 'two failures' });
+    expect(await deliveredCount()).toBe(0);
+    isAway = false;
+    await until(async () => (await deliveredCount()) === 10);
+    await projector.stop();
+  });
+
+  it('puts bytes that do not decode among the dead letters, once, and goes on', async () => {
+    const [first] = await appendAll(engines.log, deliveries(1, 3));
+    await spoil(first!.offset);
+    await foldToEnd();
+    const letters = await deadLetters();
+    expect(letters.map(({ event }) => event)).toMatchObject([
+      { type: 'DeadLettered', partition, topic: first!.topic, offset: first!.offset },
+    ]);
+    expect((letters[0]!.event as DeadLettered).bytes).toBe(Buffer.from([255]).toString('base64'));
+    // The first request is lost; its delivery and the two others are not.
+    expect(await deliveredCount()).toBe(2);
+    await rebuild({ ...engines, readModels, onProgress: () => undefined });
+    expect(await deadLetters()).toHaveLength(1);
+  });
+});
+
+describe('a rebuild', () => {
+  it('gives the documents that grew, byte for byte, and leaves them in use', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyHistory, { minLength: 2, maxLength: 4 }), async (histories) => {
+        const own = await openEngines();
+        try {
+          for (const history of histories) {
+            await appendAll(
+              own.log,
+              history.map(({ event }) => event),
+            );
+            await foldToEnd(own);
+          }
+          const results = await rebuild({ ...own, readModels: projectedReadModels, onProgress: () => undefined });
+          const differing = results.flatMap(({ comparison }) => comparison.differing);
+          expect({ differing, equal: results.map(({ comparison }) => comparison.equal) }).toEqual({
+            differing: [],
+            equal: [true, true],
+          });
+        } finally {
+          await own.close();
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('folds what the old one had not seen, says how far it is, and mends what was spoilt', async () => {
+    await appendAll(engines.log, deliveries(1, 20));
+    await foldToEnd();
+    const owner = await engines.store.own('notifications', partition);
+    await engines.store.transact(owner, new Map(), [
+      { collection: 'notifications', id: 'notif_nobody_sent_this', document: { tenantId: tenants[0], listedAt: 1 } },
+    ]);
+    await appendAll(engines.log, deliveries(21, 20));
+    const seen: RebuildProgress[] = [];
+    const [result] = await rebuild({
+      ...engines,
+      readModels: [notificationsReadModel],
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(result).toMatchObject({
+      events: 80,
+      comparison: { equal: false, differing: ['notifications/notif_nobody_sent_this'] },
+    });
+    expect(seen.at(-1)).toEqual({ readModel: 'notifications', done: 80, total: 80 });
+    expect(await deliveredCount()).toBe(40);
+    await foldToEnd();
+    expect(await deliveredCount()).toBe(40);
+  });
+});
+
+describe('waiting for a position', () => {
+  it('is over as soon as it is folded, and in vain after its time', async () => {
+    const [position] = await appendAll(engines.log, deliveries(1, 1));
+    await engines.store.prepare(notificationsReadModel.definition);
+    const deps = { reader: engines.store, clock: engines.clock };
+    expect(await waitForPosition(deps, notificationsReadModel, position!, 20)).toBe(false);
+    const waiting = waitForPosition(deps, notificationsReadModel, position!, 10_000);
+    await foldToEnd();
+    expect(await waiting).toBe(true);
+  });
+
+  it('is not needed for a topic that the read model does not follow', async () => {
+    const elsewhere = { topic: deadLettersTopic, partition, offset: 7 };
+    const deps = { reader: engines.store, clock: engines.clock };
+    expect(await waitForPosition(deps, notificationsReadModel, elsewhere, 10_000)).toBe(true);
+  });
+});
+
+/** Notifications delivered at once: two events each. */
+function deliveries(from: number, count: number) {
+  return Array.from({ length: count }, (_, i) => lifeOf(delivered, from + i)).flat();
+}
+
+const delivered: Plan = {
+  tenant: 0,
+  channel: 'EMAIL',
+  priority: 'DEFAULT',
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: ['succeeded'],
+  isRetriedByHand: false,
+  isRead: false,
+};
+
+/** Runs the projectors until they have taken all that the log holds. */
+async function foldToEnd(own: Engines = engines): Promise<void> {
+  for (const readModel of projectedReadModels) {
+    const projector = await runProjector({ ...own, readModel });
+    await until(async () => isFolded(own, readModel), { what: `${readModel.definition.name} to be folded` });
+    await projector.stop();
+  }
+}
+
+async function isFolded(own: Engines, readModel: (typeof readModels)[number]): Promise<boolean> {
+  const offsets = await own.store.positions(readModel.definition.name, partition);
+  for (const topic of readModel.topics) {
+    let last = -1;
+    const end = (await own.log.ends(topic))[partition] ?? 0;
+    for await (const entry of own.log.read({ topic, partition, from: 0, to: end })) {
+      if (entry.event === null || (readModel.types?.has(entry.event.type) ?? true)) last = entry.offset;
+    }
+    if ((offsets.get(topic) ?? 0) <= last) return false;
+  }
+  return true;
+}
+
+async function deliveredCount(): Promise<number> {
+  const { total } = await listNotifications(engines.store, tenants[0]!, { status: 'DELIVERED' }, { limit: 1 });
+  return total;
+}
+
+async function deadLetters(): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for await (const entry of engines.log.read({ topic: deadLettersTopic, partition, from: 0, to: 100 }))
+    entries.push(entry);
+  return entries;
+}
+
+/** Overwrites the first event's bytes in the file. */
+async function spoil(offset: number): Promise<void> {
+  const db = new DatabaseSync(join(engines.folder, 'log.db'));
+  const { changes } = db
+    .prepare(
+      `UPDATE events SET bytes = x'ff' WHERE "partition" = ? AND "offset" = ? AND topic <> (SELECT id FROM topics WHERE name = 'notifications.deliveries')`,
+    )
+    .run(partition, offset);
+  db.close();
+  expect(Number(changes)).toBe(1);
+}

@@ -1,0 +1,318 @@
+// The scheduler on the embedded engines: every timer fires once, at its time, over restarts; a cancel and a firing can't both be.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { DomainEvent, NotificationEvent } from '../../src/domain/events.ts';
+import type { EventId, TenantId } from '../../src/domain/ids.ts';
+import { eventIdFrom } from '../../src/domain/ids.ts';
+import { deliveriesTopic, workTopic } from '../../src/domain/topics.ts';
+import type { AppendResult } from '../../src/ports/event-log.ts';
+import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import type { TimersDocument } from '../../src/projections/timers/document.ts';
+import { timersReadModel } from '../../src/projections/timers/index.ts';
+import { runScheduler } from '../../src/scheduler/index.ts';
+import type { Engines } from '../projections/engines.ts';
+import { appendAll, openEngines } from '../projections/engines.ts';
+import { notificationIdFor, requestOf } from '../projections/histories.ts';
+import { until } from '../support/until.ts';
+
+let engines: Engines;
+let running: { stop(): Promise<void> }[] = [];
+
+beforeEach(async () => {
+  engines = await openEngines();
+  running = [];
+});
+
+afterEach(async () => {
+  await Promise.all(running.map((scheduler) => scheduler.stop()));
+  await engines.close();
+});
+
+describe('a timer', () => {
+  it('fires at its time, with all that the next attempt needs', async () => {
+    await start();
+    const dueAt = Date.now() + 150;
+    await appendAll(engines.log, [failedOf(1, { retryAt: dueAt })]);
+    const [due] = await until(async () => some(await eventsOf('DeliveryDue')), { what: 'the timer' });
+    expect(due).toMatchObject({
+      eventId: eventIdFrom('due', 'work-1'),
+      causeId: 'failed-1',
+      notificationId: notificationIdFor(1),
+      attempt: 2,
+      firstAttempt: 1,
+      dueAt,
+      request: requestOf(),
+    });
+    expect(due!.occurredAt).toBeGreaterThanOrEqual(dueAt);
+    expect(due!.occurredAt).toBeLessThan(dueAt + 1000);
+    await until(async () => (await timersOf(1))?.doneAt, { what: 'the timer to be done' });
+    expect(await timersOf(1)).toMatchObject({ timers: {}, fired: [due!.eventId] });
+  });
+
+  it('fires after a restart, also when its time came meanwhile', async () => {
+    await start();
+    const dueAt = Date.now() + 400;
+    await appendAll(engines.log, [failedOf(1, { retryAt: dueAt }), failedOf(2, { retryAt: dueAt + 500 })]);
+    await until(() => timersOf(2));
+    await stop();
+    expect(await eventsOf('DeliveryDue')).toEqual([]);
+    engines = await engines.reopen();
+    await until(() => Date.now() > dueAt);
+    await start();
+    await until(async () => (await eventsOf('DeliveryDue')).length === 2, { what: 'both to fire' });
+  });
+
+  it('set twice by attempts that were made and reported twice fires once', async () => {
+    const again: DomainEvent = { ...failedOf(1, { retryAt: Date.now() + 20 }), eventId: 'failed-again' as EventId };
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() }), again]);
+    await start();
+    await quiet(1);
+    expect(await firedBefore()).toHaveLength(1);
+  });
+
+  it('is gone when its round succeeded after all', async () => {
+    await appendAll(engines.log, [
+      failedOf(1, { retryAt: Date.now() - 5 }),
+      event(1, 'AttemptSucceeded', 'late', { causeId: 'work-1', attempt: 1, ...how, messageId: null }),
+    ]);
+    await start();
+    await quiet(1);
+    expect(await firedBefore()).toEqual([]);
+  });
+
+  it('of 2,000 due at once fires once each', async () => {
+    const now = Date.now();
+    const events = Array.from({ length: 2000 }, (_, i) => failedOf(i + 1, { retryAt: now, partition: i % 12 }));
+    await appendAll(engines.log, events);
+    await start();
+    await until(async () => (await dueIds()).length >= 2000, { what: '2,000 timers' });
+    await until(async () => (await undone()) === 0, { what: 'all to be done' });
+    expect(new Set(await dueIds()).size).toBe(2000);
+    expect(await dueIds()).toHaveLength(2000);
+    expect(engines.counted.get('herald_timers_fired_total')).toBe(2000);
+  });
+});
+
+describe('a decision', () => {
+  it('that was written and not appended is appended by the next owner, with the same id', async () => {
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() })]);
+    const refused: AppendResult = { kind: 'refused', reason: 'the disk is full' };
+    await start({ log: { ...engines.log, append: async () => refused } });
+    await until(async () => (await timersOf(1))?.decided === 1, { what: 'the decision' });
+    await stop();
+    expect(await eventsOf('DeliveryDue')).toEqual([]);
+    await start();
+    await until(async () => (await timersOf(1))?.doneAt, { what: 'the timer to be done' });
+    expect((await eventsOf('DeliveryDue')).map(({ eventId }) => eventId)).toEqual([eventIdFrom('due', 'work-1')]);
+  });
+
+  it('is refused to an owner whose number was taken, and appends nothing', async () => {
+    let refused = 0;
+    const { store } = engines;
+    const watched = {
+      ...store,
+      transact: (...args: Parameters<typeof store.transact>) =>
+        store.transact(...args).catch((error: unknown) => {
+          if (error instanceof StaleOwnerError) refused++;
+          throw error;
+        }),
+    };
+    await start({ store: watched });
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() + 300 })]);
+    await until(() => timersOf(1));
+    await engines.store.own('timers', 0);
+    await until(() => refused === 1, { what: 'the decision to be refused' });
+    expect(await eventsOf('DeliveryDue')).toEqual([]);
+    await stop();
+    await start();
+    await until(async () => (await timersOf(1))?.doneAt);
+    expect(await eventsOf('DeliveryDue')).toHaveLength(1);
+  });
+
+  it('is made again from the log alone after a rebuild, and fires nothing twice', async () => {
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() }), failedOf(2, { retryAt: Date.now() + 400 })]);
+    await start();
+    await until(async () => (await timersOf(1))?.doneAt);
+    await stop();
+    const [result] = await rebuild({ ...engines, readModels: [timersReadModel], onProgress: () => undefined });
+    expect(result?.comparison).toMatchObject({ equal: true, differing: [], documents: 2 });
+    expect(await eventsOf('DeliveryDue')).toHaveLength(1);
+    await start();
+    await until(async () => (await eventsOf('DeliveryDue')).length === 2, { what: 'the second timer' });
+  });
+});
+
+describe('a cancel', () => {
+  it('takes a waiting timer away', async () => {
+    await start();
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() + 60_000 })]);
+    await appendAll(engines.log, [cancelOf(1)]);
+    const [cancelled] = await until(async () => some(await eventsOf('NotificationCancelled')), { what: 'the cancel' });
+    expect(cancelled).toMatchObject({ eventId: eventIdFrom('cancelled', 'work-1'), causeId: 'failed-1', round: 1 });
+    await until(async () => (await timersOf(1))?.doneAt);
+    expect(await timersOf(1)).toMatchObject({ timers: {}, endedRound: 1, cancels: [] });
+  });
+
+  it('that comes before its timer is kept and applied when the timer comes', async () => {
+    await start();
+    await appendAll(engines.log, [cancelOf(1)]);
+    await until(() => timersOf(1));
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() })]);
+    await until(async () => (await timersOf(1))?.endedRound === 1);
+    expect(await eventsOf('NotificationCancelled')).toHaveLength(1);
+    expect(await eventsOf('DeliveryDue')).toEqual([]);
+  });
+
+  it('that comes when the round has ended changes nothing', async () => {
+    const ended = event(1, 'AttemptFailed', 'ended', {
+      causeId: 'due-1',
+      attempt: 2,
+      firstAttempt: 1,
+      ...how,
+      ...why,
+      retryAt: null,
+      request: null,
+    });
+    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() + 60_000 }), ended, cancelOf(1)]);
+    await start();
+    await quiet(1);
+    expect(await eventsOf('NotificationCancelled')).toEqual([]);
+  });
+
+  it('and a firing of the same moment: exactly one of them is, for each of 300', async () => {
+    await start();
+    // A third has fired before, a third is due in a minute, and a third comes due while the cancels arrive.
+    const now = Date.now();
+    const dueAfterMs = (i: number): number => [0, 60_000, 100 + (i % 60)][i % 3]!;
+    const all = Array.from({ length: 300 }, (_, i) => i);
+    const events = all.map((i) => failedOf(i + 1, { retryAt: now + dueAfterMs(i), partition: i % 12 }));
+    await appendAll(engines.log, events);
+    await until(async () => (await eventsOf('DeliveryDue')).length >= 100, { what: 'the first third' });
+    for (let i = 0; i < 300; i += 10) {
+      // At about the time of the timers that they are for, however fast the machine.
+      await until(() => Date.now() >= now + 100 + i / 5);
+      await appendAll(
+        engines.log,
+        all.slice(i, i + 10).map((n) => cancelOf(n + 1, n % 12)),
+      );
+    }
+    const decided = async (): Promise<number> =>
+      (await eventsOf('DeliveryDue')).length + (await eventsOf('NotificationCancelled')).length;
+    await until(async () => (await decided()) >= 300, { what: 'all to be decided' });
+    await until(async () => (await undone()) === 0, { what: 'all to be done' });
+    const fired = (await eventsOf('DeliveryDue')).map(({ notificationId }) => notificationId);
+    const cancelled = (await eventsOf('NotificationCancelled')).map(({ notificationId }) => notificationId);
+    expect([...fired, ...cancelled].toSorted()).toEqual(all.map((i) => notificationIdFor(i + 1)).toSorted());
+    for (const i of all) {
+      if (i % 3 === 0) expect(fired).toContain(notificationIdFor(i + 1));
+      if (i % 3 === 1) expect(cancelled).toContain(notificationIdFor(i + 1));
+    }
+  });
+});
+
+describe('a done timer', () => {
+  it('is kept for seven days, then removed', async () => {
+    const day = 24 * 60 * 60 * 1000;
+    await appendAll(engines.log, [
+      { ...cancelOf(1), occurredAt: Date.now() - 8 * day },
+      { ...cancelOf(2), occurredAt: Date.now() - 6 * day },
+    ]);
+    await start();
+    await until(() => timersOf(2));
+    await until(async () => (await timersOf(1)) === undefined, { what: 'the old one to be removed' });
+    expect(await timersOf(2)).toBeDefined();
+  });
+});
+
+const how = { provider: 'smtp', waitedMs: 1, tookMs: 2 };
+const why = { failureClass: 'provider', code: '451', message: 'later' };
+
+async function start(more: Partial<Engines> = {}): Promise<void> {
+  running.push(await runScheduler({ ...engines, ...more }));
+}
+
+async function stop(): Promise<void> {
+  await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
+}
+
+function event(number: number, type: NotificationEvent['type'], eventId: string, fields: object): NotificationEvent {
+  return {
+    type,
+    eventId,
+    occurredAt: Date.now(),
+    tenantId: 'tnt_a' as TenantId,
+    traceparent: null,
+    notificationId: notificationIdFor(number),
+    requestedAt: Date.now() - 1000,
+    channel: 'WEBHOOK',
+    priority: 'DEFAULT',
+    recipient: 'https://example.com/hook',
+    round: 1,
+    partition: 0,
+    ...fields,
+  } as NotificationEvent;
+}
+
+/** The first attempt failed, the second is to be made at `retryAt`. */
+function failedOf(
+  number: number,
+  { retryAt, partition = 0 }: { retryAt: number; partition?: number },
+): NotificationEvent {
+  const attempt = { causeId: `work-${number}`, attempt: 1, firstAttempt: 1, ...how, ...why };
+  return event(number, 'AttemptFailed', `failed-${number}`, { ...attempt, retryAt, request: requestOf(), partition });
+}
+
+function cancelOf(number: number, partition = 0): NotificationEvent {
+  return event(number, 'CancelRequested', `cancel-${number}`, { partition });
+}
+
+async function eventsOf(type: NotificationEvent['type']): Promise<NotificationEvent[]> {
+  const topic = type === 'DeliveryDue' ? workTopic('WEBHOOK', 'DEFAULT') : deliveriesTopic;
+  const events: NotificationEvent[] = [];
+  for (const [partition, to] of (await engines.log.ends(topic)).entries()) {
+    for await (const { event: read } of engines.log.read({ topic, partition, from: 0, to })) {
+      if (read?.type === type) events.push(read);
+    }
+  }
+  return events;
+}
+
+async function dueIds(): Promise<string[]> {
+  return (await eventsOf('DeliveryDue')).map(({ eventId }) => eventId);
+}
+
+async function timersOf(number: number): Promise<TimersDocument | undefined> {
+  const id = notificationIdFor(number);
+  return (await engines.store.get<TimersDocument>('timers', [id])).get(id);
+}
+
+/** Documents that wait or are decided. */
+async function undone(): Promise<number> {
+  let left = 0;
+  for (let partition = 0; partition < 12; partition++) {
+    const of = (field: string) => ({ collection: 'timers', equals: { partition }, range: { field, from: 0 } });
+    left +=
+      (await engines.store.count(of('nextDueAt'), 10_000)).count +
+      (await engines.store.count(of('decided'), 10_000)).count;
+  }
+  return left;
+}
+
+/** Waits until this notification's timers are done, and until one that was set and came due after them has fired. */
+async function quiet(number: number): Promise<void> {
+  await until(async () => (await timersOf(number))?.doneAt, { what: 'the timers to be done' });
+  const later = 9000;
+  await appendAll(engines.log, [failedOf(later, { retryAt: Date.now() })]);
+  await until(async () => (await timersOf(later))?.doneAt, { what: 'the later timer to fire' });
+}
+
+/** The DeliveryDues, without the one that `quiet` waited for. */
+async function firedBefore(): Promise<NotificationEvent[]> {
+  return (await eventsOf('DeliveryDue')).filter(({ notificationId }) => notificationId !== notificationIdFor(9000));
+}
+
+function some<T>(values: readonly T[]): readonly T[] | null {
+  return values.length > 0 ? values : null;
+}

@@ -18,7 +18,7 @@ import { createAuthenticate } from './authenticate.ts';
 import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
 import type { Route } from './endpoint.ts';
-import { answeringUnavailable, sendError } from './errors.ts';
+import { answeringUnavailable, clientGoneStatus, sendError } from './errors.ts';
 import { createHandlers } from './handlers/index.ts';
 import { createNotify } from './notify.ts';
 import type { Serve } from './pipeline.ts';
@@ -59,14 +59,27 @@ export function createApi(given: ApiDependencies): Express {
   const requestId = createRequestIds(clock);
   const commands = createCommands(deps);
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
-  const handlers = createHandlers({ ...deps, commands, cursors: createCursors(options.cursorSecret), rateLimit: options.rateLimit });
-  const streams = createStreams({ closing, logger, metrics, ...(options.streams === undefined ? {} : { limits: options.streams }) });
+  const handlers = createHandlers({
+    ...deps,
+    commands,
+    cursors: createCursors(options.cursorSecret),
+    rateLimit: options.rateLimit,
+  });
+  const streams = createStreams({
+    closing,
+    logger,
+    metrics,
+    ...(options.streams === undefined ? {} : { limits: options.streams }),
+  });
   const pipeline = createPipeline({ ...deps, authenticate, partitioning: deps.log.partitioning, streams });
   const notify = createNotify({ ...deps, authenticate, commands, rateLimit: options.rateLimit, requestId });
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
-  app.post(bases.map((base) => `${base}/notify`), notify);
+  app.post(
+    bases.map((base) => `${base}/notify`),
+    notify,
+  );
   app.use((req, res, next) => {
     begin(req, res, deps, requestId());
     next();
@@ -75,14 +88,20 @@ export function createApi(given: ApiDependencies): Express {
   app.use(bases, routerOf(routesOf(handlers), pipeline, createCors(options.corsOrigins)));
   const { jwks } = options;
   if (jwks !== undefined) {
-    app.get('/.well-known/jwks.json', (_req, res) => sendJson(res, 200, jwks(), { 'cache-control': 'public, max-age=300' }));
+    app.get('/.well-known/jwks.json', (_req, res) =>
+      sendJson(res, 200, jwks(), { 'cache-control': 'public, max-age=300' }),
+    );
   }
   app.use(() => {
     throw new DomainError('NOT_FOUND', 'There is no such address.');
   });
   app.use((err: unknown, _req: Request, res: Response, _next: NextFunction) => {
     const { locals } = res;
-    sendError(res, err, { requestId: String(locals['requestId'] ?? requestId()), logger, challenge: String(locals['challenge'] ?? 'Bearer') });
+    sendError(res, err, {
+      requestId: String(locals['requestId'] ?? requestId()),
+      logger,
+      challenge: String(locals['challenge'] ?? 'Bearer'),
+    });
   });
   return app;
 }
@@ -99,7 +118,11 @@ function reachable(deps: ApiDependencies): ApiDependencies {
 }
 
 /** Every path with its methods; the others get 405 and Allow. */
-function routerOf(routes: readonly Route[], pipeline: (route: Route) => Serve, cors: ReturnType<typeof createCors>): Router {
+function routerOf(
+  routes: readonly Route[],
+  pipeline: (route: Route) => Serve,
+  cors: ReturnType<typeof createCors>,
+): Router {
   const router = express.Router();
   for (const [path, here] of Map.groupBy(routes, (route) => route.path)) {
     const allowed = allowedMethods(here);
@@ -144,9 +167,20 @@ function begin(req: Request, res: Response, { clock, logger, metrics }: ApiDepen
   res.locals['requestId'] = requestId;
   res.once('close', () => {
     const route = String(res.locals['route'] ?? 'unknown');
-    const status = res.writableEnded ? res.statusCode : 499;
-    metrics.increment('herald_http_requests_total', { method: knownMethods.has(method) ? method : 'other', route, status: String(status) });
-    logger.info('request', { requestId, method, route, status, tenantId: res.locals['tenantId'] ?? null, ms: clock.monotonic() - startedAt });
+    const status = res.headersSent ? res.statusCode : clientGoneStatus;
+    metrics.increment('herald_http_requests_total', {
+      method: knownMethods.has(method) ? method : 'other',
+      route,
+      status: String(status),
+    });
+    logger.info('request', {
+      requestId,
+      method,
+      route,
+      status,
+      tenantId: res.locals['tenantId'] ?? null,
+      ms: clock.monotonic() - startedAt,
+    });
   });
 }
 

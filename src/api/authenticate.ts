@@ -47,7 +47,8 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
     try {
       return await tokenKeys.keyFor(token?.header ?? {});
     } catch (err) {
-      if (err instanceof UnknownTokenKeyError) throw unauthorized('The token is signed with a key that its issuer does not have.');
+      if (err instanceof UnknownTokenKeyError)
+        throw unauthorized('The token is signed with a key that its issuer does not have.');
       logger.warn('the keys of the token issuer cannot be had', { err });
       throw unavailable('The keys of the identity provider cannot be reached at the moment. Try again.');
     }
@@ -62,14 +63,25 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
       getToken,
     });
   const byHeader = verifier(bearerToken);
-  const byHeaderOrQuery = verifier((req) => bearerToken(req) ?? new URLSearchParams(req.url.split('?')[1]).get('token') ?? undefined);
+  const byHeaderOrQuery = verifier(
+    (req) => bearerToken(req) ?? new URLSearchParams(req.url.split('?')[1]).get('token') ?? undefined,
+  );
 
-  const person = async (req: Request, res: Response, { queryToken }: { readonly queryToken: boolean }): Promise<Person> => {
+  const person = async (
+    req: Request,
+    res: Response,
+    { queryToken }: { readonly queryToken: boolean },
+  ): Promise<Person> => {
     const verify = queryToken ? byHeaderOrQuery : byHeader;
     await new Promise<void>((resolve, reject) => {
       verify(req, res, (err?: unknown) => {
         if (err === undefined) resolve();
-        else reject(err instanceof UnauthorizedError ? unauthorized(sentences[err.code] ?? 'The bearer token is not valid.') : err);
+        else
+          reject(
+            err instanceof UnauthorizedError
+              ? unauthorized(sentences[err.code] ?? 'The bearer token is not valid.')
+              : err,
+          );
       })?.catch(reject);
     });
     return personOf((req as Request & { auth?: Record<string, unknown> }).auth ?? {}, tokens.tenantClaim);
@@ -80,7 +92,8 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
 
     /** @throws DomainError UNAUTHORIZED, SERVICE_UNAVAILABLE */
     async tenantOfKey(apiKey: string | string[] | undefined): Promise<Tenant> {
-      if (typeof apiKey !== 'string' || apiKey === '') throw unauthorized('Send the API key of the tenant in the header x-api-key.');
+      if (typeof apiKey !== 'string' || apiKey === '')
+        throw unauthorized('Send the API key of the tenant in the header x-api-key.');
       const tenant = apiKey.length > apiKeyMax ? null : await directory.tenantByApiKey(apiKey);
       if (tenant === null) throw unauthorized('The API key is not valid.');
       return tenant;
@@ -89,7 +102,11 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
     /** @throws DomainError FORBIDDEN, SERVICE_UNAVAILABLE */
     async tenantOfPerson({ subject }: Person): Promise<Tenant> {
       const tenant = await directory.tenantBySubject(subject);
-      if (tenant === null) throw new DomainError('FORBIDDEN', 'There is no tenant of this token yet: make it with POST /api/v1/auth/provision-tenant.');
+      if (tenant === null)
+        throw new DomainError(
+          'FORBIDDEN',
+          'There is no tenant of this token yet: make it with POST /api/v1/auth/provision-tenant.',
+        );
       return tenant;
     },
   };
@@ -120,7 +137,8 @@ function personOf(claims: Readonly<Record<string, unknown>>, tenantClaim: string
   const actor = textClaim(claims, 'sub');
   if (actor === null) throw unauthorized('The token names nobody: it has no sub.');
   const subject = textClaim(claims, tenantClaim);
-  if (subject === null) throw new DomainError('FORBIDDEN', `The token has no claim ${tenantClaim}, by which its tenant is found.`);
+  if (subject === null)
+    throw new DomainError('FORBIDDEN', `The token has no claim ${tenantClaim}, by which its tenant is found.`);
   const exp = claims['exp'];
   return {
     actor,

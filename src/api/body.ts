@@ -7,7 +7,7 @@ import { DomainError } from '../domain/errors.ts';
 import { ClientGoneError } from './errors.ts';
 import { checkStrings } from './text-check.ts';
 
-export const bodyBytesMax = 256 * 1024;
+const bodyBytesMax = 256 * 1024;
 
 /** @throws DomainError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST */
 export async function readJson(req: IncomingMessage): Promise<unknown> {

@@ -16,7 +16,10 @@ export type Cursors = ReturnType<typeof createCursors>;
 
 export function createCursors(secret: string | Uint8Array) {
   const signatureOf = (payload: string, { tenantId, list }: CursorScope): Buffer =>
-    createHmac('sha256', secret).update(`cursor\n${tenantId}\n${list}\n${payload}`).digest().subarray(0, signatureBytes);
+    createHmac('sha256', secret)
+      .update(`cursor\n${tenantId}\n${list}\n${payload}`)
+      .digest()
+      .subarray(0, signatureBytes);
 
   return {
     encode(key: readonly FieldValue[] | null, scope: CursorScope): string | null {
@@ -29,7 +32,8 @@ export function createCursors(secret: string | Uint8Array) {
     decode(cursor: string, scope: CursorScope): readonly FieldValue[] {
       const [payload = '', signature = '', ...rest] = cursor.length > cursorMax ? [] : cursor.split('.');
       const given = Buffer.from(signature, 'base64url');
-      const isOurs = rest.length === 0 && given.length === signatureBytes && timingSafeEqual(given, signatureOf(payload, scope));
+      const isOurs =
+        rest.length === 0 && given.length === signatureBytes && timingSafeEqual(given, signatureOf(payload, scope));
       if (!isOurs) throw badField('cursor', 'must be a nextCursor of this list');
       return JSON.parse(Buffer.from(payload, 'base64url').toString()) as FieldValue[];
     },

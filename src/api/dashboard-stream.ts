@@ -80,7 +80,9 @@ export function createDashboardStreams({ log, reader, logger }: Dependencies) {
 
   const foldedPositions = async () => {
     const partitions = [...new Set(waiting.map((entry) => entry.partition))];
-    return new Map(await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)));
+    return new Map(
+      await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
+    );
   };
 
   type Folded = Awaited<ReturnType<typeof foldedPositions>>;

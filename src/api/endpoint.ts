@@ -55,7 +55,7 @@ export function endpoint<Kind extends AuthKind, B extends z.ZodType = z.ZodType,
   _kind: Kind,
   definition: Definition<Callers[Kind], B, Q>,
 ): Endpoint<Callers[Kind]> {
-  return definition as Endpoint<Callers[Kind]>;
+  return definition;
 }
 
 /** One row of the routes table; the handler's callers are those that the kind of authentication lets in. */

@@ -10,7 +10,7 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { Headers } from './respond.ts';
 import { sendJson } from './respond.ts';
 
-export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
+const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   BAD_REQUEST: 400,
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
@@ -45,7 +45,12 @@ export class ClientGoneError extends Error {
 export function sendError(
   res: ServerResponse,
   thrown: unknown,
-  context: { readonly requestId: string; readonly logger: Logger; readonly headers?: Headers; readonly challenge?: string },
+  context: {
+    readonly requestId: string;
+    readonly logger: Logger;
+    readonly headers?: Headers;
+    readonly challenge?: string;
+  },
 ): number {
   if (thrown instanceof ClientGoneError || res.destroyed) {
     res.destroy();
@@ -75,7 +80,11 @@ export function badFields(details: readonly ErrorDetail[]): DomainError {
   if (first === undefined) return new DomainError('BAD_REQUEST', 'The request is not valid.');
   if (details.length === 1 && first.path !== '') return badField(first.path, first.message);
   const more = details.length > 1 ? ` (and ${details.length - 1} more, see details)` : '';
-  return new DomainError('BAD_REQUEST', `${first.path === '' ? 'The body' : `${first.path}:`} ${first.message}${more}`, { details });
+  return new DomainError(
+    'BAD_REQUEST',
+    `${first.path === '' ? 'The body' : `${first.path}:`} ${first.message}${more}`,
+    { details },
+  );
 }
 
 /**

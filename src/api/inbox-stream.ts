@@ -127,7 +127,12 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
     /** Sends the inbox's news after the marks. Returns the call that ends it. */
     add(address: InboxAddress, stream: EventStream, marks: InboxMarks): () => void {
       const key = keyOf(address);
-      const inbox = inboxes.get(key) ?? { ...address, listeners: new Set<Listener>(), due: new Map(), hasNewcomer: true };
+      const inbox = inboxes.get(key) ?? {
+        ...address,
+        listeners: new Set<Listener>(),
+        due: new Map(),
+        hasNewcomer: true,
+      };
       inboxes.set(key, inbox);
       const listener = { stream, marks };
       inbox.listeners.add(listener);

@@ -11,11 +11,11 @@ import { recipientProblem } from './recipients.ts';
 import { isShallow, tooDeep } from './text-check.ts';
 import { validate } from './validate.ts';
 
-export const dataBytesMax = 64 * 1024;
-export const metadataPairsMax = 20;
-export const metadataKeyMax = 64;
-export const metadataValueMax = 500;
-export const sendAheadDaysMax = 90;
+const dataBytesMax = 64 * 1024;
+const metadataPairsMax = 20;
+const metadataKeyMax = 64;
+const metadataValueMax = 500;
+const sendAheadDaysMax = 90;
 
 const object = z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object');
 const pairs = z.custom<Readonly<Record<string, string>>>(isObject, 'must be a JSON object of strings');
@@ -51,7 +51,11 @@ export interface NotificationRequest {
 }
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
-export function notificationRequest(body: unknown, now: number, outbound: Pick<Outbound, 'problemWithUrl'>): NotificationRequest {
+export function notificationRequest(
+  body: unknown,
+  now: number,
+  outbound: Pick<Outbound, 'problemWithUrl'>,
+): NotificationRequest {
   const fields = validate(notificationSchema, body);
   const details: ErrorDetail[] = [];
   const template = either(fields, 'template', 'templateName', details);
@@ -87,7 +91,12 @@ const noMetadata: Readonly<Record<string, string>> = Object.freeze({});
 type Fields = z.output<typeof notificationSchema>;
 
 /** A field that has two names: both may be given when they say the same. */
-function either<A extends keyof Fields, B extends keyof Fields>(fields: Fields, a: A, b: B, details: ErrorDetail[]): Fields[A] | Fields[B] {
+function either<A extends keyof Fields, B extends keyof Fields>(
+  fields: Fields,
+  a: A,
+  b: B,
+  details: ErrorDetail[],
+): Fields[A] | Fields[B] {
   const first = fields[a];
   const second = fields[b];
   if (first === undefined) return second;
@@ -109,10 +118,12 @@ function checkContent(channel: Channel, { template, subject, content }: Content,
     const message = 'must not be given together with a template';
     if (content !== undefined) details.push({ path: 'body', message });
     if (subject !== undefined) details.push({ path: 'subject', message });
-    if (content !== undefined || subject !== undefined) details.push({ path: 'template', message: 'must not be given together with a subject or a body' });
+    if (content !== undefined || subject !== undefined)
+      details.push({ path: 'template', message: 'must not be given together with a subject or a body' });
     return;
   }
-  if (content === undefined || content === '') details.push({ path: 'body', message: 'is required when no template is given' });
+  if (content === undefined || content === '')
+    details.push({ path: 'body', message: 'is required when no template is given' });
   if (channel === 'EMAIL' && (subject === undefined || subject === '')) {
     details.push({ path: 'subject', message: 'is required for EMAIL when no template is given' });
   }
@@ -142,7 +153,8 @@ function dataTextOf(data: Readonly<Record<string, unknown>>, details: ErrorDetai
 
 function checkMetadata(metadata: Readonly<Record<string, unknown>>, details: ErrorDetail[]): void {
   const entries = Object.entries(metadata);
-  if (entries.length > metadataPairsMax) details.push({ path: 'metadata', message: `must have at most ${metadataPairsMax} pairs` });
+  if (entries.length > metadataPairsMax)
+    details.push({ path: 'metadata', message: `must have at most ${metadataPairsMax} pairs` });
   for (const [key, value] of entries.slice(0, metadataPairsMax)) {
     const path = `metadata.${key}`;
     // A prototype's name would be lost on the way through stores that set properties by assignment.
@@ -150,7 +162,8 @@ function checkMetadata(metadata: Readonly<Record<string, unknown>>, details: Err
       details.push({ path, message: `its name must have 1 to ${metadataKeyMax} characters` });
     }
     if (typeof value !== 'string') details.push({ path, message: 'must be a string' });
-    else if (value.length > metadataValueMax) details.push({ path, message: `must have at most ${metadataValueMax} characters` });
+    else if (value.length > metadataValueMax)
+      details.push({ path, message: `must have at most ${metadataValueMax} characters` });
   }
 }
 
@@ -162,6 +175,7 @@ function timeOf(text: string, now: number, details: ErrorDetail[]): number {
     return now;
   }
   const time = Date.parse(text);
-  if (time > now + sendAheadDaysMax * dayMs) details.push({ path: 'sendAt', message: `must be at most ${sendAheadDaysMax} days ahead` });
+  if (time > now + sendAheadDaysMax * dayMs)
+    details.push({ path: 'sendAt', message: `must be at most ${sendAheadDaysMax} days ahead` });
   return time;
 }

@@ -32,7 +32,17 @@ interface Dependencies {
 
 const route = '/notify';
 
-export function createNotify({ authenticate, commands, limiter, rateLimit, outbound, clock, logger, metrics, requestId: nextId }: Dependencies) {
+export function createNotify({
+  authenticate,
+  commands,
+  limiter,
+  rateLimit,
+  outbound,
+  clock,
+  logger,
+  metrics,
+  requestId: nextId,
+}: Dependencies) {
   const limitOf = createNotifyLimit({ limiter, rateLimit });
 
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -71,7 +81,12 @@ export function createNotify({ authenticate, commands, limiter, rateLimit, outbo
       ]);
       res.end(text);
     } catch (thrown) {
-      status = sendError(res, thrown, { requestId, logger, challenge: 'ApiKey', ...(limited === null ? {} : { headers: limitHeaders(limited) }) });
+      status = sendError(res, thrown, {
+        requestId,
+        logger,
+        challenge: 'ApiKey',
+        ...(limited === null ? {} : { headers: limitHeaders(limited) }),
+      });
     }
     const tookMs = clock.monotonic() - startedAt;
     metrics.increment('herald_http_requests_total', { method: 'POST', route, status: String(status) });

@@ -26,7 +26,12 @@ export function createOperations({ dependencies, metrics, closing, logger }: Ope
     const states = await Promise.all(Object.values(dependencies).map(isUp));
     const isReady = !closing.aborted && states.every(Boolean);
     const shown = Object.fromEntries(names.map((name, i) => [name, states[i] === true ? 'up' : 'down']));
-    sendJson(res, isReady ? 200 : 503, { status: closing.aborted ? 'stopping' : isReady ? 'ready' : 'not ready', dependencies: shown }, noStore);
+    sendJson(
+      res,
+      isReady ? 200 : 503,
+      { status: closing.aborted ? 'stopping' : isReady ? 'ready' : 'not ready', dependencies: shown },
+      noStore,
+    );
   });
   app.get('/metrics', async (_req, res) => {
     const text = await metrics.read();

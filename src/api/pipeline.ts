@@ -24,7 +24,7 @@ interface Dependencies {
 }
 
 /** How long a GET waits for `x-after-position`. */
-export const positionWaitMs = 2000;
+const positionWaitMs = 2000;
 
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
@@ -56,7 +56,12 @@ export function createPipeline({ authenticate, reader, partitioning, clock, stre
     return { params: req.params as Record<string, string>, headers: req.headers, body, query };
   };
 
-  const run = async <Kind extends AuthKind>(kind: Kind, endpoint: Endpoint<Callers[Kind]>, req: Request, res: Response) => {
+  const run = async <Kind extends AuthKind>(
+    kind: Kind,
+    endpoint: Endpoint<Callers[Kind]>,
+    req: Request,
+    res: Response,
+  ) => {
     const caller = await callerOf[kind](req, res);
     if (caller !== null && 'tenant' in caller) res.locals['tenantId'] = caller.tenant.id;
     const answer = await endpoint.handle(caller, await inputOf(req, endpoint));

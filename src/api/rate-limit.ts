@@ -12,7 +12,13 @@ export interface RateLimited {
   readonly state: string;
 }
 
-export function createNotifyLimit({ limiter, rateLimit }: { readonly limiter: RateLimiter; readonly rateLimit: RateLimit }) {
+export function createNotifyLimit({
+  limiter,
+  rateLimit,
+}: {
+  readonly limiter: RateLimiter;
+  readonly rateLimit: RateLimit;
+}) {
   return async (tenant: Tenant): Promise<RateLimited> => {
     const limit = tenant.rateLimit ?? rateLimit;
     const decision = await limiter.take(`notify:${tenant.id}`, limit);
@@ -23,5 +29,7 @@ export function createNotifyLimit({ limiter, rateLimit }: { readonly limiter: Ra
 
 export function tooManyRequests({ decision }: RateLimited): DomainError {
   const seconds = Math.max(1, Math.ceil(decision.resetMs / 1000));
-  return new DomainError('TOO_MANY_REQUESTS', `The limit of requests is reached. Try again in ${seconds} s.`, { retryAfterSeconds: seconds });
+  return new DomainError('TOO_MANY_REQUESTS', `The limit of requests is reached. Try again in ${seconds} s.`, {
+    retryAfterSeconds: seconds,
+  });
 }

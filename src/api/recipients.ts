@@ -6,17 +6,24 @@ import type { Outbound } from '../ports/outbound.ts';
 
 const emailMax = 254;
 const urlMax = 2048;
-export const inboxRecipientMax = 256;
+const inboxRecipientMax = 256;
 
 /** RFC 5321 without quoted local parts and address literals: one bare address, its domain with a dot. */
-const email = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/i;
+const email =
+  /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/i;
 const e164 = /^\+[1-9]\d{6,14}$/;
 
 /** What is wrong with a recipient; null when nothing is. */
-export function recipientProblem(channel: Channel, recipient: string, outbound: Pick<Outbound, 'problemWithUrl'>): string | null {
+export function recipientProblem(
+  channel: Channel,
+  recipient: string,
+  outbound: Pick<Outbound, 'problemWithUrl'>,
+): string | null {
   switch (channel) {
     case 'EMAIL':
-      return isEmail(recipient) ? null : `must be one email address of at most ${emailMax} characters, such as ada@example.com`;
+      return isEmail(recipient)
+        ? null
+        : `must be one email address of at most ${emailMax} characters, such as ada@example.com`;
     case 'SMS':
       return e164.test(recipient) ? null : 'must be a phone number in E.164 form, such as +14155550123';
     case 'WEBHOOK':

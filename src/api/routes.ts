@@ -4,7 +4,15 @@ import type { Route } from './endpoint.ts';
 import type { Handlers } from './handlers/index.ts';
 
 /** Below /api/v1 and /v1. */
-export function routesOf({ notifications, inbox, tenant, providers, templates, dashboard, streams }: Handlers): readonly Route[] {
+export function routesOf({
+  notifications,
+  inbox,
+  tenant,
+  providers,
+  templates,
+  dashboard,
+  streams,
+}: Handlers): readonly Route[] {
   return [
     // A tenant's backend
     { method: 'GET', path: '/notify/:id', auth: 'apiKey', endpoint: notifications.showByKey },

@@ -2,7 +2,6 @@
 
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import type { Logger } from '../ports/logger.ts';
 
@@ -35,7 +34,9 @@ export async function listen(
       socket.destroy();
       return;
     }
-    socket.end(refusals[err.code ?? ''] ?? refusal('400 Bad Request', 'BAD_REQUEST', 'This is not a valid HTTP request.'));
+    socket.end(
+      refusals[err.code ?? ''] ?? refusal('400 Bad Request', 'BAD_REQUEST', 'This is not a valid HTTP request.'),
+    );
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -44,17 +45,27 @@ export async function listen(
       resolve();
     });
   });
-  return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, graceMs) };
+  return { port: portOf(server), close: (graceMs) => closeServer(server, graceMs) };
+}
+
+const letGoEveryMs = 20;
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
+  return address.port;
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    // A connection that is kept alive is let go once its answer is out.
+    const letGo = setInterval(() => server.closeIdleConnections(), letGoEveryMs);
     server.close(() => {
       clearTimeout(cut);
+      clearInterval(letGo);
       resolve();
     });
-    server.closeIdleConnections();
   });
 }
 
@@ -64,6 +75,10 @@ function refusal(status: string, code: string, error: string): string {
 }
 
 const refusals: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: refusal('431 Request Header Fields Too Large', 'BAD_REQUEST', 'The address and the headers hold at most 16 KiB.'),
+  HPE_HEADER_OVERFLOW: refusal(
+    '431 Request Header Fields Too Large',
+    'BAD_REQUEST',
+    'The address and the headers hold at most 16 KiB.',
+  ),
   ERR_HTTP_REQUEST_TIMEOUT: refusal('408 Request Timeout', 'BAD_REQUEST', 'The request took too long to arrive.'),
 };

@@ -63,9 +63,12 @@ export function createStreams({ closing, logger, metrics, limits: given }: Depen
   const take = (tenantId: TenantId) => {
     const count = perTenant.get(tenantId) ?? 0;
     if (closing.aborted) throw unavailable('The service is stopping.');
-    if (open.size >= limits.perProcessMax) throw unavailable('There are too many open streams. Try again later.', retryAfterSeconds);
+    if (open.size >= limits.perProcessMax)
+      throw unavailable('There are too many open streams. Try again later.', retryAfterSeconds);
     if (count >= limits.perTenantMax) {
-      throw new DomainError('TOO_MANY_REQUESTS', `A tenant has at most ${limits.perTenantMax} open streams.`, { retryAfterSeconds });
+      throw new DomainError('TOO_MANY_REQUESTS', `A tenant has at most ${limits.perTenantMax} open streams.`, {
+        retryAfterSeconds,
+      });
     }
     perTenant.set(tenantId, count + 1);
   };

@@ -3,7 +3,7 @@
 import { badField } from '../domain/errors.ts';
 
 /** Objects and arrays within one another. */
-export const nestingMax = 32;
+const nestingMax = 32;
 
 export function isText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
@@ -18,7 +18,8 @@ export function checkStrings(value: unknown, path = '', depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth > nestingMax) throw badField(path, tooDeep);
   for (const [key, inner] of Object.entries(value)) {
-    if (!isText(key)) throw badField(path === '' ? 'body' : path, 'holds a name with NUL or half a surrogate pair in it');
+    if (!isText(key))
+      throw badField(path === '' ? 'body' : path, 'holds a name with NUL or half a surrogate pair in it');
     checkStrings(inner, path === '' ? key : `${path}.${key}`, depth + 1);
   }
 }

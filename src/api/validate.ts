@@ -46,9 +46,12 @@ function messageOf(issue: Issue): string {
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'too_big':
-      return issue.origin === 'string' ? `must have at most ${issue.maximum} characters` : `must be at most ${issue.maximum}`;
+      return issue.origin === 'string'
+        ? `must have at most ${issue.maximum} characters`
+        : `must be at most ${issue.maximum}`;
     case 'too_small':
-      if (issue.origin === 'string') return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`;
+      if (issue.origin === 'string')
+        return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`;
       return `must be at least ${issue.minimum}`;
     default:
       return issue.message;

@@ -51,7 +51,9 @@ export function acceptNotification({ directory, renderer, log, clock }: Dependen
   return async (input: NotificationInput): Promise<Accepted> => {
     const { tenantId, channel } = input;
     const source = input.template === null ? rawSource(input) : await templateSource(directory, input, input.template);
-    const rendering = source.isPlain ? asItStands(source, channel) : renderer.render(source, input.data ?? {}, { isEmail: channel === 'EMAIL' });
+    const rendering = source.isPlain
+      ? asItStands(source, channel)
+      : renderer.render(source, input.data ?? {}, { isEmail: channel === 'EMAIL' });
     const rendered = rendering instanceof Promise ? await rendering : rendering;
     checkSizes(rendered);
     if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
@@ -72,10 +74,15 @@ function rawSource(input: NotificationInput): Source {
   return { subject: input.subject, body: input.body ?? '', reference: null, isPlain: input.data === null };
 }
 
-async function templateSource(directory: Dependencies['directory'], input: NotificationInput, name: string): Promise<Source> {
+async function templateSource(
+  directory: Dependencies['directory'],
+  input: NotificationInput,
+  name: string,
+): Promise<Source> {
   const template = await directory.templateByName(input.tenantId, name);
   if (template === null) throw badField('template', 'there is no template of this name');
-  if (template.channel !== input.channel) throw badField('template', `is a template for ${template.channel}, not for ${input.channel}`);
+  if (template.channel !== input.channel)
+    throw badField('template', `is a template for ${template.channel}, not for ${input.channel}`);
   const { id, version, subject, body } = template;
   return { subject, body, reference: { id, name, version }, isPlain: false };
 }
@@ -131,7 +138,10 @@ function requested(
 }
 
 function noProvider(channel: Channel): DomainError {
-  return new DomainError('NO_PROVIDER_CONFIGURED', `No enabled provider is configured for ${channel}: save one with POST /api/v1/providers.`);
+  return new DomainError(
+    'NO_PROVIDER_CONFIGURED',
+    `No enabled provider is configured for ${channel}: save one with POST /api/v1/providers.`,
+  );
 }
 
 function notAppended(kind: 'refused' | 'unknown'): DomainError {

@@ -19,7 +19,10 @@ export function cancelNotification({ log, clock }: Dependencies) {
   return async (facts: NotificationFacts): Promise<Position> => {
     const status = statusOf(facts);
     if (status !== 'SCHEDULED' && status !== 'RETRYING') {
-      throw new DomainError('CONFLICT', `Only a SCHEDULED or RETRYING notification can be cancelled; this one is ${status}.`);
+      throw new DomainError(
+        'CONFLICT',
+        `Only a SCHEDULED or RETRYING notification can be cancelled; this one is ${status}.`,
+      );
     }
     const { id, tenantId, requestedAt, channel, priority, recipient, round, partition } = facts;
     return appendDurably(

@@ -29,7 +29,17 @@ export function createTemplate(deps: TemplateDependencies) {
     checkTemplate(deps, { subject, body });
     const now = deps.clock.now();
     const id = templateIdOf(deps.clock.uuidV7());
-    const template: Template = { id, tenantId, name, channel, subject, body, version: 1, createdAt: now, updatedAt: now };
+    const template: Template = {
+      id,
+      tenantId,
+      name,
+      channel,
+      subject,
+      body,
+      version: 1,
+      createdAt: now,
+      updatedAt: now,
+    };
     if ((await deps.settings.createTemplate(template)) === 'taken') throw nameTaken(name);
     await recordChange(deps, { tenantId, subject: 'template', subjectId: id, action: 'created', actor });
     return template;
@@ -37,7 +47,10 @@ export function createTemplate(deps: TemplateDependencies) {
 }
 
 /** @throws DomainError BAD_REQUEST */
-export function checkTemplate({ renderer }: Pick<TemplateDependencies, 'renderer'>, source: Pick<Template, 'subject' | 'body'>): void {
+export function checkTemplate(
+  { renderer }: Pick<TemplateDependencies, 'renderer'>,
+  source: Pick<Template, 'subject' | 'body'>,
+): void {
   const details = [...sizeProblems(source), ...renderer.check(source)];
   const [first] = details;
   if (first !== undefined) throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details });

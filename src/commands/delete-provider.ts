@@ -13,7 +13,8 @@ export interface DeleteProviderDependencies extends AuditDependencies {
 /** @throws DomainError NOT_FOUND */
 export function deleteProvider(deps: DeleteProviderDependencies) {
   return async ({ tenantId, actor, channel }: Author & { readonly channel: Channel }): Promise<void> => {
-    if (!(await deps.settings.deleteProvider(tenantId, channel))) throw notFound(`provider: none is saved for ${channel}`);
+    if (!(await deps.settings.deleteProvider(tenantId, channel)))
+      throw notFound(`provider: none is saved for ${channel}`);
     await recordChange(deps, { tenantId, subject: 'provider', subjectId: channel, action: 'deleted', actor });
   };
 }

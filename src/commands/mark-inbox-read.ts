@@ -7,9 +7,6 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import { appendDurably } from './append.ts';
 
-/** An InboxRead names so many items at most; a longer list is more than one event. */
-export const inboxReadIdsMax = 5000;
-
 interface Dependencies {
   readonly log: Pick<EventLog, 'append' | 'partitioning'>;
   readonly clock: Pick<Clock, 'now' | 'uuidV7'>;
@@ -18,7 +15,7 @@ interface Dependencies {
 export interface InboxReadInput {
   readonly tenantId: TenantId;
   readonly recipient: string;
-  /** 1 to inboxReadIdsMax: those that were unread when the caller looked. */
+  /** 1 to 5,000, what an InboxRead holds: those that were unread when the caller looked. */
   readonly notificationIds: readonly NotificationId[];
 }
 

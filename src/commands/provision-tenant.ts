@@ -37,7 +37,13 @@ export function provisionTenant(deps: ProvisionDependencies) {
     const tenant: StoredTenant = { id, subject, name, email, createdAt, rateLimit: null, sealedWebhookSecret };
     const apiKey = apiKeys.generate();
     const sealedKey = secretBox.seal(apiKey, sealedFor.apiKey(id));
-    const created = await settings.createTenant(tenant, { tenantId: id, hash: apiKeys.hash(apiKey), sealedKey, createdAt, expiresAt: null });
+    const created = await settings.createTenant(tenant, {
+      tenantId: id,
+      hash: apiKeys.hash(apiKey),
+      sealedKey,
+      createdAt,
+      expiresAt: null,
+    });
     if (created) {
       await recordChange(deps, { tenantId: id, subject: 'tenant', subjectId: id, action: 'created', actor });
       return id;

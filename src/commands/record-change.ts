@@ -31,7 +31,10 @@ const triesMax = 3;
 const pauseMs = 50;
 
 /** In force on this node from here on, and on record. An audit that can't be appended is a line of the log, since the change can't be taken back. */
-export async function recordChange({ log, directory, clock, logger }: AuditDependencies, change: Change): Promise<void> {
+export async function recordChange(
+  { log, directory, clock, logger }: AuditDependencies,
+  change: Change,
+): Promise<void> {
   directory.forget(change.tenantId);
   const event: SettingsChanged = {
     type: 'SettingsChanged',
@@ -44,7 +47,8 @@ export async function recordChange({ log, directory, clock, logger }: AuditDepen
   for (let tried = 1; ; tried++) {
     const result = await log.append(event);
     if (result.kind === 'durable') return;
-    if (tried === triesMax) return logger.error('a change of settings is not in the audit', { ...change, reason: result.reason });
+    if (tried === triesMax)
+      return logger.error('a change of settings is not in the audit', { ...change, reason: result.reason });
     await clock.sleep(pauseMs);
   }
 }

@@ -33,15 +33,20 @@ export function saveProvider(deps: SaveProviderDependencies) {
     if (channel === 'IN_APP') throw badField('channel', 'IN_APP needs no provider');
     const provider = deps.registry.find(channel, input.provider);
     if (provider === null) {
-      throw badField('provider', `is not a provider of ${channel}; these are: ${deps.registry.names(channel).join(', ')}`);
+      throw badField(
+        'provider',
+        `is not a provider of ${channel}; these are: ${deps.registry.names(channel).join(', ')}`,
+      );
     }
-    const stored = (await deps.settings.settings(tenantId))?.providers.find((known) => known.channel === channel) ?? null;
+    const stored =
+      (await deps.settings.settings(tenantId))?.providers.find((known) => known.channel === channel) ?? null;
     const context = sealedFor.provider(tenantId, channel);
     const storedKey = stored === null ? null : deps.secretBox.open(stored.sealedApiKey, context);
     const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, input.provider) : input.apiKey;
     const problems = provider.check({ apiKey, config });
     const [first] = problems;
-    if (first !== undefined) throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details: problems });
+    if (first !== undefined)
+      throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details: problems });
     const now = deps.clock.now();
     const saved: StoredProvider = {
       tenantId,
@@ -68,8 +73,10 @@ export function saveProvider(deps: SaveProviderDependencies) {
 
 /** A key is kept for the provider that it was given for: another one must not be sent it. */
 function keptKey(stored: StoredProvider | null, storedKey: string | null, provider: string): string {
-  if (stored === null || storedKey === null) throw badField('apiKey', 'is masked, and no key is stored that it could stand for');
-  if (stored.provider !== provider) throw badField('apiKey', `is masked, and the stored key is one of ${stored.provider}`);
+  if (stored === null || storedKey === null)
+    throw badField('apiKey', 'is masked, and no key is stored that it could stand for');
+  if (stored.provider !== provider)
+    throw badField('apiKey', `is masked, and the stored key is one of ${stored.provider}`);
   return storedKey;
 }
 

@@ -36,7 +36,10 @@ export function testProvider(deps: TestProviderDependencies) {
     const provider = enabled === null ? deps.registry.builtIn(channel) : deps.registry.find(channel, enabled.provider);
     if (provider === null) return failed(`No enabled provider is configured for ${channel}.`);
     const to = recipientOf(tenant, channel, recipient);
-    if (to === null) return failed(channel === 'EMAIL' ? 'The tenant has no email address.' : 'Give a "recipient" to send the test to.');
+    if (to === null)
+      return failed(
+        channel === 'EMAIL' ? 'The tenant has no email address.' : 'Give a "recipient" to send the test to.',
+      );
     return resultOf(await attempt(deps, { tenant, provider, settings: enabled, recipient: to }));
   };
 }
@@ -62,17 +65,33 @@ interface Attempt {
   readonly recipient: string;
 }
 
-async function attempt(deps: TestProviderDependencies, { tenant, provider, settings, recipient }: Attempt): Promise<DeliveryOutcome> {
+async function attempt(
+  deps: TestProviderDependencies,
+  { tenant, provider, settings, recipient }: Attempt,
+): Promise<DeliveryOutcome> {
   const { directory, clock } = deps;
-  const [webhookSecret, secrets] = await Promise.all([directory.webhookSecret(tenant.id), directory.secretsOf(tenant.id)]);
+  const [webhookSecret, secrets] = await Promise.all([
+    directory.webhookSecret(tenant.id),
+    directory.secretsOf(tenant.id),
+  ]);
   const deadline = new AbortController();
   const ended = new AbortController();
   const notificationId = notificationIdOf(clock.uuidV7());
-  const delivery = { tenantId: tenant.id, notificationId, recipient, requestedAt: clock.now(), round: 1, request: message, traceparent: null };
-  const sending = provider.send(delivery, { provider: settings, webhookSecret, secrets, signal: deadline.signal }).catch((err: unknown) => {
-    deps.logger.error('a provider threw', { err, provider: provider.name });
-    return troubled('SYSTEM', 'The test could not be made.');
-  });
+  const delivery = {
+    tenantId: tenant.id,
+    notificationId,
+    recipient,
+    requestedAt: clock.now(),
+    round: 1,
+    request: message,
+    traceparent: null,
+  };
+  const sending = provider
+    .send(delivery, { provider: settings, webhookSecret, secrets, signal: deadline.signal })
+    .catch((err: unknown) => {
+      deps.logger.error('a provider threw', { err, provider: provider.name });
+      return troubled('SYSTEM', 'The test could not be made.');
+    });
   const overdue = clock.sleep(deadlineMs, ended.signal).then(() => {
     deadline.abort();
     return troubled('TIMEOUT', `The provider did not answer within ${deadlineMs / 1000} s.`);

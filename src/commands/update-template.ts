@@ -13,13 +13,29 @@ const triesMax = 5;
 
 /** @throws DomainError BAD_REQUEST, NOT_FOUND, CONFLICT */
 export function updateTemplate(deps: TemplateDependencies) {
-  return async ({ id, tenantId, actor, name, channel, subject, body }: TemplateInput & { readonly id: TemplateId }): Promise<Template> => {
+  return async ({
+    id,
+    tenantId,
+    actor,
+    name,
+    channel,
+    subject,
+    body,
+  }: TemplateInput & { readonly id: TemplateId }): Promise<Template> => {
     checkTemplate(deps, { subject, body });
     for (let tried = 0; tried < triesMax; tried++) {
       const before = await deps.settings.template(tenantId, id);
       if (before === null) throw notFound('template');
-      if (before.channel !== channel) throw badField('channel', `is ${before.channel} and stays so; make another template for ${channel}`);
-      const template: Template = { ...before, name, subject, body, version: before.version + 1, updatedAt: deps.clock.now() };
+      if (before.channel !== channel)
+        throw badField('channel', `is ${before.channel} and stays so; make another template for ${channel}`);
+      const template: Template = {
+        ...before,
+        name,
+        subject,
+        body,
+        version: before.version + 1,
+        updatedAt: deps.clock.now(),
+      };
       const result = await deps.settings.updateTemplate(template);
       switch (result) {
         case 'updated':

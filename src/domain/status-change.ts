@@ -62,8 +62,6 @@ export function createStatusFilter(notificationsMax: number) {
   };
 }
 
-export type StatusFilter = ReturnType<typeof createStatusFilter>;
-
 /** Of one attempt a success counts before a final failure, and that before one with a retry; a success or a cancel ends its round, whatever else is told of it. */
 const order: Readonly<Record<Status, number>> = {
   SCHEDULED: 0,

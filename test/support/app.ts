@@ -109,21 +109,19 @@ export async function startApp(given: AppOptions = {}) {
         );
 
   const deps: ApiDependencies = {
-    ...{
-      log,
-      settings,
-      directory,
-      renderer,
-      registry,
-      secretBox,
-      apiKeys,
-      clock,
-      logger,
-      reader: store,
-      limiter,
-      outbound,
-      metrics,
-    },
+    log,
+    settings,
+    directory,
+    renderer,
+    registry,
+    secretBox,
+    apiKeys,
+    clock,
+    logger,
+    reader: store,
+    limiter,
+    outbound,
+    metrics,
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {
@@ -169,7 +167,12 @@ export async function startApp(given: AppOptions = {}) {
   };
 
   return {
-    ...{ url, call, person, lines, deps: replaced, tokens, folder },
+    url,
+    call,
+    person,
+    lines,
+    deps: replaced,
+    tokens,
     /** A tenant with its API key and a dashboard of its own. */
     async tenant(sub: string, more: { email?: string; name?: string } = {}) {
       const owner = await person(sub, more);

@@ -14,7 +14,11 @@ const refetchAfterMs = 30_000;
 const cachedMs = 15 * 60 * 1000;
 
 export function createRemoteTokenKeys({ url }: { readonly url: string }): TokenKeys {
-  const keys = createRemoteJWKSet(new URL(url), { timeoutDuration: fetchTimeoutMs, cooldownDuration: refetchAfterMs, cacheMaxAge: cachedMs });
+  const keys = createRemoteJWKSet(new URL(url), {
+    timeoutDuration: fetchTimeoutMs,
+    cooldownDuration: refetchAfterMs,
+    cacheMaxAge: cachedMs,
+  });
   const keyObjects = new WeakMap<CryptoKey, KeyObject>();
   return {
     async keyFor({ kid, alg }) {
@@ -31,5 +35,9 @@ export function createRemoteTokenKeys({ url }: { readonly url: string }): TokenK
 }
 
 function isUnknownKey(err: unknown): boolean {
-  return err instanceof errors.JWKSNoMatchingKey || err instanceof errors.JWKSMultipleMatchingKeys || err instanceof errors.JOSENotSupported;
+  return (
+    err instanceof errors.JWKSNoMatchingKey ||
+    err instanceof errors.JWKSMultipleMatchingKeys ||
+    err instanceof errors.JOSENotSupported
+  );
 }

@@ -19,7 +19,11 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-const statsQuery = z.strictObject({ range: z.enum(namedRanges).optional(), from: time.optional(), to: time.optional() });
+const statsQuery = z.strictObject({
+  range: z.enum(namedRanges).optional(),
+  from: time.optional(),
+  to: time.optional(),
+});
 
 export function createDashboardHandlers({ reader, clock }: Dependencies) {
   const stats = endpoint('bearer', {

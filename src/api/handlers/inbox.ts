@@ -36,7 +36,11 @@ const listQuery = z.strictObject({
 });
 
 const readBody = z.strictObject({
-  ids: z.array(z.string(), 'must be an array of ids').min(1, 'must name at least one').max(unreadIdsMax, `must name at most ${unreadIdsMax}`).optional(),
+  ids: z
+    .array(z.string(), 'must be an array of ids')
+    .min(1, 'must name at least one')
+    .max(unreadIdsMax, `must name at most ${unreadIdsMax}`)
+    .optional(),
 });
 
 /** "All of them" reads so many chunks of unreadIdsMax in one call; what is left over is left unread. */
@@ -69,14 +73,19 @@ export function createInboxHandlers({ commands, reader, cursors, clock }: Depend
       if (!(await waitForPosition({ reader, clock }, inboxReadModel, marked.last, readWaitMs))) {
         throw unavailable('The items are being marked as read; the inbox does not show it yet.');
       }
-      return { ...ok({ success: true, updated: marked.count }), headers: { [eventPositionHeader]: positionText(marked.last) } };
+      return {
+        ...ok({ success: true, updated: marked.count }),
+        headers: { [eventPositionHeader]: positionText(marked.last) },
+      };
     },
   });
 
   const markRead = async (tenantId: TenantId, recipient: string, wanted: readonly NotificationId[] | null) => {
     let count = 0;
     let last: Position | null = null;
-    for await (const notificationIds of wanted === null ? allUnread(tenantId, recipient) : stillUnread(tenantId, recipient, wanted)) {
+    for await (const notificationIds of wanted === null
+      ? allUnread(tenantId, recipient)
+      : stillUnread(tenantId, recipient, wanted)) {
       last = await commands.markInboxRead({ tenantId, recipient, notificationIds });
       count += notificationIds.length;
     }
@@ -93,7 +102,11 @@ export function createInboxHandlers({ commands, reader, cursors, clock }: Depend
     }
   }
 
-  async function* stillUnread(tenantId: TenantId, recipient: string, wanted: readonly NotificationId[]): AsyncGenerator<readonly NotificationId[], void> {
+  async function* stillUnread(
+    tenantId: TenantId,
+    recipient: string,
+    wanted: readonly NotificationId[],
+  ): AsyncGenerator<readonly NotificationId[], void> {
     const items = await itemsByIds(reader, tenantId, recipient, wanted);
     const unread = [...items.values()].filter((item) => item.readAt === null).map((item) => item.notificationId);
     if (unread.length > 0) yield unread;

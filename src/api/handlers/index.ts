@@ -33,6 +33,10 @@ export function createHandlers(deps: HandlerDependencies) {
     providers: createProviderHandlers(deps),
     templates: createTemplateHandlers(deps),
     dashboard: createDashboardHandlers(deps),
-    streams: createStreamHandlers({ ...deps, inboxStreams: createInboxStreams(deps), dashboardStreams: createDashboardStreams(deps) }),
+    streams: createStreamHandlers({
+      ...deps,
+      inboxStreams: createInboxStreams(deps),
+      dashboardStreams: createDashboardStreams(deps),
+    }),
   };
 }

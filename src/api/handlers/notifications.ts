@@ -55,7 +55,10 @@ type ListQuery = z.output<typeof listQuery>;
 const decisionWaitMs = 2000;
 
 export function createNotificationHandlers({ commands, reader, cursors, clock }: Dependencies) {
-  const found = async (tenantId: TenantId, { id = '' }: Readonly<Record<string, string>>): Promise<ListedNotification> => {
+  const found = async (
+    tenantId: TenantId,
+    { id = '' }: Readonly<Record<string, string>>,
+  ): Promise<ListedNotification> => {
     const document = isNotificationId(id) ? await getNotification(reader, tenantId, id) : null;
     if (document === null) throw notFound('notification');
     return document;
@@ -68,7 +71,10 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
       const scope = { tenantId: tenant.id, list: 'notifications' };
       const after = query.cursor === undefined ? null : cursors.decode(query.cursor, scope);
       const result = await listNotifications(reader, tenant.id, filterOf(query), placeOf(query, after));
-      return ok({ data: result.records.map(toRecord), pagination: paginationOf(query, result, cursors.encode(result.next, scope)) });
+      return ok({
+        data: result.records.map(toRecord),
+        pagination: paginationOf(query, result, cursors.encode(result.next, scope)),
+      });
     },
   });
 
@@ -133,7 +139,16 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
 /** Between two attempts the decision may still come: the cancel is kept for the next timer. */
 const ended: ReadonlySet<string> = new Set(['CANCELLED', 'DELIVERED', 'FAILED']);
 
-function filterOf({ status, channel, priority, recipient, template, batchId, from, to }: ListQuery): NotificationFilter {
+function filterOf({
+  status,
+  channel,
+  priority,
+  recipient,
+  template,
+  batchId,
+  from,
+  to,
+}: ListQuery): NotificationFilter {
   return {
     ...(status === undefined ? {} : { status }),
     ...(channel === undefined ? {} : { channel }),
@@ -148,11 +163,20 @@ function filterOf({ status, channel, priority, recipient, template, batchId, fro
 
 function placeOf({ limit, page, cursor }: ListQuery, after: ListPlace['after'] | null): ListPlace {
   if (page !== undefined && cursor !== undefined) throw badField('page', 'must not be given together with a cursor');
-  if (page !== undefined && page * limit > pageRowsMax) throw badField('page', `goes down to row ${pageRowsMax}; go on by cursor`);
-  return { limit, ...(after === null || after === undefined ? {} : { after }), ...(page === undefined ? {} : { page }) };
+  if (page !== undefined && page * limit > pageRowsMax)
+    throw badField('page', `goes down to row ${pageRowsMax}; go on by cursor`);
+  return {
+    limit,
+    ...(after === null || after === undefined ? {} : { after }),
+    ...(page === undefined ? {} : { page }),
+  };
 }
 
-function paginationOf({ limit, page, cursor }: ListQuery, { total, totalIsExact }: NotificationList, nextCursor: string | null) {
+function paginationOf(
+  { limit, page, cursor }: ListQuery,
+  { total, totalIsExact }: NotificationList,
+  nextCursor: string | null,
+) {
   const shownPage = cursor === undefined ? (page ?? 1) : null;
   return { limit, total, totalIsExact, nextCursor, page: shownPage, totalPages: Math.ceil(total / limit) };
 }

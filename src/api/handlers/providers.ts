@@ -33,7 +33,8 @@ const saveBody = z.strictObject({
 const testBody = z.strictObject({ recipient: z.string().optional() });
 
 export function createProviderHandlers({ commands, settings, secretBox, outbound }: Dependencies) {
-  const shown = (stored: StoredProvider) => toProvider(stored, secretBox.open(stored.sealedApiKey, sealedFor.provider(stored.tenantId, stored.channel)));
+  const shown = (stored: StoredProvider) =>
+    toProvider(stored, secretBox.open(stored.sealedApiKey, sealedFor.provider(stored.tenantId, stored.channel)));
 
   const list = endpoint('bearer', {
     async handle({ tenant }) {
@@ -46,7 +47,15 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
     body: saveBody,
     async handle({ tenant, person }, { body }) {
       const { channel, provider, apiKey, enabled, config = {} } = body;
-      const saved = await commands.saveProvider({ tenantId: tenant.id, actor: person.actor, channel, provider, apiKey, config, enabled });
+      const saved = await commands.saveProvider({
+        tenantId: tenant.id,
+        actor: person.actor,
+        channel,
+        provider,
+        apiKey,
+        config,
+        enabled,
+      });
       return ok(shown(saved));
     },
   });
@@ -79,7 +88,17 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
 function toProvider(stored: StoredProvider, apiKey: string) {
   const { tenantId, channel, provider, config, enabled, createdAt, updatedAt } = stored;
   const id = `${tenantId}:${channel}`;
-  return { id, tenantId, channel, provider, apiKey: maskSecret(apiKey), config, enabled, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+  return {
+    id,
+    tenantId,
+    channel,
+    provider,
+    apiKey: maskSecret(apiKey),
+    config,
+    enabled,
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+  };
 }
 
 function channelOf({ channel = '' }: Readonly<Record<string, string>>): Channel | null {

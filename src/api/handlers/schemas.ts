@@ -2,9 +2,7 @@
 
 import { z } from 'zod';
 
-export const noFields = z.strictObject({});
-
-export const pageLimitMax = 100;
+const pageLimitMax = 100;
 
 /** A query's page size: text of a whole number from 1 to 100. */
 export function pageLimit(fallback: number) {
@@ -17,4 +15,6 @@ export function pageLimit(fallback: number) {
 }
 
 /** An ISO 8601 time with its zone, as UTC ms. */
-export const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with its zone, such as 2027-01-31T09:00:00Z' }).transform((text) => Date.parse(text));
+export const time = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time with its zone, such as 2027-01-31T09:00:00Z' })
+  .transform((text) => Date.parse(text));

@@ -21,7 +21,10 @@ export function createStreamHandlers({ inboxStreams, dashboardStreams, directory
       const address = { tenantId: tenant.id, recipient: recipientOf(params) };
       const lastEventId = headers['last-event-id'];
       // Read before the answer begins: what is delivered after the client sees it open is never before the marks.
-      const marks = typeof lastEventId === 'string' && lastEventId !== '' ? parseMarks(lastEventId) : await inboxStreams.marksOf(address);
+      const marks =
+        typeof lastEventId === 'string' && lastEventId !== ''
+          ? parseMarks(lastEventId)
+          : await inboxStreams.marksOf(address);
       return {
         stream: {
           tenantId: tenant.id,

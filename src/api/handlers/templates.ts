@@ -19,12 +19,17 @@ interface Dependencies {
 
 const templateBody = z
   .strictObject({
-    name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, 'must have 1 to 100 letters, digits, dots, underscores or hyphens'),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must have 1 to 100 letters, digits, dots, underscores or hyphens'),
     channel: z.enum(channels),
     subject: z.string().nullable().optional(),
     body: z.string().min(1),
   })
-  .refine(({ channel, subject }) => channel !== 'EMAIL' || hasText(subject), { path: ['subject'], error: 'is required for EMAIL' });
+  .refine(({ channel, subject }) => channel !== 'EMAIL' || hasText(subject), {
+    path: ['subject'],
+    error: 'is required for EMAIL',
+  });
 
 export function createTemplateHandlers({ commands, settings }: Dependencies) {
   const list = endpoint('bearer', {
@@ -45,7 +50,9 @@ export function createTemplateHandlers({ commands, settings }: Dependencies) {
     body: templateBody,
     async handle({ tenant, person }, { params, body }) {
       const id = idOf(params);
-      return ok(toTemplate(await commands.updateTemplate({ id, tenantId: tenant.id, actor: person.actor, ...sourceOf(body) })));
+      return ok(
+        toTemplate(await commands.updateTemplate({ id, tenantId: tenant.id, actor: person.actor, ...sourceOf(body) })),
+      );
     },
   });
 

@@ -52,7 +52,11 @@ export function createTenantHandlers({ commands, directory, rateLimit }: Depende
     body: regenerateBody,
     bodyIsOptional: true,
     async handle({ tenant, person }, { body }) {
-      const apiKey = await commands.regenerateKey({ tenantId: tenant.id, actor: person.actor, graceSeconds: body.graceSeconds });
+      const apiKey = await commands.regenerateKey({
+        tenantId: tenant.id,
+        actor: person.actor,
+        graceSeconds: body.graceSeconds,
+      });
       return ok({ apiKey });
     },
   });

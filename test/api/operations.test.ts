@@ -1,0 +1,131 @@
+// The operations port, the server around an app, and keys of a remote identity provider.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+
+import { createRemoteTokenKeys } from '../../src/adapters/node/jwks.ts';
+import { createOperations } from '../../src/api/operations.ts';
+import type { HttpServer } from '../../src/api/server.ts';
+import { listen } from '../../src/api/server.ts';
+import type { Logger } from '../../src/ports/logger.ts';
+import { UnknownTokenKeyError } from '../../src/ports/token-keys.ts';
+import { startApp } from '../support/app.ts';
+
+const logger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const serve = async (app: Parameters<typeof listen>[0]): Promise<HttpServer & { url: string }> => {
+  const server = await listen(app, { host: '127.0.0.1', port: 0, logger });
+  closers.push(() => server.close(100));
+  return { ...server, url: `http://127.0.0.1:${server.port}` };
+};
+
+describe('the operations port', () => {
+  it('names each dependency and is ready only when all of them are up', async () => {
+    const up = { log: true, views: true };
+    const closing = new AbortController();
+    const dependencies = {
+      eventLog: async () => up.log,
+      readModels: () => (up.views ? Promise.resolve(true) : Promise.reject(new Error('gone'))),
+    };
+    const metrics = { read: async () => 'herald_accepted_total 1\n', contentType: 'text/plain; version=0.0.4' };
+    const { url } = await serve(createOperations({ dependencies, metrics, closing: closing.signal, logger }));
+    const ready = async () => {
+      const response = await fetch(`${url}/health/ready`);
+      return [response.status, await response.json()];
+    };
+    expect(await ready()).toEqual([200, { status: 'ready', dependencies: { eventLog: 'up', readModels: 'up' } }]);
+    up.log = false;
+    up.views = false;
+    expect(await ready()).toEqual([
+      503,
+      { status: 'not ready', dependencies: { eventLog: 'down', readModels: 'down' } },
+    ]);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    up.log = true;
+    up.views = true;
+    closing.abort();
+    expect((await ready())[0]).toBe(503);
+    const page = await fetch(`${url}/metrics`);
+    expect([page.headers.get('content-type'), await page.text()]).toEqual([
+      'text/plain; version=0.0.4',
+      'herald_accepted_total 1\n',
+    ]);
+    expect((await fetch(`${url}/api/v1/tenant`)).status).toBe(404);
+  });
+});
+
+describe('the server', () => {
+  const raw = (port: number, text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let answer = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      socket.on('data', (chunk) => (answer += chunk.toString()));
+      socket.on('close', () => resolve(answer));
+      socket.on('error', reject);
+    });
+
+  it('answers what is no HTTP, and headers beyond 16 KiB, in the one shape', async () => {
+    const { port } = await serve((_req, res) => res.end());
+    const nonsense = await raw(port, 'nonsense\r\n\r\n');
+    expect(nonsense).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(nonsense.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'BAD_REQUEST', details: [] });
+    expect(await raw(port, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
+  });
+
+  it('finishes what is in flight when it closes', async () => {
+    let finish = () => {};
+    const arrived = Promise.withResolvers<void>();
+    const server = await listen(
+      (_req, res) => {
+        finish = () => res.end('done');
+        arrived.resolve();
+      },
+      { host: '127.0.0.1', port: 0, logger },
+    );
+    const response = fetch(`http://127.0.0.1:${server.port}/`);
+    await arrived.promise;
+    const closed = server.close(5000);
+    finish();
+    expect(await (await response).text()).toBe('done');
+    await closed;
+  });
+});
+
+describe('the keys of a remote identity provider', () => {
+  it('are fetched once, verify its tokens, and an unknown one is told from an unreachable provider', async () => {
+    const app = await startApp({ delivers: false });
+    closers.push(() => app.close());
+    const jwks = app.tokens.jwks();
+    const fetched: string[] = [];
+    const idp = createServer((req, res) => {
+      fetched.push(req.url ?? '');
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end(JSON.stringify(jwks));
+    });
+    await new Promise<void>((resolve) => idp.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(idp.address() as AddressInfo).port}/jwks`;
+    const keys = createRemoteTokenKeys({ url });
+    const kid = jwks.keys[0]?.kid;
+    const [key, again] = [await keys.keyFor({ kid, alg: 'ES256' }), await keys.keyFor({ kid, alg: 'ES256' })];
+    expect(key.export({ format: 'jwk' })).toMatchObject({ kty: 'EC', x: jwks.keys[0]?.x });
+    expect(again).toBe(key);
+    await expect(keys.keyFor({ kid: 'other', alg: 'ES256' })).rejects.toBeInstanceOf(UnknownTokenKeyError);
+    await expect(keys.keyFor({ kid, alg: 'HS256' })).rejects.toBeInstanceOf(UnknownTokenKeyError);
+    expect(fetched).toEqual(['/jwks']);
+    idp.closeAllConnections();
+    await new Promise((resolve) => idp.close(resolve));
+    const unreachable = createRemoteTokenKeys({ url }).keyFor({ kid, alg: 'ES256' });
+    await expect(unreachable).rejects.toThrow();
+    await expect(unreachable).rejects.not.toBeInstanceOf(UnknownTokenKeyError);
+  });
+});

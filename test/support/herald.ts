@@ -2,6 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,9 @@ import { promisify } from 'node:util';
 
 import { until } from './until.ts';
 
-const entry = fileURLToPath(new URL('../../bin/herald.js', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** `node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
+const command = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
 const run = promisify(execFile);
 
 export type Environment = Readonly<Record<string, string>>;
@@ -60,7 +63,7 @@ export async function herald(
   environment: Environment,
 ): Promise<{ stdout: string; stderr: string; code: number }> {
   try {
-    const { stdout, stderr } = await run(process.execPath, [entry, ...args], { env: clean(environment) });
+    const { stdout, stderr } = await run(process.execPath, [...command, ...args], { env: clean(environment) });
     return { stdout, stderr, code: 0 };
   } catch (error) {
     const failed = error as { stdout: string; stderr: string; code: number };
@@ -74,7 +77,7 @@ export async function startHerald(
   args: readonly string[] = [],
 ): Promise<Herald> {
   const env = clean({ PORT: '0', OPS_PORT: '0', DATA_DIR: dataDir, ...environment });
-  const child = spawn(process.execPath, [entry, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...command, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let banner = '';
   let logs = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (banner += text));
@@ -149,4 +152,10 @@ function found(text: string, pattern: RegExp): string {
 
 function clean(environment: Environment): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...environment };
+}
+
+function nodeArguments(packageJson: string): string[] {
+  const { scripts } = JSON.parse(packageJson) as { scripts: { herald: string } };
+  const [, ...rest] = scripts.herald.split(' ');
+  return rest.map((argument) => (argument.startsWith('--') ? argument : join(root, argument)));
 }

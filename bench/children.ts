@@ -1,0 +1,68 @@
+// The benchmark's own child processes: started, asked, ended.
+
+import { fork } from 'node:child_process';
+import type { ChildProcess, Serializable } from 'node:child_process';
+import type { LoadPlan, LoadResult, SinkReport } from './protocol.ts';
+
+export interface Reference {
+  readonly port: number;
+  stop(): void;
+}
+
+export interface Load {
+  run(plan: LoadPlan): Promise<LoadResult>;
+  stop(): void;
+}
+
+export interface Sink {
+  readonly url: string;
+  reset(): void;
+  /** As soon as so many distinct ids have arrived, or after `withinMs`. */
+  report(distinct: number, withinMs: number): Promise<SinkReport>;
+  stop(): void;
+}
+
+export async function startReference(name: 'express' | 'http'): Promise<Reference> {
+  const child = start(`references/${name}.ts`);
+  return { port: await portOf(child), stop: () => void child.kill() };
+}
+
+export function startLoad(): Load {
+  const child = start('load.ts');
+  return { run: (plan) => ask<LoadResult>(child, plan), stop: () => void child.kill() };
+}
+
+export async function startSink(): Promise<Sink> {
+  const child = start('sink.ts');
+  return {
+    url: `http://127.0.0.1:${await portOf(child)}/hook`,
+    reset: () => void child.send({ kind: 'reset' }),
+    report: (distinct, withinMs) => ask<SinkReport>(child, { kind: 'report', distinct, withinMs }),
+    stop: () => void child.kill(),
+  };
+}
+
+function start(file: string): ChildProcess {
+  return fork(new URL(file, import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+async function portOf(child: ChildProcess): Promise<number> {
+  return (await answerOf<{ port: number }>(child)).port;
+}
+
+function ask<Answer>(child: ChildProcess, message: Serializable): Promise<Answer> {
+  const answer = answerOf<Answer>(child);
+  child.send(message);
+  return answer;
+}
+
+function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`${child.spawnargs.at(-1)} ended with ${code}`));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message as Answer);
+    });
+  });
+}

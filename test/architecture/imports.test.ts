@@ -1,0 +1,70 @@
+// The import table of ARCHITECTURE.md holds: for every file of src/, types and dynamic imports included.
+
+import { describe, expect, it } from '@jest/globals';
+
+import { problemWith, readImportTable } from './import-table.ts';
+import { parseSource, readSources } from './sources.ts';
+
+const rules = readImportTable();
+const sources = readSources();
+
+const problemsOf = (path: string, text: string) => {
+  const file = parseSource(path, text);
+  return file.imports.map((imported) => problemWith(file, imported, rules)).filter((problem) => problem !== null);
+};
+
+describe('the import table', () => {
+  it('is kept by every file', () => {
+    const problems = sources.flatMap((file) => file.imports.map((imported) => problemWith(file, imported, rules)));
+    expect(problems.filter((problem) => problem !== null)).toEqual([]);
+  });
+
+  it('has a row for every folder, and no row for a folder that is gone', () => {
+    const paths = sources.map((file) => file.path);
+    const anyFile = { specifier: './x.ts', typeOnly: true };
+    expect(paths.filter((path) => problemWith({ path }, anyFile, rules) !== null)).toEqual([]);
+    const folders = rules.map((rule) => rule.folder);
+    expect(folders.filter((folder) => !paths.some((path) => path.startsWith(`${folder}/`)))).toEqual([]);
+  });
+});
+
+describe('the check of the import table', () => {
+  it.each([
+    ['domain/x.ts', "import type { Clock } from '../ports/clock.ts';"],
+    ['domain/x.ts', "import { readFileSync } from 'node:fs';"],
+    ['ports/x.ts', "import { connect } from 'node:net';"],
+    ['commands/x.ts', "import { z } from 'zod';"],
+    ['commands/x.ts', "import type { Page } from '../projections/read-model.ts';"],
+    ['commands/x.ts', "export { fold } from '../projections/inbox/fold.ts';"],
+    ['dispatchers/x.ts', "const { twilio } = await import('../channels/sms/twilio.ts');"],
+    ['dispatchers/x.ts', "let outcome: import('../channels/http-outcome.ts').Outcome;"],
+    ['dispatchers/x.ts', "new Worker(new URL('../scheduler/worker.ts', import.meta.url));"],
+    ['adapters/sqlite/x.ts', "import { createMemoryLimiter } from '../memory/rate-limiter.ts';"],
+    ['adapters/memory/x.ts', "import type { Row } from '../sqlite/rows.ts';"],
+    ['api/handlers/x.ts', "import { createLog } from '../../adapters/sqlite/event-log.ts';"],
+    ['adapters/memory/x.ts', "import { DatabaseSync } from 'node:sqlite';"],
+    ['adapters/unheard-of/x.ts', "import { connect } from 'node:net';"],
+    ['channels/email/x.ts', "import { notify } from '../../commands/notify.ts';"],
+    ['channels/email/x.ts', "import { connect } from 'node:net';"],
+    ['somewhere/x.ts', "import { assertNever } from '../domain/assert-never.ts';"],
+  ])('refuses in %s: %s', (path, text) => {
+    expect(problemsOf(path, text)).toHaveLength(1);
+  });
+
+  it.each([
+    ['domain/x.ts', "import { assertNever } from './assert-never.ts';"],
+    ['ports/x.ts', "import type { Socket } from 'node:net';"],
+    ['projections/inbox/x.ts', "import { readModel } from '../read-model.ts';"],
+    ['scheduler/x.ts', "import { timers } from '../projections/timers/index.ts';"],
+    ['adapters/sqlite/read-models/x.ts', "import { open } from '../open.ts';"],
+    ['adapters/sqlite/x.ts', "import type { Codec } from '../../codec/index.ts';"],
+    ['channels/email/x.ts', "import type { Socket } from 'node:net';"],
+    ['main/x.ts', "import { anything } from '../adapters/sqlite/event-log.ts';"],
+  ])('allows in %s: %s', (path, text) => {
+    expect(problemsOf(path, text)).toEqual([]);
+  });
+
+  it('refuses an import whose name is computed', () => {
+    expect(() => parseSource('channels/x.ts', 'await import(name);')).toThrow("doesn't say what it imports");
+  });
+});

@@ -37,15 +37,19 @@ export interface PartitionFold {
 
 /** Takes the claim's number over in the store; null when the claim ended before that worked. */
 export async function ownPartition(deps: FoldDependencies, claim: Claim): Promise<PartitionFold | null> {
-  const { store, readModel, metrics } = deps;
+  const { store, readModel, metrics, clock } = deps;
   const { name } = readModel.definition;
   const owned = await retried(deps, claim, 'own', () => store.own(name, claim.partition));
   if (owned === null) return null;
   let owner: Ownership = owned;
   const reader = claim.read(startingOffsets(readModel, owner.offsets));
+  /** The beat before which nothing more is taken, by the monotonic clock. */
+  let nextBeatAt = -Infinity;
 
   return {
     async take() {
+      const rest = nextBeatAt - clock.monotonic();
+      if (rest > 0) await clock.sleep(rest, claim.signal);
       const limits = { eventsMax: foldEventsMax, bytesMax: foldBytesMax };
       return (await retried(deps, claim, 'read', () => reader.take(limits))) ?? [];
     },
@@ -62,6 +66,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       });
       if (done === null) return null;
       owner = done.owner;
+      const beat = restMs(entries.length);
+      nextBeatAt = beat === 0 ? -Infinity : Math.ceil(clock.monotonic() / beat) * beat;
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return done.writes;
     },
@@ -72,6 +78,16 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     },
     find: <D extends Document>(query: Query) => retried(deps, claim, 'read', () => store.find<D>(query)),
   };
+}
+
+/**
+ * A transaction costs nearly the same for one event and for fifty, so under load the next batch is taken on the next beat of the clock, for all numbers
+ * the same, where the store can commit them together: every 25 ms after a few events, every 100 ms after more. An event that comes alone is
+ * folded at once, and whoever catches up (batches of 100 and more) doesn't rest.
+ */
+function restMs(entries: number): number {
+  if (entries >= 100) return 0;
+  return entries >= 5 ? 100 : 25;
 }
 
 const retryFirstMs = 50;

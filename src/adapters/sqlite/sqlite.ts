@@ -7,24 +7,26 @@ export interface DatabaseOptions {
   readonly readOnly?: boolean;
   /** FULL: a committed transaction survives a power cut. NORMAL: it survives the process. */
   readonly synchronous?: 'FULL' | 'NORMAL';
+  /** Of the page cache; 2 MiB by default, more for a writer of many indexes. */
+  readonly cacheKib?: number;
+  /** WAL pages (4 KiB) after which they are copied into the file. */
+  readonly checkpointPages?: number;
 }
 
 /** ms that a call waits for another's lock, blocking its thread; there is one writer per file, so it is not expected. */
 const busyTimeoutMs = 100;
 /** The WAL file is cut back to this after a checkpoint. */
 const walBytesMax = 64 * 1024 * 1024;
-/** Of each connection. */
-const cacheKib = 8 * 1024;
 
 /** @throws Error when the file can't be opened */
 export function openDatabase(
   path: string,
-  { readOnly = false, synchronous = 'FULL' }: DatabaseOptions = {},
+  { readOnly = false, synchronous = 'FULL', cacheKib = 2 * 1024, checkpointPages = 1000 }: DatabaseOptions = {},
 ): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
   try {
     if (!readOnly) db.exec(`PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${walBytesMax}`);
-    db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}`);
+    db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     return db;
   } catch (error) {
     db.close();

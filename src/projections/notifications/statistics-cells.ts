@@ -142,11 +142,19 @@ function applied(stored: StatisticsCell | undefined, delta: CellDelta): Statisti
   return { tenantId, resolution, at, partition, counts, latency: summed(stored?.latency, delta.latency) };
 }
 
+/** Keys in one canonical order, whatever came first: text keys are sorted, and numbers an object orders by itself. */
 function summed(
   stored: Readonly<Record<string, number>> | undefined,
   changes: ReadonlyMap<string | number, number>,
 ): Record<string, number> {
-  const sums = new Map(Object.entries(stored ?? {}));
-  for (const [key, by] of changes) increase(sums, String(key), by);
-  return Object.fromEntries([...sums].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const sums: Record<string, number> = { ...stored };
+  let isNew = false;
+  for (const [key, by] of changes) {
+    const before = sums[key];
+    const sum = (before ?? 0) + by;
+    if (sum === 0) delete sums[key];
+    else sums[key] = sum;
+    isNew ||= before === undefined;
+  }
+  return isNew ? Object.fromEntries(Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : 1))) : sums;
 }

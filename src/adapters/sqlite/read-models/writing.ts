@@ -7,6 +7,7 @@ import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
+import { createGroupedTransactions } from './grouped-transactions.ts';
 import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { View } from './view.ts';
@@ -15,6 +16,7 @@ export type Writing = Pick<ReadModelStore, 'own' | 'transact'>;
 
 /** @param changed called with the read model after each transaction that moved it */
 export function createWriting(connection: Connection, view: View, changed: (readModel: string) => void): Writing {
+  const transactions = createGroupedTransactions(connection);
   return {
     async own(readModel, partition) {
       const row = connection.statement(takeOverSql).get(readModel, view.model(readModel).version, partition);
@@ -23,7 +25,7 @@ export function createWriting(connection: Connection, view: View, changed: (read
     },
     async transact(owner, offsets, writes) {
       const moved = offsets.size === 0 ? owner.offsets : new Map([...owner.offsets, ...offsets]);
-      connection.transaction(() => {
+      await transactions.run(() => {
         move(connection, view, owner, moved);
         write(connection, view, writes);
       });

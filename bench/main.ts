@@ -15,9 +15,9 @@ import { openStage } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const parts: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  accept: measureAccept,
   delivery: measureDelivery,
   latency: measureLatency,
-  accept: measureAccept,
   fold: measureFold,
 };
 

@@ -1,6 +1,8 @@
 // The HTTP API: an Express app over the ports, the notify route first, everything else through the pipeline.
 
-import type { Express, NextFunction, Request, Response, Router } from 'express';
+import type { RequestListener } from 'node:http';
+
+import type { NextFunction, Request, Response, Router } from 'express';
 import express from 'express';
 import helmet from 'helmet';
 
@@ -53,7 +55,7 @@ export interface ApiOptions {
 
 const bases = ['/api/v1', '/v1'];
 
-export function createApi(given: ApiDependencies): Express {
+export function createApi(given: ApiDependencies): RequestListener {
   const deps = reachable(given);
   const { logger, clock, metrics, closing, options } = deps;
   const requestId = createRequestIds(clock);
@@ -76,10 +78,8 @@ export function createApi(given: ApiDependencies): Express {
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
-  app.post(
-    bases.map((base) => `${base}/notify`),
-    notify,
-  );
+  const notifyPaths = bases.map((base) => `${base}/notify`);
+  app.post(notifyPaths, notify);
   app.use((req, res, next) => {
     begin(req, res, deps, requestId());
     next();
@@ -103,7 +103,12 @@ export function createApi(given: ApiDependencies): Express {
       challenge: String(locals['challenge'] ?? 'Bearer'),
     });
   });
-  return app;
+  // Express sets the prototypes of every request and answer, a tenth of what a notification costs: those that come by the plain path pass it by.
+  const plainPaths = new Set(notifyPaths);
+  return (req, res) => {
+    if (req.method === 'POST' && plainPaths.has(req.url ?? '')) void notify(req, res);
+    else app(req, res);
+  };
 }
 
 /** A store that is away answers 503. */

@@ -28,7 +28,9 @@ describe('codec', () => {
       fc.property(anyEvent, fc.integer({ min: 1, max: 10 }), (event, cut) => {
         const { type, fingerprint, bytes } = codec.encode(event);
         expect(() => codec.decode(type, fingerprint, bytes.subarray(0, bytes.length - cut))).toThrow(UndecodableError);
-        expect(() => codec.decode(type, fingerprint, Buffer.concat([bytes, Buffer.alloc(cut)]))).toThrow(UndecodableError);
+        expect(() => codec.decode(type, fingerprint, Buffer.concat([bytes, Buffer.alloc(cut)]))).toThrow(
+          UndecodableError,
+        );
       }),
     );
   });
@@ -45,7 +47,9 @@ describe('codec', () => {
     const later = { ...newest, fields: [...newest.fields, { name: 'why', type: 'string' }] };
     const writer = avro.Type.forSchema(later as avro.Schema);
     const fingerprint = writer.fingerprint('md5').toString('hex');
-    const event = fc.sample(anyEvent, { seed: 7, numRuns: 200 }).find((e) => e.type === 'CancelRequested') as DomainEvent;
+    const event = fc
+      .sample(anyEvent, { seed: 7, numRuns: 200 })
+      .find((e) => e.type === 'CancelRequested') as DomainEvent;
     const bytes = writer.toBuffer({ ...event, why: 'changed my mind' });
     const reader = createCodec();
     expect(() => reader.decode('CancelRequested', fingerprint, bytes)).toThrow(UnknownSchemaError);
@@ -55,9 +59,9 @@ describe('codec', () => {
 
   it('refuses a schema that cannot be lifted to the newest', () => {
     const incompatible = { ...newestOf('CancelRequested'), fields: [{ name: 'why', type: 'string' }] };
-    expect(() => createCodec().addSchema({ type: 'CancelRequested', fingerprint: 'x', json: JSON.stringify(incompatible) })).toThrow(
-      UnknownSchemaError,
-    );
+    expect(() =>
+      createCodec().addSchema({ type: 'CancelRequested', fingerprint: 'x', json: JSON.stringify(incompatible) }),
+    ).toThrow(UnknownSchemaError);
   });
 });
 
@@ -65,7 +69,9 @@ describe('schemas', () => {
   it('are BACKWARD_TRANSITIVE: the newest version of a type reads every older one', () => {
     const files = readSchemaFiles();
     for (const type of new Set(files.map((file) => file.type))) {
-      const versions = files.filter((file) => file.type === type).map((file) => avro.Type.forSchema(JSON.parse(file.json) as avro.Schema));
+      const versions = files
+        .filter((file) => file.type === type)
+        .map((file) => avro.Type.forSchema(JSON.parse(file.json) as avro.Schema));
       const newest = versions.at(-1) as avro.Type;
       for (const writer of versions) expect(() => newest.createResolver(writer)).not.toThrow();
     }
@@ -75,7 +81,9 @@ describe('schemas', () => {
     const fingerprints = Object.fromEntries(
       readSchemaFiles().map(({ type, version, json }) => [
         `${type}.v${version}`,
-        avro.Type.forSchema(JSON.parse(json) as avro.Schema).fingerprint('md5').toString('hex'),
+        avro.Type.forSchema(JSON.parse(json) as avro.Schema)
+          .fingerprint('md5')
+          .toString('hex'),
       ]),
     );
     expect(fingerprints).toEqual(pinned);

@@ -26,7 +26,9 @@ export function openDatabase(
   const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
   try {
     if (!readOnly) db.exec(`PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${walBytesMax}`);
-    db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+    db.exec(
+      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
+    );
     return db;
   } catch (error) {
     db.close();

@@ -3,7 +3,7 @@
 /** UTF-8 bytes of a body after rendering. */
 export const bodyBytesMax = 200 * 1024;
 /** RFC 5322 2.1.1: a line is at most 998 characters. */
-export const subjectCharactersMax = 998;
+const subjectCharactersMax = 998;
 
 /**
  * Whether a body's source, before rendering, has HTML tags: a start or end tag of a known HTML element, or a doctype, outside of `{{ }}` and `{% %}`.

@@ -10,7 +10,7 @@ export type Topic = string & { readonly __topic?: never };
 
 export const deliveriesTopic: Topic = 'notifications.deliveries';
 export const inboxTopic: Topic = 'notifications.inbox';
-export const settingsTopic: Topic = 'notifications.settings';
+const settingsTopic: Topic = 'notifications.settings';
 export const deadLettersTopic: Topic = 'notifications.dead-letters';
 
 /** The work topic of a channel and a priority: a slow channel or a flood of bulk shares no partition with anything else. */

@@ -35,7 +35,18 @@ export function openAdapters(config: Config) {
   const renderer = createTemplateRenderer({ logger, clock });
   const limiter = createMemoryRateLimiter();
   return {
-    ...{ clock, logger, metrics, log, settings, secretBox, apiKeys, directory, outbound, registry, renderer, limiter },
+    clock,
+    logger,
+    metrics,
+    log,
+    settings,
+    secretBox,
+    apiKeys,
+    directory,
+    outbound,
+    registry,
+    renderer,
+    limiter,
     /** In the reverse order of who uses whom. */
     async close() {
       await renderer.close();

@@ -18,7 +18,14 @@ export async function startDispatchers(
   return Promise.all(
     channels.map((channel) =>
       runDispatcher({
-        ...{ channel, log, directory, providers, retryPolicy, clock, logger, metrics },
+        channel,
+        log,
+        directory,
+        providers,
+        retryPolicy,
+        clock,
+        logger,
+        metrics,
         limits: { ...defaultDispatcherLimits(channel), attemptDeadlineMs: config.ATTEMPT_DEADLINE },
         ...(from === null ? {} : { from }),
       }),

@@ -69,7 +69,9 @@ async function apiOf({ adapters, config, reader }: HttpDependencies, closing: Ab
   const { tokenKeys, issuer, audience, jwks } = await tokenIssuerOf(config);
   return createApi({
     ...adapters,
-    ...{ reader, tokenKeys, closing },
+    reader,
+    tokenKeys,
+    closing,
     options: {
       rateLimit: config.RATE_LIMIT,
       tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM },

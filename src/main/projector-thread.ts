@@ -41,7 +41,7 @@ export async function startProjectorThread(input: ProjectorThreadInput): Promise
     workerData: input,
     transferList: transferList as readonly Transferable[] as Transferable[],
     name: 'projectors',
-    resourceLimits: { maxYoungGenerationSizeMb: 24 },
+    resourceLimits: { maxYoungGenerationSizeMb: 12 },
   });
   const failure = Promise.withResolvers<Error>();
   const started = Promise.withResolvers<void>();

@@ -123,8 +123,8 @@ describe('mixed notifications', () => {
     expect(items.map((item) => item.createdAt)).toEqual(
       items
         .map((item) => item.createdAt)
-        .sort()
-        .reverse(),
+        .toSorted()
+        .toReversed(),
     );
     const read = await service.call('POST', '/api/v1/notify/inapp/user-1/read', { headers });
     expect(read.body).toEqual({ success: true, updated: items.length });

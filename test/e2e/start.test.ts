@@ -137,7 +137,7 @@ describe('settings', () => {
     const { code, stderr } = await command(['serve'], {
       DATA_DIR: join(tmpdir(), 'herald-never-made'),
       ...environment,
-    } as Record<string, string>);
+    });
     expect(code).toBe(1);
     for (const name of names) expect(stderr).toContain(name);
     expect(stderr).not.toMatch(/^\s+at /m);

@@ -10,7 +10,7 @@ const time = fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 });
 const small = fc.integer({ min: 1, max: 9 });
 const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 
-export const anyRequest = fc.record({
+const anyRequest = fc.record({
   subject: orNull(text),
   body: text,
   bodyFormat: fc.constantFrom('text' as const, 'html' as const),

@@ -40,7 +40,7 @@ export interface NotificationList {
 /** `page=` works down to this row; further on by keyset alone. */
 export const pageRowsMax = 10_000;
 /** Totals that no statistic gives are counted up to here. */
-export const countedTotalMax = 10_000;
+const countedTotalMax = 10_000;
 
 /** null when the tenant has no such notification: another tenant's reads the same. */
 export async function getNotification(

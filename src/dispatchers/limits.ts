@@ -8,7 +8,7 @@ export interface DispatcherLimits {
   /** Of those, of one tenant and its provider. */
   readonly inFlightPerTenantProviderMax: number;
   readonly attemptDeadlineMs: number;
-  /** Attempts begun in one turn of the event loop, so that accepting never stands behind a burst: 16 x some 50 us is under 1 ms. */
+  /** Attempts begun in one turn of the event loop, so that accepting never stands behind a burst: 8 x some 100 us are under 1 ms. */
   readonly startsPerTurn: number;
 }
 
@@ -20,6 +20,6 @@ export function defaultDispatcherLimits(channel: Channel): DispatcherLimits {
     inFlightMax: inFlightMaxOf[channel],
     inFlightPerTenantProviderMax: 32,
     attemptDeadlineMs: 15_000,
-    startsPerTurn: 16,
+    startsPerTurn: 8,
   };
 }

@@ -1,14 +1,21 @@
 // The two hashes that a log keeps forever: Kafka's murmur2-32 (partitions) and murmur3-128 x86 (event ids). Pure arithmetic.
 
 const encoder = new TextEncoder();
+/** Hashed texts are ids, mostly: encoded into one place instead of an array each. UTF-8 takes at most 3 bytes for a UTF-16 unit. */
+const scratch = new Uint8Array(1024);
+
+function utf8(text: string): { readonly bytes: Uint8Array; readonly length: number } {
+  if (text.length * 3 <= scratch.length) return { bytes: scratch, length: encoder.encodeInto(text, scratch).written };
+  const bytes = encoder.encode(text);
+  return { bytes, length: bytes.length };
+}
 
 /**
  * Kafka's murmur2 over the UTF-8 bytes of the text (org.apache.kafka.common.utils.Utils.murmur2, seed 0x9747b28c),
  * as an unsigned 31-bit number (Kafka's toPositive).
  */
 export function murmur2(text: string): number {
-  const bytes = encoder.encode(text);
-  const { length } = bytes;
+  const { bytes, length } = utf8(text);
   const m = 0x5bd1e995;
   let h = 0x9747b28c ^ length;
   const words = length >> 2;
@@ -28,8 +35,7 @@ export function murmur2(text: string): number {
 
 /** MurmurHash3_x86_128 (Austin Appleby, public domain) over the UTF-8 bytes of the text, seed 0, as four unsigned 32-bit words. */
 export function murmur3(text: string): readonly [number, number, number, number] {
-  const bytes = encoder.encode(text);
-  const { length } = bytes;
+  const { bytes, length } = utf8(text);
   const c1 = 0x239b961b;
   const c2 = 0xab0e9789;
   const c3 = 0x38b34ae5;
@@ -50,6 +56,7 @@ export function murmur3(text: string): readonly [number, number, number, number]
   }
   const at = blocks * 16;
   // The tail: bytes past the last whole block, absent ones count as zero, which mixes to zero.
+  if (bytes === scratch) scratch.fill(0, length, at + 16);
   h4 ^= mix(word(bytes, at + 12), c4, 18, c1);
   h3 ^= mix(word(bytes, at + 8), c3, 17, c4);
   h2 ^= mix(word(bytes, at + 4), c2, 16, c3);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DeliveryWorld } from '../support/delivery-world.ts';
 import { startDeliveryWorld } from '../support/delivery-world.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
-import { makeDataDir, startHerald } from '../support/herald.ts';
+import { herald as command, makeDataDir, startHerald } from '../support/herald.ts';
 import { allRecords, groupedBy, statisticsOf, withoutZeros } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
@@ -95,3 +95,14 @@ it('every 202 is delivered, retries and sendAt included; repeats are few; the st
   }
   console.log(`${accepted.size} accepted over ${kills} kills, ${arrivals.size} arrived, ${surplus.length} sent again`);
 }, 150_000);
+
+it('read models that lived through the kills equal those folded again from the log', async () => {
+  await service.stop();
+  const { code, stdout, stderr } = await command(['rebuild'], { DATA_DIR: dataDir.path });
+  const told = stdout + stderr;
+  expect({ code, told }).toMatchObject({ code: 0, told: expect.stringMatching(/notifications: .*equal to/) });
+  expect(told).toMatch(/inbox: .*equal to/);
+  expect(told).toMatch(/timers: .*equal to/);
+  expect(told).not.toContain('NOT equal');
+  service = await startHerald(dataDir.path, environment);
+}, 60_000);

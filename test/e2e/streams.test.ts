@@ -1,0 +1,90 @@
+// Live streams and read-your-writes of the real process, where the read models are folded in a thread of their own.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { readEvents } from '../support/event-source.ts';
+import type { DataDir, Herald } from '../support/herald.ts';
+import { makeDataDir, startHerald, token } from '../support/herald.ts';
+import { until } from '../support/until.ts';
+
+let dataDir: DataDir;
+let service: Herald;
+
+beforeAll(async () => {
+  dataDir = await makeDataDir();
+  service = await startHerald(dataDir.path, { RATE_LIMIT: '10000/10s' });
+});
+afterAll(async () => {
+  await service.stop();
+  await dataDir.remove();
+});
+
+async function send(recipient: string, body: string): Promise<string> {
+  const answer = await service.notify({ channel: 'IN_APP', recipient, body });
+  expect(answer.status).toBe(202);
+  return String(answer.body['notificationId']);
+}
+
+describe('the inbox stream', () => {
+  it('gives each item once, and goes on after Last-Event-ID without gap or repeat while items keep coming', async () => {
+    const headers = { 'x-api-key': service.apiKey };
+    const url = `${service.url}/api/v1/notify/inapp/ada/stream`;
+    const first = await readEvents(url, headers);
+    const sent = Array.from({ length: 60 }, (_, i) => `item ${i}`);
+    for (const body of sent.slice(0, 20)) await send('ada', body);
+    await first.atLeast(5);
+    await first.close();
+    const seen = first.events.map(({ data }) => String(data.body));
+    const lastId = first.events.at(-1)?.id ?? '';
+    for (const body of sent.slice(20, 40)) await send('ada', body);
+    const second = await readEvents(url, { ...headers, 'last-event-id': lastId });
+    await Promise.all(sent.slice(40).map((body) => send('ada', body)));
+    await second.atLeast(60 - seen.length);
+    await second.close();
+    const all = [...seen, ...second.events.map(({ data }) => String(data.body))];
+    expect(all).toHaveLength(60);
+    expect(all.toSorted()).toEqual(sent.toSorted());
+  });
+
+  it('tells what was read', async () => {
+    const headers = { 'x-api-key': service.apiKey };
+    const stream = await readEvents(`${service.url}/api/v1/notify/inapp/bob/stream`, headers);
+    await send('bob', 'hi');
+    await stream.atLeast(1);
+    const read = await service.call('POST', '/api/v1/notify/inapp/bob/read', { headers });
+    expect(read.body).toEqual({ success: true, updated: 1 });
+    await stream.atLeast(2);
+    await stream.close();
+    expect(stream.events[1]).toMatchObject({ event: 'read', data: { ids: [stream.events[0]?.data.id] } });
+  });
+});
+
+describe('the dashboard stream', () => {
+  it('begins with connected, then tells changes of status, and a GET never knows less', async () => {
+    const bearer = await token(dataDir.path);
+    const stream = await readEvents(`${service.url}/api/v1/dashboard/stream?token=${bearer}`, {});
+    await stream.atLeast(1);
+    expect(stream.events[0]?.data).toMatchObject({ event: 'connected' });
+    const id = await send('carol', 'hi');
+    await until(() => stream.events.some(({ data }) => data.notificationId === id && data.status === 'DELIVERED'));
+    const { body } = await service.dashboard('GET', `/notifications/${id}`);
+    expect(body['notification']).toMatchObject({ status: 'DELIVERED' });
+    await stream.close();
+    const statuses = stream.events
+      .filter(({ data }) => data.notificationId === id)
+      .map(({ data }) => String(data.status));
+    expect(statuses).toEqual(['QUEUED', 'DELIVERED']);
+  });
+});
+
+describe('x-after-position', () => {
+  it('waits until the read model has what was just written', async () => {
+    for (let i = 0; i < 20; i++) {
+      const answer = await service.notify({ channel: 'IN_APP', recipient: 'dora', body: `hi ${i}` });
+      const position = answer.headers.get('x-event-position') ?? '';
+      const headers = { 'x-api-key': service.apiKey, 'x-after-position': position };
+      const found = await service.call('GET', `/api/v1/notify/${String(answer.body['notificationId'])}`, { headers });
+      expect(found.status).toBe(200);
+    }
+  });
+});

@@ -2,8 +2,9 @@
 
 import { z } from 'zod';
 
+import type { NotificationInput } from '../commands/accept-notification.ts';
 import type { ErrorDetail } from '../domain/errors.ts';
-import type { Channel, Priority } from '../domain/events.ts';
+import type { Channel } from '../domain/events.ts';
 import { channels, priorities } from '../domain/events.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import { badFields } from './errors.ts';
@@ -37,18 +38,7 @@ const notificationSchema = z.strictObject({
 
 const dateTime = z.iso.datetime({ offset: true });
 
-export interface NotificationRequest {
-  readonly channel: Channel;
-  readonly recipient: string;
-  readonly priority: Priority;
-  readonly template: string | null;
-  readonly subject: string | null;
-  readonly body: string | null;
-  readonly data: Readonly<Record<string, unknown>> | null;
-  readonly dataText: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly sendAt: number | null;
-}
+export type NotificationRequest = Omit<NotificationInput, 'tenantId' | 'traceparent'>;
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
 export function notificationRequest(

@@ -73,7 +73,6 @@ export function startRenderThread(workerUrl: URL): RenderThread {
     async run(job) {
       await started;
       if (lost !== null) throw lost;
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage(job);
       return answerWithin(templateLimits.renderMsMax, 'time');
     },

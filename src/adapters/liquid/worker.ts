@@ -25,6 +25,5 @@ function perform(job: WorkerJob): WorkerAnswer {
 }
 
 function answer(message: WorkerAnswer): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(message);
 }

@@ -38,7 +38,6 @@ export function tellChanges(end: ChangeSignalEnd): (readModel: string) => void {
     const i = end.readModels.indexOf(readModel);
     if (i === -1) return;
     Atomics.add(shared, firstCounter + i, 1);
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a MessagePort, which has no origin
     if (Atomics.exchange(shared, armed, 0) === 1) end.port.postMessage(null);
   };
 }

@@ -27,7 +27,8 @@ export function createGroupedTransactions(connection: Connection): GroupedTransa
         for (const one of group) if (succeeds(connection, one)) done.push(one);
       });
     } catch (error) {
-      for (const { reject } of done) reject(error);
+      // Nothing of the group is stored, whether it ran or not; those that failed by themselves know already.
+      for (const { reject } of group) reject(error);
       return;
     }
     for (const { resolve } of done) resolve();

@@ -40,6 +40,8 @@ export interface Codec {
   encode(event: DomainEvent): EncodedEvent;
   /** @throws UndecodableError @throws UnknownSchemaError */
   decode(type: string, fingerprint: string, bytes: Buffer): DomainEvent;
+  /** The schema that each type is written with. */
+  newestSchemas(): readonly EventSchema[];
   /** Every schema that this codec can read with. */
   schemas(): readonly EventSchema[];
   /** A schema that a log kept, written by another version. @throws UnknownSchemaError when it can't be lifted to the newest */
@@ -84,6 +86,8 @@ export function createCodec(): Codec {
     add({ type, fingerprint: fingerprintOf(writer), json }, writer);
   }
 
+  const newest = schemas.filter(({ type, fingerprint }) => known.get(type)?.fingerprint === fingerprint);
+
   return {
     encode(event) {
       const kind = known.get(event.type);
@@ -96,8 +100,9 @@ export function createCodec(): Codec {
       const reader = kind.readers.get(fingerprint);
       if (reader === undefined)
         throw new UnknownSchemaError(`schema ${fingerprint} of event type ${type} is not known`);
-      return { type: kind.name, ...read(reader, bytes) } as DomainEvent;
+      return Object.assign(read(reader, bytes), { type: kind.name }) as DomainEvent;
     },
+    newestSchemas: () => newest,
     schemas: () => schemas,
     addSchema: (schema) => add(schema, parse(schema.json)),
   };
@@ -124,7 +129,8 @@ function resolverFor(newest: avro.Type, writer: avro.Type, schema: EventSchema):
 }
 
 function parse(json: string): avro.Type {
-  return avro.Type.forSchema(JSON.parse(json) as avro.Schema);
+  // Events are data: what is read has no methods of avsc's.
+  return avro.Type.forSchema(JSON.parse(json) as avro.Schema, { omitRecordMethods: true });
 }
 
 function fingerprintOf(type: avro.Type): string {

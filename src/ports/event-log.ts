@@ -81,6 +81,8 @@ export interface ConsumeOptions {
   readonly topics: readonly Topic[];
   /** Types that are worth decoding; others are passed over without being handed out. Absent: all. */
   readonly types?: ReadonlySet<EventType>;
+  /** Events that trickle in may be gathered for so long, in ms, before they are handed out: it saves requests where the log is on another machine. Absent: 0. */
+  readonly gatherMs?: number;
   /** Called for each number when it is taken. Must not throw; starts its own loops and returns. */
   owned(claim: Claim): void;
   /** Called when a number is lost, after its signal aborted. */

@@ -29,4 +29,5 @@ export type GaugeName =
   | 'herald_lane_depth'
   | 'herald_in_flight'
   | 'herald_projector_lag'
+  | 'herald_redis_up'
   | 'herald_streams';

@@ -48,3 +48,41 @@ export interface ProviderRegistry {
   /** Names that exist for a channel. */
   names(channel: Channel): readonly string[];
 }
+
+/** Which providers there are and what each asks for, so that a form can be drawn. */
+export interface ProviderCatalog {
+  /** The channels in their usual order; a channel that needs no provider and takes none has an empty list. */
+  catalog(): readonly ChannelProviders[];
+}
+
+export interface ChannelProviders {
+  readonly channel: Channel;
+  /** Whether nothing can be sent without one. */
+  readonly required: boolean;
+  readonly providers: readonly CatalogProvider[];
+}
+
+export interface CatalogProvider {
+  readonly name: string;
+  readonly label: string;
+  readonly help: string | null;
+  /** The key first. */
+  readonly fields: readonly ProviderField[];
+}
+
+export interface ProviderField {
+  readonly name: string;
+  /** Where it belongs in a request, and how errors name it: `apiKey`, `config.fromEmail`. */
+  readonly path: string;
+  readonly label: string;
+  readonly type: 'secret' | 'text' | 'email' | 'integer' | 'boolean' | 'choice';
+  readonly required: boolean;
+  /** What an absent one counts as. */
+  readonly default: string | number | boolean | null;
+  /** Of a choice; null for the others. */
+  readonly choices: readonly string[] | null;
+  /** Of an integer, where there are limits. */
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly help: string;
+}

@@ -32,6 +32,8 @@ export interface Write {
   readonly id: string;
   /** The whole document; null removes it. */
   readonly document: Document | null;
+  /** A hint: the fold has looked and found none with this id. Some stores write such a document at half the cost; a wrong hint changes nothing else. */
+  readonly isNew?: boolean;
 }
 
 /** A partition number of a read model, taken by one owner: whoever takes it next raises the epoch, and this one's writes fail. */

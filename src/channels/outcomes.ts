@@ -55,9 +55,10 @@ export function malformed(context: DeliveryContext, body: string): DeliveryOutco
   return refused({ failureClass: 'provider', retryable: true, code: 'MALFORMED_ANSWER', message }, context);
 }
 
-/** The provider's own id of what it took; longer ones are no ids. */
-export function delivered(messageId: string, context: DeliveryContext): DeliveryOutcome {
-  return { kind: 'delivered', messageId: messageId.length > 255 ? null : kept(messageId, secretsOf(context)) };
+/** The provider's own id of what it took, where it gives one; longer ones are no ids. */
+export function delivered(messageId: string | null, context: DeliveryContext): DeliveryOutcome {
+  const isId = messageId !== null && messageId.length <= 255;
+  return { kind: 'delivered', messageId: isId ? kept(messageId, secretsOf(context)) : null };
 }
 
 export function retryAfterOf(response: OutboundResponse, now: number): number | null {

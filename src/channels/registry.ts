@@ -1,14 +1,24 @@
 // The table of contents of the channels: every provider is one line here and one file beside it.
 
 import type { Channel } from '../domain/events.ts';
+import { channels } from '../domain/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Outbound } from '../ports/outbound.ts';
-import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
+import type { ChannelProviders, Provider, ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
+import { catalogEntry } from './catalog.ts';
+import { mailgun } from './email/mailgun.ts';
+import { postmark } from './email/postmark.ts';
 import { resend } from './email/resend.ts';
+import { sendgrid } from './email/sendgrid.ts';
 import { ses } from './email/ses.ts';
 import { smtp } from './email/smtp.ts';
 import { inbox } from './in-app/inbox.ts';
+import type { ListedProvider } from './settings-check.ts';
+import { messagebird } from './sms/messagebird.ts';
+import { plivo } from './sms/plivo.ts';
+import { sns } from './sms/sns.ts';
 import { twilio } from './sms/twilio.ts';
+import { vonage } from './sms/vonage.ts';
 import { customWebhook } from './webhook/custom.ts';
 
 export interface ProviderRegistryDependencies {
@@ -18,18 +28,25 @@ export interface ProviderRegistryDependencies {
   readonly providerUrls: Readonly<Record<string, string>>;
 }
 
-export function createProviderRegistry(dependencies: ProviderRegistryDependencies): ProviderRegistry {
+export function createProviderRegistry(dependencies: ProviderRegistryDependencies): ProviderRegistry & ProviderCatalog {
   const { outbound, clock, providerUrls } = dependencies;
-  const baseUrl = (name: string): string | undefined => providerUrls[name]?.replace(/\/+$/, '');
+  const at = (name: string) => ({ outbound, clock, baseUrl: providerUrls[name]?.replace(/\/+$/, '') });
 
-  const providers: readonly Provider[] = [
+  const listed: readonly ListedProvider[] = [
     smtp({ outbound, clock }),
-    resend({ outbound, clock, baseUrl: baseUrl('resend') }),
-    ses({ outbound, baseUrl: baseUrl('ses') }),
-    twilio({ outbound, clock, baseUrl: baseUrl('twilio') }),
+    resend(at('resend')),
+    ses(at('ses')),
+    sendgrid(at('sendgrid')),
+    postmark(at('postmark')),
+    mailgun(at('mailgun')),
+    twilio(at('twilio')),
+    vonage(at('vonage')),
+    messagebird(at('messagebird')),
+    sns(at('sns')),
+    plivo(at('plivo')),
     customWebhook({ outbound, clock }),
-    inbox(),
   ];
+  const providers: readonly Provider[] = [...listed, inbox()];
 
   const byChannel = Map.groupBy(providers, ({ channel }) => channel);
   const find = (channel: Channel, name: string): Provider | null =>
@@ -39,9 +56,17 @@ export function createProviderRegistry(dependencies: ProviderRegistryDependencie
     ['IN_APP', find('IN_APP', 'inbox')],
   ]);
 
+  const entryOf = (channel: Channel): ChannelProviders => ({
+    channel,
+    required: !builtIn.has(channel),
+    providers: listed.filter((provider) => provider.channel === channel).map(catalogEntry),
+  });
+  let catalog: readonly ChannelProviders[] | null = null;
+
   return {
     find,
     builtIn: (channel) => builtIn.get(channel) ?? null,
     names: (channel) => (byChannel.get(channel) ?? []).map(({ name }) => name),
+    catalog: () => (catalog ??= channels.map(entryOf)),
   };
 }

@@ -5,7 +5,40 @@ import { z } from 'zod';
 import type { ErrorDetail } from '../domain/errors.ts';
 import type { Provider } from '../ports/provider-registry.ts';
 
-/** `config` and `apiKey` together, so that one schema says all that a provider needs. Unknown fields of the config are refused. */
+/** A provider's own fields, and those that every provider has. Unknown fields are refused. */
+export function providerConfig<Fields extends z.ZodRawShape>(fields: Fields) {
+  return z.strictObject({ ...fields, maxPerSecond });
+}
+
+const rateMax = 10_000;
+
+const maxPerSecond = z
+  .int(`must be a whole number from 1 to ${rateMax}`)
+  .min(1, `must be a whole number from 1 to ${rateMax}`)
+  .max(rateMax, `must be a whole number from 1 to ${rateMax}`)
+  .optional()
+  .describe(
+    'At most so many attempts a second, over all processes; what is over it waits. Without it there is no limit.',
+  );
+
+/** A provider, and what the catalog shows of it. */
+export interface ListedProvider extends Provider {
+  /** As people write its name. */
+  readonly label: string;
+  /** What the form is drawn from: `title` is a field's label, `description` its help. */
+  readonly schemas: { readonly config: z.ZodType; readonly apiKey: z.ZodType };
+}
+
+/** What a provider says of its settings, from the schemas that check them. */
+export function settingsOf(
+  label: string,
+  config: z.ZodType,
+  apiKey: z.ZodType,
+): Pick<ListedProvider, 'label' | 'schemas' | 'check'> {
+  return { label, schemas: { config, apiKey }, check: settingsCheck(config, apiKey) };
+}
+
+/** `config` and `apiKey` together, so that one schema says all that a provider needs. */
 export function settingsCheck(config: z.ZodType, apiKey: z.ZodType): Provider['check'] {
   const schema = z.object({ apiKey, config });
   return (settings) => {

@@ -34,6 +34,7 @@ const retryMaxMs = 5_000;
 
 export function createConsumerLoop(dependencies: ConsumerLoopDependencies): ReadTopic {
   const { group, log, clock, logger, executor, readAhead, recentIds, from, fail } = dependencies;
+  let itemsRead = 0;
 
   async function readTopic(number: OwnedNumber, topic: Topic): Promise<void> {
     const opened = await untilItWorks(number, topic, () => open(number, topic));
@@ -93,7 +94,7 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     if (!tracker.begin(offset, size)) return;
     // What doesn't decode is the notifications projector's dead letter; here it is passed over.
     if (event === null || isRepeat || !isWorkEvent(event)) return tracker.finish(offset, size);
-    const item = workItemOf(event, tracker, offset, size);
+    const item = workItemOf(event, { tracker, offset, bytes: size, order: itemsRead++ });
     const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;
     if (sendAt === null) executor.offer(item);
     else executor.defer(item, sendAt);

@@ -15,6 +15,7 @@ import type { Claim, EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import { createAttemptReport } from './attempt-report.ts';
 import { createClaims } from './claims.ts';
@@ -24,9 +25,11 @@ import type { DispatcherLimits } from './limits.ts';
 import { createFindMeans } from './means.ts';
 import { createOutcomeAppender } from './outcome-appender.ts';
 import { createOutcomeEvents } from './outcome-events.ts';
+import { createTakeRate } from './provider-rate.ts';
 import { createReadAhead } from './read-ahead.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import { createRecentIds } from './recent-ids.ts';
+import { createSayStarted } from './say-started.ts';
 import type { StartFrom } from './start-position.ts';
 
 export interface DispatcherDependencies {
@@ -35,6 +38,8 @@ export interface DispatcherDependencies {
   readonly directory: TenantDirectory;
   readonly providers: ProviderRegistry;
   readonly retryPolicy: RetryPolicy;
+  /** For the rates that tenants set for their providers. */
+  readonly limiter: Pick<RateLimiter, 'take'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -68,8 +73,18 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const outcomes = createOutcomeAppender(dependencies);
   const outcomeEvents = createOutcomeEvents(dependencies);
   const findMeans = createFindMeans(dependencies);
+  const takeRate = createTakeRate(dependencies);
   const report = createAttemptReport(dependencies);
-  const executor = createExecutor({ ...dependencies, findMeans, outcomeEvents, outcomes, report });
+  const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
+  const executor = createExecutor({
+    ...dependencies,
+    findMeans,
+    takeRate,
+    outcomeEvents,
+    outcomes,
+    sayStarted,
+    report,
+  });
   const claims = createClaims({ group, logger, onDropped: executor.dropLost });
   const recentIds = createRecentIds<PartitionTracker>();
   const readTopic = createConsumerLoop({

@@ -1,13 +1,14 @@
 // Makes a channel's attempts: which item is next, when it may begin, what becomes of it.
 //
-//   offer ──> lanes ──turn──> look up the settings ──> send ──> outcome ──> append until durable ──> finished
-//               ^                   │ can't be had        │ deadline: outcome all the same
-//               └── put back, held 1 s                    └ over 1 s: AttemptStarted is said
+//   offer ──> lanes ──turn──> look up the settings ──> rate ──> send ──> outcome ──> append until durable ──> finished
+//               ^                   │ can't be had      │         │ deadline: outcome all the same
+//               ├── put back, held 1 s                  │ used up └ over 1 s: AttemptStarted is said
+//               └── put back, held until its window ends┘
 
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import type { Channel, Priority } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import { deadlinePassed, send } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
@@ -17,18 +18,21 @@ import type { DispatcherLimits } from './limits.ts';
 import type { FindMeans, Means } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
+import type { TakeRate } from './provider-rate.ts';
+import type { SayStarted } from './say-started.ts';
 import { createTenantGate } from './tenant-gate.ts';
 import type { WorkItem } from './work-item.ts';
 
 export interface ExecutorDependencies {
   readonly channel: Channel;
-  readonly log: EventLog;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: DispatcherLimits;
   readonly findMeans: FindMeans;
+  readonly takeRate: TakeRate;
   readonly outcomeEvents: OutcomeEvents;
   readonly outcomes: OutcomeAppender;
+  readonly sayStarted: SayStarted;
   readonly report: AttemptReport;
 }
 
@@ -54,24 +58,25 @@ const sweepEveryMs = 100;
 const settingsRetryMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, log, clock, logger, limits, findMeans, outcomeEvents, outcomes, report } = dependencies;
+  const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, report } =
+    dependencies;
   const gate = createTenantGate(limits.inFlightPerTenantProviderMax);
-  const lanes = createLanes<WorkItem>(gate.isHeld);
+  const lanes = createLanes<WorkItem>(gate.isHeld, (a, b) => a.order < b.order);
   const inFlight = new Set<Attempt>();
+  const stopping = new AbortController();
   let isTurnAsked = false;
   let isSweeping = false;
-  let isStopping = false;
   let noteIdle: (() => void) | null = null;
 
   function askTurn(): void {
-    if (isTurnAsked || isStopping) return;
+    if (isTurnAsked || stopping.signal.aborted) return;
     isTurnAsked = true;
     setImmediate(turn);
   }
 
   function turn(): void {
     isTurnAsked = false;
-    if (isStopping || outcomes.oldestWaitMs() > outcomeWaitMaxMs) return;
+    if (stopping.signal.aborted || outcomes.oldestWaitMs() > outcomeWaitMaxMs) return;
     for (let begun = 0; begun < limits.startsPerTurn; begun++) {
       if (inFlight.size >= limits.inFlightMax) return;
       const item = lanes.take();
@@ -105,12 +110,33 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       return putBack(attempt, err);
     }
     if (attempt.isOver) return;
-    if (isStopping) return leave(attempt);
+    if (stopping.signal.aborted) return leave(attempt);
     if (means.kind === 'none') return land(attempt, means.provider, { kind: 'rejected', reason: means.reason });
+    if (means.maxPerSecond !== null && !(await mayBegin(attempt, means.maxPerSecond))) return;
     attempt.provider = means.provider.name;
     attempt.startedAt = clock.now();
     attempt.startedMonotonic = clock.monotonic();
     land(attempt, attempt.provider, await send(attempt, means, logger));
+  }
+
+  /** False when its tenant's rate is used up: then no attempt was made, and the item keeps its place. */
+  async function mayBegin(attempt: Attempt, maxPerSecond: number): Promise<boolean> {
+    const { tenantId } = attempt.item.event;
+    const { allowed, remaining, resetMs } = await takeRate(tenantId, maxPerSecond);
+    if (remaining === 0) void rest(tenantId, resetMs);
+    if (attempt.isOver) return false;
+    if (allowed && !stopping.signal.aborted) return true;
+    returnToLane(attempt);
+    return false;
+  }
+
+  /** Its other items are passed over until then: what is asked for now is refused. */
+  async function rest(tenantId: TenantId, ms: number): Promise<void> {
+    // Timers may fire a little early.
+    const restMs = Math.ceil(ms) + 1;
+    if (!gate.holdUntil(tenantId, clock.monotonic() + restMs)) return;
+    await clock.sleep(restMs, stopping.signal);
+    if (gate.endHold(tenantId, clock.monotonic())) release(tenantId);
   }
 
   /** The attempt has its outcome, which is on its way to the log before the slot is given back. */
@@ -125,11 +151,15 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** Not an attempt: the item keeps its place, its tenant is passed over for a while. */
   function putBack(attempt: Attempt, err: unknown): void {
     if (attempt.isOver) return;
-    const { item } = attempt;
-    const { tenantId, priority, notificationId } = item.event;
+    const { tenantId, notificationId } = attempt.item.event;
     logger.warn('the settings can not be had; trying again', { channel, tenantId, notificationId, err });
     gate.holdUntil(tenantId, clock.monotonic() + settingsRetryMs);
-    if (!item.tracker.isClosed) lanes.putBack(priority, tenantId, item);
+    returnToLane(attempt);
+  }
+
+  function returnToLane(attempt: Attempt): void {
+    const { item } = attempt;
+    if (!item.tracker.isClosed) lanes.putBack(item.event.priority, item.event.tenantId, item);
     leave(attempt);
   }
 
@@ -138,7 +168,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     attempt.isOver = true;
     inFlight.delete(attempt);
     gate.leave(tenantId);
-    if (!gate.isHeld(tenantId)) lanes.release(tenantId);
+    release(tenantId);
     goOn();
   }
 
@@ -154,14 +184,20 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** One timer for all deadlines, AttemptStarted and tenants on hold; it runs while there is one of them. */
   async function sweep(): Promise<void> {
     isSweeping = true;
-    while (inFlight.size > 0 || gate.holding > 0) {
+    while (inFlight.size > 0 || (gate.holding > 0 && !stopping.signal.aborted)) {
       await clock.sleep(sweepEveryMs);
       const now = clock.monotonic();
       for (const attempt of inFlight) lookAfter(attempt, now - attempt.startedMonotonic);
-      for (const tenantId of gate.expired(now)) if (!gate.isHeld(tenantId)) lanes.release(tenantId);
+      for (const tenantId of gate.expired(now)) release(tenantId);
       askTurn();
     }
     isSweeping = false;
+  }
+
+  /** It may have its turns again, unless something else still holds it. */
+  function release(tenantId: TenantId): void {
+    if (!gate.isHeld(tenantId)) lanes.release(tenantId);
+    askTurn();
   }
 
   function lookAfter(attempt: Attempt, ageMs: number): void {
@@ -170,21 +206,13 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       attempt.controller.abort();
       if (provider === null) putBack(attempt, new Error('the settings were not there within the deadline'));
       else land(attempt, provider, deadlinePassed);
-    } else if (ageMs >= startSaidAfterMs && provider !== null && !attempt.isStartSaid) {
-      attempt.isStartSaid = true;
+    } else if (ageMs >= startSaidAfterMs && provider !== null) {
       void sayStarted(attempt, provider);
     }
   }
 
-  /** Said once: it makes the record show PROCESSING, the outcome tells everything else. */
-  async function sayStarted(attempt: Attempt, provider: string): Promise<void> {
-    const result = await log.append(outcomeEvents.started(attempt, provider));
-    if (result.kind !== 'durable')
-      logger.warn('AttemptStarted could not be appended', { channel, reason: result.reason });
-  }
-
   async function stop(withinMs: number): Promise<void> {
-    isStopping = true;
+    stopping.abort();
     const idle = new AbortController();
     noteIdle = () => idle.abort();
     if (!isIdle()) await clock.sleep(withinMs, idle.signal);

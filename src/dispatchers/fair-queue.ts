@@ -14,7 +14,7 @@ export interface FairQueue<T> {
   /** Items of every tenant, parked ones too. */
   readonly size: number;
   push(tenantId: TenantId, item: T): void;
-  /** As the tenant's next item: for what was taken but couldn't be begun. */
+  /** Before the tenant's items that aren't older: for what was taken but couldn't be begun. */
   putBack(tenantId: TenantId, item: T): void;
   /** Whether `take` would give an item now. */
   isReady(): boolean;
@@ -31,8 +31,14 @@ interface Line<T> {
   next: Line<T> | null;
 }
 
-/** @param isHeld whether a tenant's turn must be passed over for now, e.g. since it has too much in flight */
-export function createFairQueue<T>(isHeld: (tenantId: TenantId) => boolean): FairQueue<T> {
+/**
+ * @param isHeld whether a tenant's turn must be passed over for now, e.g. since it has too much in flight
+ * @param isOlder whether an item was pushed before another
+ */
+export function createFairQueue<T>(
+  isHeld: (tenantId: TenantId) => boolean,
+  isOlder?: (a: T, b: T) => boolean,
+): FairQueue<T> {
   const lines = new Map<TenantId, Line<T>>();
   const parked = new Set<Line<T>>();
   let head: Line<T> | null = null;
@@ -42,7 +48,7 @@ export function createFairQueue<T>(isHeld: (tenantId: TenantId) => boolean): Fai
   function lineOf(tenantId: TenantId): Line<T> {
     const known = lines.get(tenantId);
     if (known !== undefined) return known;
-    const line: Line<T> = { tenantId, items: createFifo<T>(), next: null };
+    const line: Line<T> = { tenantId, items: createFifo<T>(isOlder), next: null };
     lines.set(tenantId, line);
     toEnd(line);
     return line;

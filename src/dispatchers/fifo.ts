@@ -3,7 +3,7 @@
 export interface Fifo<T> {
   readonly size: number;
   push(item: T): void;
-  /** Before everything else: for what was taken too early. */
+  /** Before everything that isn't older: for what was taken too early. Costs a step for each older item. */
   putBack(item: T): void;
   shift(): T | undefined;
   /** Removes what the predicate names, in one pass. */
@@ -13,7 +13,8 @@ export interface Fifo<T> {
 /** Places freed at the front are given back once there are so many of them and they are half of all. */
 const compactAt = 64;
 
-export function createFifo<T>(): Fifo<T> {
+/** @param isOlder whether `a` was pushed before `b`; without it what is put back goes before everything else */
+export function createFifo<T>(isOlder: (a: T, b: T) => boolean = () => false): Fifo<T> {
   let items: (T | undefined)[] = [];
   let first = 0;
 
@@ -25,8 +26,13 @@ export function createFifo<T>(): Fifo<T> {
       items.push(item);
     },
     putBack(item) {
-      if (first > 0) items[--first] = item;
-      else items.unshift(item);
+      if (first > 0) first--;
+      else items.unshift(undefined);
+      let place = first;
+      for (let next = items[place + 1]; next !== undefined && isOlder(next, item); next = items[place + 1]) {
+        items[place++] = next;
+      }
+      items[place] = item;
     },
     shift() {
       if (first === items.length) return undefined;

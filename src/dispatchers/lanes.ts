@@ -14,7 +14,7 @@ export const laneWeights: Readonly<Record<Priority, number>> = { HIGH: 70, DEFAU
 
 export interface Lanes<T> {
   push(priority: Priority, tenantId: TenantId, item: T): void;
-  /** As the next of its tenant in its lane: for what was taken but couldn't be begun. */
+  /** Before what isn't older of its tenant in its lane: for what was taken but couldn't be begun. */
   putBack(priority: Priority, tenantId: TenantId, item: T): void;
   /** The next item: the lane by weight, the tenant by turns, the item by age; undefined when nothing may be taken. */
   take(): T | undefined;
@@ -33,10 +33,13 @@ interface Lane<T> {
 /** The least common multiple of the weights, so that strides are whole numbers: 5, 14 and 70. */
 const strideUnit = 350;
 
-/** @param isHeld whether a tenant's turn must be passed over for now */
-export function createLanes<T>(isHeld: (tenantId: TenantId) => boolean): Lanes<T> {
+/**
+ * @param isHeld whether a tenant's turn must be passed over for now
+ * @param isOlder whether an item was pushed before another
+ */
+export function createLanes<T>(isHeld: (tenantId: TenantId) => boolean, isOlder?: (a: T, b: T) => boolean): Lanes<T> {
   const lane = (priority: Priority): Lane<T> => ({
-    queue: createFairQueue<T>(isHeld),
+    queue: createFairQueue<T>(isHeld, isOlder),
     stride: strideUnit / laneWeights[priority],
     pass: 0,
   });

@@ -15,6 +15,8 @@ export interface ReadyMeans {
   readonly settings: ProviderSettings | null;
   readonly webhookSecret: string;
   readonly secrets: readonly string[];
+  /** Attempts a second that the tenant allows its provider, over all processes; null: as many as can be made. */
+  readonly maxPerSecond: number | null;
 }
 
 /** Ends the round: only a change of the tenant's settings can help. `provider` is its name, as far as it is known. */
@@ -43,7 +45,8 @@ export function createFindMeans(from: {
     const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
     if (provider === null) return noProvider(stored);
     const webhookSecret = channel === 'WEBHOOK' ? await directory.webhookSecret(tenantId) : '';
-    return { kind: 'ready', provider, settings, webhookSecret, secrets: await directory.secretsOf(tenantId) };
+    const secrets = await directory.secretsOf(tenantId);
+    return { kind: 'ready', provider, settings, webhookSecret, secrets, maxPerSecond: maxPerSecondOf(settings) };
   }
 
   async function find(tenantId: TenantId): Promise<Means> {
@@ -57,10 +60,23 @@ export function createFindMeans(from: {
 
   /** An in-app item needs nothing of the tenant's: its delivery never waits for the settings. */
   if (channel === 'IN_APP' && builtIn !== null) {
-    const inbox: Means = { kind: 'ready', provider: builtIn, settings: null, webhookSecret: '', secrets: [] };
+    const inbox: Means = {
+      kind: 'ready',
+      provider: builtIn,
+      settings: null,
+      webhookSecret: '',
+      secrets: [],
+      maxPerSecond: null,
+    };
     return () => Promise.resolve(inbox);
   }
   return find;
+}
+
+/** Every provider's config may have it (channels/settings-check.ts). */
+function maxPerSecondOf(settings: ProviderSettings | null): number | null {
+  const rate = settings?.config['maxPerSecond'];
+  return typeof rate === 'number' ? rate : null;
 }
 
 function noProvider(stored: ProviderSettings | null): NoMeans {

@@ -1,4 +1,5 @@
-// Whose turn is passed over for now: tenants that have as much in flight as one may, and tenants whose settings can't be had.
+// Whose turn is passed over for now: tenants that have as much in flight as one may, tenants whose settings can't be had, and
+// tenants that have used up their provider's rate.
 // A channel has one provider a tenant, so within a channel's dispatcher a count by tenant is the count by (tenant, provider).
 
 import type { TenantId } from '../domain/ids.ts';
@@ -7,9 +8,14 @@ export interface TenantGate {
   isHeld(tenantId: TenantId): boolean;
   enter(tenantId: TenantId): void;
   leave(tenantId: TenantId): void;
-  /** Holds a tenant until then, monotonic ms. At most as many tenants as have events read ahead. */
-  holdUntil(tenantId: TenantId, until: number): void;
-  /** The tenants that were held until now or before, each once. */
+  /**
+   * Holds a tenant until then, monotonic ms; false when it is held until some time already. At most as many tenants as
+   * have events read ahead.
+   */
+  holdUntil(tenantId: TenantId, until: number): boolean;
+  /** Ends a hold that is over by now; whether there was one. */
+  endHold(tenantId: TenantId, now: number): boolean;
+  /** The tenants that were held until now or before, each once: their holds end. */
   expired(now: number): TenantId[];
   /** Tenants held until some time. */
   readonly holding: number;
@@ -30,8 +36,11 @@ export function createTenantGate(inFlightMax: number): TenantGate {
       else inFlight.delete(tenantId);
     },
     holdUntil(tenantId, until) {
+      if (heldUntil.has(tenantId)) return false;
       heldUntil.set(tenantId, until);
+      return true;
     },
+    endHold: (tenantId, now) => (heldUntil.get(tenantId) ?? Infinity) <= now && heldUntil.delete(tenantId),
     expired(now) {
       const over: TenantId[] = [];
       for (const [tenantId, until] of heldUntil) if (until <= now) over.push(tenantId);

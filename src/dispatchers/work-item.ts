@@ -4,16 +4,22 @@ import { assertNever } from '../domain/assert-never.ts';
 import type { DomainEvent, WorkEvent } from '../domain/events.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 
-export interface WorkItem {
+/** Where an item was read, and when among all that this dispatcher has read. */
+export interface Place {
+  readonly tracker: PartitionTracker;
+  readonly offset: number;
+  readonly bytes: number;
+  /** Counts up with each item that is read. */
+  readonly order: number;
+}
+
+export interface WorkItem extends Place {
   readonly event: WorkEvent;
   /** Attempt numbers go on over the rounds; the retry table counts from the round's first. */
   readonly attempt: number;
   readonly firstAttempt: number;
   /** UTC ms since when it could have been sent. */
   readonly dueAt: number;
-  readonly tracker: PartitionTracker;
-  readonly offset: number;
-  readonly bytes: number;
 }
 
 /** Its outcome is durable (or it needs none): its offset counts as finished. */
@@ -25,19 +31,17 @@ export function isWorkEvent(event: DomainEvent): event is WorkEvent {
   return event.type === 'NotificationRequested' || event.type === 'DeliveryDue' || event.type === 'RetryRequested';
 }
 
-export function workItemOf(event: WorkEvent, tracker: PartitionTracker, offset: number, bytes: number): WorkItem {
+export function workItemOf(event: WorkEvent, place: Place): WorkItem {
   switch (event.type) {
     case 'NotificationRequested':
-      return { event, attempt: 1, firstAttempt: 1, dueAt: event.requestedAt, tracker, offset, bytes };
+      return { event, attempt: 1, firstAttempt: 1, dueAt: event.requestedAt, ...place };
     case 'DeliveryDue':
       return {
         event,
         attempt: event.attempt,
         firstAttempt: event.firstAttempt,
         dueAt: event.dueAt,
-        tracker,
-        offset,
-        bytes,
+        ...place,
       };
     case 'RetryRequested':
       return {
@@ -45,9 +49,7 @@ export function workItemOf(event: WorkEvent, tracker: PartitionTracker, offset: 
         attempt: event.attempt,
         firstAttempt: event.attempt,
         dueAt: event.occurredAt,
-        tracker,
-        offset,
-        bytes,
+        ...place,
       };
     default:
       return assertNever(event);

@@ -12,8 +12,8 @@ const registry = createProviderRegistry({ outbound, clock: wallClock, providerUr
 
 describe('the registry', () => {
   it('names the providers of each channel', () => {
-    expect(registry.names('EMAIL')).toEqual(['smtp', 'resend', 'ses']);
-    expect(registry.names('SMS')).toEqual(['twilio']);
+    expect(registry.names('EMAIL')).toEqual(['smtp', 'resend', 'ses', 'sendgrid', 'postmark', 'mailgun']);
+    expect(registry.names('SMS')).toEqual(['twilio', 'vonage', 'messagebird', 'sns', 'plivo']);
     expect(registry.names('WEBHOOK')).toEqual(['custom']);
     expect(registry.names('IN_APP')).toEqual(['inbox']);
   });

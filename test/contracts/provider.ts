@@ -78,6 +78,22 @@ export function providerContract(traits: ProviderTraits, start: () => Promise<St
       expect(provider.check({ ...standIn.settings, config }).map(({ path }) => path)).toEqual(['config.surprise']);
     });
 
+    it('takes a rate of 1 to 10,000 whole attempts a second, and delivers with one set', async () => {
+      const configOf = (maxPerSecond: unknown) => ({ ...standIn.settings.config, maxPerSecond });
+      const problems = (maxPerSecond: unknown) => {
+        return provider.check({ ...standIn.settings, config: configOf(maxPerSecond) }).map(({ path }) => path);
+      };
+      for (const rate of [1, 10_000]) expect([rate, problems(rate)]).toEqual([rate, []]);
+      for (const rate of [0, -1, 1.5, 10_001, '10', null, Number.NaN]) {
+        expect([rate, problems(rate)]).toEqual([rate, ['config.maxPerSecond']]);
+      }
+      standIn.behave('success', '');
+      const settings = { ...standIn.settings, config: configOf(5) };
+      const context = contextOf(traits, { ...standIn, settings }, AbortSignal.timeout(10_000));
+      const outcome = await provider.send(aDelivery({ recipient: standIn.recipient }), context);
+      expect(outcome.kind).toBe('delivered');
+    });
+
     it('delivers', async () => {
       const outcome = await attempt('success');
       if (outcome.kind !== 'delivered') throw new Error(JSON.stringify(outcome));

@@ -77,6 +77,26 @@ describe('the fair queue', () => {
     expect(drain(queue)).toEqual(['b1']);
   });
 
+  it('puts what was taken back to its place, in whatever order it comes back', () => {
+    const anyTaken = fc.record({ length: fc.integer({ min: 1, max: 200 }), taken: fc.nat(40), seed: fc.integer() });
+    fc.assert(
+      fc.property(anyTaken, ({ length, taken, seed }) => {
+        const queue = createFairQueue<number>(
+          () => false,
+          (one, other) => one < other,
+        );
+        const items = Array.from({ length }, (_, i) => i);
+        for (const item of items) queue.push(a, item);
+        const out = Array.from({ length: Math.min(taken, length) }, () => queue.take() ?? -1);
+        for (const item of out.sort((one, other) => ((one * 7919 + seed) % 97) - ((other * 7919 + seed) % 97))) {
+          queue.putBack(a, item);
+        }
+        expect(Array.from({ length }, () => queue.take())).toEqual(items);
+        expect(queue.size).toBe(0);
+      }),
+    );
+  });
+
   it('removes what is named, parked tenants included, and goes on in turn', () => {
     const held = new Set<TenantId>([c]);
     const queue = createFairQueue<string>((tenantId) => held.has(tenantId));

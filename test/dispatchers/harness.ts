@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { createCodec } from '../../src/codec/index.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
@@ -24,6 +25,7 @@ import type { EventLog } from '../../src/ports/event-log.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
+import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
 import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
 
 export const delivered: DeliveryOutcome = { kind: 'delivered', messageId: 'm-1' };
@@ -48,6 +50,7 @@ export interface ProcessOptions {
   readonly limits?: Partial<DispatcherLimits>;
   readonly retryPolicy?: RetryPolicy;
   readonly from?: StartFrom;
+  readonly limiter?: Pick<RateLimiter, 'take'>;
   readonly wrapLog?: (log: EventLog) => EventLog;
 }
 
@@ -173,6 +176,7 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
       names: () => ['fake'],
     },
     retryPolicy,
+    limiter: options.limiter ?? createMemoryRateLimiter(),
     clock,
     logger: recordTo(lines),
     metrics: noMetrics,

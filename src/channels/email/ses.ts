@@ -3,40 +3,36 @@
 // https://docs.aws.amazon.com/ses/latest/dg/manage-sending-quotas-errors.html
 
 import type { SendEmailCommandInput, SESClientConfig } from '@aws-sdk/client-ses';
-import { z } from 'zod';
+import type { z } from 'zod';
 
 import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
 import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
 import type { FailureClass } from '../../domain/events.ts';
 import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
-import type { Delivery, DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
+import { awsAccess, awsCredentialErrors, awsPassingErrors } from '../aws.ts';
 import { delivered, malformed, notReached, refused } from '../outcomes.ts';
-import { headerKey, settingsCheck } from '../settings-check.ts';
+import type { ListedProvider } from '../settings-check.ts';
+import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
 import { senderFields, senderHeader } from './sender.ts';
 
-const sesConfig = z.strictObject({
-  ...senderFields,
-  region: z
-    .string()
-    .regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, 'must be an AWS region such as eu-central-1')
-    .describe('The AWS region of the SES account, e.g. eu-central-1.'),
-  accessKeyId: z
-    .string()
-    .regex(/^\w{4,128}$/, 'must be an AWS access key id such as AKIA...')
-    .describe('The id of the access key; its secret goes into apiKey.'),
-});
+const sesConfig = providerConfig({ ...senderFields, ...awsAccess });
 
 export interface SesDependencies {
   readonly outbound: Outbound;
   readonly baseUrl?: string | undefined;
 }
 
-export function ses(dependencies: SesDependencies): Provider {
+export function ses(dependencies: SesDependencies): ListedProvider {
   return {
     channel: 'EMAIL',
     name: 'ses',
-    check: settingsCheck(sesConfig, headerKey.describe('The secret access key.')),
+    ...settingsOf(
+      'Amazon SES',
+      sesConfig,
+      headerKey.meta({ title: 'Secret access key', description: 'The secret of the access key.' }),
+    ),
     send: (delivery, context) => sendWith(dependencies, delivery, context),
   };
 }
@@ -115,45 +111,24 @@ function guardedHttp(outbound: Outbound, signal: AbortSignal): GuardedHttp {
   };
 }
 
-const credentialErrors = new Set([
-  'AccessDenied',
-  'AccessDeniedException',
-  'AccountSendingPausedException',
-  'ExpiredToken',
-  'IncompleteSignature',
-  'InvalidClientTokenId',
-  'MailFromDomainNotVerifiedException',
-  'MissingAuthenticationToken',
-  'NotAuthorized',
-  'OptInRequired',
-  'SignatureDoesNotMatch',
-  'UnrecognizedClientException',
-]);
-
-/** Some of them come with status 400. RequestExpired is a clock that is off. */
-const passingErrors = new Set([
-  'InternalFailure',
-  'LimitExceededException',
-  'RequestExpired',
-  'RequestThrottled',
-  'ServiceUnavailable',
-  'Throttling',
-  'ThrottlingException',
-]);
+/** Beside the common errors. */
+const ownCredentialErrors = new Set(['AccountSendingPausedException', 'MailFromDomainNotVerifiedException']);
+const ownPassingErrors = new Set(['LimitExceededException']);
 
 function outcomeOf(error: unknown, answer: OutboundResponse | null, context: DeliveryContext): DeliveryOutcome {
   if (error instanceof OutboundError) return notReached(error, context);
   if (answer === null || !(error instanceof Error)) throw error;
   const { status } = answer;
   if (status >= 200 && status < 300) return malformed(context, answer.body);
-  const retryable = passingErrors.has(error.name) || isRetryableStatus(status);
+  const retryable = awsPassingErrors.has(error.name) || ownPassingErrors.has(error.name) || isRetryableStatus(status);
   const failureClass = retryable ? 'provider' : classOf(error, status);
   const message = `Amazon SES answered ${status}: ${error.name}: ${error.message}`;
   return refused({ failureClass, retryable, code: error.name, message }, context);
 }
 
 function classOf(error: Error, status: number): FailureClass {
-  if (credentialErrors.has(error.name) || status === 401 || status === 403) return 'credentials';
+  if (awsCredentialErrors.has(error.name) || ownCredentialErrors.has(error.name)) return 'credentials';
+  if (status === 401 || status === 403) return 'credentials';
   // "Email address is not verified": the sender, or in the sandbox the recipient; both are a matter of the account.
   if (error.name === 'MessageRejected' && /not verified/i.test(error.message)) return 'credentials';
   // "Missing final '@domain'", "Domain contains illegal character", "Illegal address".

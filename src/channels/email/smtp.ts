@@ -9,13 +9,14 @@ import type { FailureClass } from '../../domain/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
-import type { Delivery, DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
 import { attemptKey, notReached, refused } from '../outcomes.ts';
-import { oneLine, settingsCheck } from '../settings-check.ts';
+import type { ListedProvider } from '../settings-check.ts';
+import { oneLine, providerConfig, settingsOf } from '../settings-check.ts';
 import { senderFields } from './sender.ts';
 import { createSmtpConnections } from './smtp-connections.ts';
 
-const smtpConfig = z.strictObject({
+const smtpConfig = providerConfig({
   ...senderFields,
   host: z
     .string()
@@ -29,15 +30,15 @@ const smtpConfig = z.strictObject({
   user: oneLine(256).optional().describe('The login; the password goes into apiKey. Without it there is no login.'),
 });
 
-const password = oneLine(512).describe('The password of the login.');
+const password = oneLine(512).meta({ title: 'Password', description: 'The password of the login.' });
 
-export function smtp(dependencies: { readonly outbound: Outbound; readonly clock: Clock }): Provider {
+export function smtp(dependencies: { readonly outbound: Outbound; readonly clock: Clock }): ListedProvider {
   const connections = createSmtpConnections(dependencies.outbound);
 
   return {
     channel: 'EMAIL',
     name: 'smtp',
-    check: settingsCheck(smtpConfig, password),
+    ...settingsOf('SMTP server', smtpConfig, password),
 
     async send(delivery, context) {
       const config = smtpConfig.parse(context.provider?.config);

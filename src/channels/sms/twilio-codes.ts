@@ -1,24 +1,24 @@
-// Whose fault Twilio's error codes are. https://www.twilio.com/docs/api/errors
+// Whose fault Twilio's error codes are, by its dictionary: https://www.twilio.com/docs/api/errors, a page a code (.../errors/21635).
 //
-// Twilio splits its codes up further from time to time: an unknown one falls back on the HTTP status.
+// Twilio splits its codes up further from time to time and asks not to build on them; an unknown one falls back on the HTTP status.
 
 import type { FailureClass } from '../../domain/events.ts';
 
-/** These pass with time whatever status they come with: too many requests, full queues, congestion, a carrier's limit. */
-export const passingTwilioCodes: ReadonlySet<number> = new Set([14107, 20429, 21611, 30001, 30008, 30017, 30022]);
+/** These pass with time whatever status they come with: too many requests, full queues, congestion, a carrier's or the account's limit. */
+export const passingTwilioCodes: ReadonlySet<number> = new Set([
+  14107, 20429, 21611, 30001, 30008, 30017, 30022, 30023, 63017, 63038,
+]);
 
-/** Number or account: not valid, no mobile, unsubscribed (21610), not reachable, unknown, a landline. */
-const recipient = [
-  21211, 21214, 21217, 21265, 21401, 21407, 21421, 21610, 21612, 21614, 21635, 30003, 30004, 30005, 30006,
-];
+/** Number: not valid, the sender's own (21266), no mobile, unsubscribed (21610), not reachable, unknown, a landline. */
+const recipient = [21211, 21214, 21217, 21265, 21266, 21604, 21610, 21612, 21614, 21635, 30003, 30004, 30005, 30006];
 
 /**
- * Key or account: 200xx and 204xx logins; 21408 and 21608 what the account may not send to; 212xx, 216xx and 217xx senders that aren't its own or can't
- * send; 30002 suspended; 3003x senders that aren't registered with the carriers.
+ * Key or account: 10001 not active; 200xx and 204xx logins; 21408 and 21608 what the account may not send to; 21212, 21401, 216xx and 217xx senders
+ * that aren't its own or can't send; 30002 suspended; 3003x senders that aren't registered with the carriers.
  */
 const credentials = [
-  20003, 20005, 20006, 20008, 20403, 20404, 21212, 21266, 21408, 21603, 21606, 21608, 21659, 21660, 21661, 21701, 21703,
-  21704, 21705, 30002, 30032, 30034,
+  10001, 20003, 20005, 20006, 20008, 20403, 20404, 21212, 21401, 21408, 21601, 21603, 21606, 21608, 21659, 21660, 21661,
+  21701, 21703, 21704, 21705, 30002, 30032, 30034,
 ];
 
 /** Text: missing, too long, refused by a filter. */

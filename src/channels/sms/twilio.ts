@@ -10,30 +10,34 @@ import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
-import type { DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import type { DeliveryContext } from '../../ports/provider-registry.ts';
 import { delivered, malformed, notReached, refused, retryAfterOf } from '../outcomes.ts';
-import { headerKey, settingsCheck } from '../settings-check.ts';
+import type { ListedProvider } from '../settings-check.ts';
+import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
+import { isNumberOrName } from './sender.ts';
 import { classOfTwilioCode, passingTwilioCodes } from './twilio-codes.ts';
 
 const messagingService = /^MG[0-9a-zA-Z]{32}$/;
 
-const twilioConfig = z.strictObject({
+const twilioConfig = providerConfig({
   accountSid: z
     .string()
     .regex(/^AC[0-9a-zA-Z]{1,62}$/, 'must be an account SID, which begins with AC')
-    .describe('The account SID; the auth token goes into apiKey.'),
+    .meta({ title: 'Account SID', description: 'The account SID; the auth token goes into apiKey.' }),
   from: z
     .string()
     .refine(
       isSender,
       'must be a phone number with +, a short code, a sender id of up to 11 characters, or a messaging service id',
     )
-    .describe('The sending number (+4930...), a sender id such as ACME, or a messaging service id (MG...).'),
+    .meta({
+      title: 'Sender',
+      description: 'The sending number (+4930...), a sender id such as ACME, or a messaging service id (MG...).',
+    }),
 });
 
 function isSender(from: string): boolean {
-  if (/^\+[1-9]\d{5,14}$/.test(from) || /^\d{3,8}$/.test(from) || messagingService.test(from)) return true;
-  return /^[A-Za-z0-9 &+_-]{1,11}$/.test(from) && /[A-Za-z]/.test(from);
+  return messagingService.test(from) || isNumberOrName(from);
 }
 
 export interface TwilioDependencies {
@@ -42,13 +46,17 @@ export interface TwilioDependencies {
   readonly baseUrl?: string | undefined;
 }
 
-export function twilio(dependencies: TwilioDependencies): Provider {
+export function twilio(dependencies: TwilioDependencies): ListedProvider {
   const { outbound, clock, baseUrl = 'https://api.twilio.com' } = dependencies;
 
   return {
     channel: 'SMS',
     name: 'twilio',
-    check: settingsCheck(twilioConfig, headerKey.describe('The auth token.')),
+    ...settingsOf(
+      'Twilio',
+      twilioConfig,
+      headerKey.meta({ title: 'Auth token', description: 'The auth token of the account.' }),
+    ),
 
     async send(delivery, context) {
       const { accountSid, from } = twilioConfig.parse(context.provider?.config);

@@ -9,12 +9,13 @@ import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
 import type { FailureClass } from '../../domain/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
-import type { Delivery, DeliveryContext, Provider } from '../../ports/provider-registry.ts';
+import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
 import { attemptKey, notReached, refused, retryAfterOf } from '../outcomes.ts';
-import { settingsCheck } from '../settings-check.ts';
+import type { ListedProvider } from '../settings-check.ts';
+import { providerConfig, settingsOf } from '../settings-check.ts';
 import { createWebhookSigner, problemWithSecret } from './signature.ts';
 
-const customConfig = z.strictObject({}).describe('Nothing to set: the address is the recipient of each notification.');
+const customConfig = providerConfig({}).describe('The address is the recipient of each notification.');
 
 const signingSecret = z
   .string()
@@ -22,16 +23,19 @@ const signingSecret = z
     const message = problemWithSecret(secret);
     if (message !== null) context.addIssue({ code: 'custom', message });
   })
-  .describe('The signing secret: whsec_ and base64, or any text of 16 to 200 characters, taken as its bytes.');
+  .meta({
+    title: 'Signing secret',
+    description: 'The signing secret: whsec_ and base64, or any text of 16 to 200 characters, taken as its bytes.',
+  });
 
-export function customWebhook(dependencies: { readonly outbound: Outbound; readonly clock: Clock }): Provider {
+export function customWebhook(dependencies: { readonly outbound: Outbound; readonly clock: Clock }): ListedProvider {
   const { outbound, clock } = dependencies;
   const signer = createWebhookSigner();
 
   return {
     channel: 'WEBHOOK',
     name: 'custom',
-    check: settingsCheck(customConfig, signingSecret),
+    ...settingsOf('Signed webhook', customConfig, signingSecret),
 
     async send(delivery, context) {
       const now = clock.now();

@@ -1,0 +1,83 @@
+// EMAIL `postmark`: POST /email, by the server's default transactional stream.
+// https://postmarkapp.com/developer/api/email-api, https://postmarkapp.com/developer/api/overview#error-codes
+//
+// There is no idempotency key: a repeat after an answer that never came may be a second mail. It carries the same `Metadata.notificationId`.
+
+import { z } from 'zod';
+
+import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-provider.ts';
+import { faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
+import type { ListedProvider } from '../settings-check.ts';
+import { headerKey, providerConfig } from '../settings-check.ts';
+import { senderFields, senderText } from './sender.ts';
+
+export function postmark(dependencies: HttpProviderDependencies): ListedProvider {
+  return httpProvider(
+    {
+      channel: 'EMAIL',
+      name: 'postmark',
+      label: 'Postmark',
+      config: providerConfig(senderFields),
+      apiKey: headerKey.meta({
+        title: 'Server API token',
+        description: "From the API Tokens tab of Postmark's server.",
+      }),
+
+      call({ delivery, config, apiKey, key }, baseUrl = 'https://api.postmarkapp.com') {
+        const { subject, body, bodyFormat } = delivery.request;
+        const mail = {
+          From: senderText(config),
+          To: delivery.recipient,
+          Subject: subject ?? '',
+          [bodyFormat === 'html' ? 'HtmlBody' : 'TextBody']: body,
+          Metadata: { notificationId: key },
+        };
+        return {
+          url: `${baseUrl}/email`,
+          headers: { 'x-postmark-server-token': apiKey, 'content-type': 'application/json' },
+          body: JSON.stringify(mail),
+        };
+      },
+
+      read,
+    },
+    dependencies,
+  );
+}
+
+const success = z.object({ ErrorCode: z.literal(0), MessageID: z.string().min(1) });
+const failure = z.object({ ErrorCode: z.int(), Message: z.string() });
+
+function read(answer: Answer): Verdict {
+  const { status, body, json } = answer;
+  if (isSuccess(answer)) {
+    const taken = success.safeParse(json);
+    return taken.success ? { kind: 'taken', messageId: taken.data.MessageID } : { kind: 'malformed' };
+  }
+  const failed = failure.safeParse(json).data;
+  if (failed === undefined) {
+    return { kind: 'refused', fault: faultOfStatus(status), code: String(status), message: body };
+  }
+  const { ErrorCode: code, Message: message } = failed;
+  return { kind: 'refused', fault: faultOf(status, code, message), code: String(code), message };
+}
+
+/** 100 maintenance, 429 rate limit; these pass whatever status they come with. */
+const passing = new Set([100, 429]);
+
+/** 10 token; 400 and 401 sender signature; 405 no credits left; 412 and 413 account pending or stopped; 1235 stream that the server doesn't have. */
+const credentials = new Set([10, 400, 401, 405, 412, 413, 1235]);
+
+const inactiveRecipient = 406;
+/** An invalid request, its message says of what: "Invalid 'To' address: ...", "Illegal email address 'x' found in 'From' field". */
+const invalidRequest = 300;
+
+function faultOf(status: number, code: number, message: string): Fault {
+  const byStatus = faultOfStatus(status);
+  if (byStatus === 'passing' || passing.has(code)) return 'passing';
+  if (credentials.has(code)) return 'credentials';
+  if (code === inactiveRecipient) return 'recipient';
+  if (code !== invalidRequest) return byStatus;
+  if (/'From'|\bFrom\b field/.test(message)) return 'credentials';
+  return /'To'|\bTo\b field|recipients? specified/i.test(message) ? 'recipient' : 'content';
+}

@@ -1,0 +1,254 @@
+// Appends: a batcher per partition leader that flushes when its last produce is answered and checked; what is not in the log is sent again.
+//
+//   append -> queue of its partition -> the leader's flush (all that waits, at most 500 events or 256 KiB) -> produce, acks all
+//                 ▲                                                                                          │
+//                 └─ recovery: ask who leads now, back off <── missing in the answer, failed, or not sent <──┴──> durable
+//
+// kafkajs' own producer can say "sent" of what is not in the log when a broker dies; here every (topic, partition) of a produce is looked up in its answer.
+
+import { assertNever } from '../../domain/assert-never.ts';
+import type { Topic } from '../../domain/topics.ts';
+import type { AppendResult } from '../../ports/event-log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import {
+  createSlot,
+  expire,
+  type Flush,
+  settleDurable,
+  settleFailed,
+  settleRefused,
+  type Slot,
+  takeFlush,
+} from './append-queue.ts';
+import type { Produced, Producing } from './producing.ts';
+import { meaningOf } from './produce-errors.ts';
+
+export interface AppendLimits {
+  /** What may wait: 50,000 events are 8 s of 6,000 a second, as long as appends wait when a leader was killed (4 to 8.5 s, measured). */
+  readonly queueEvents: number;
+  readonly queueBytes: number;
+  /** After so long, in ms, whoever still waits gets `unknown`, or `refused` if nothing of it was ever sent. */
+  readonly deadlineMs: number;
+}
+
+export const defaultAppendLimits: AppendLimits = {
+  queueEvents: 50_000,
+  queueBytes: 64 * 1024 * 1024,
+  deadlineMs: 15_000,
+};
+
+export interface AppenderDependencies {
+  readonly producing: Producing;
+  readonly topics: readonly Topic[];
+  readonly partitions: number;
+  nameOf(topic: Topic): string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: AppendLimits;
+  /** Called before the callers are answered: what is below `end` is durable. */
+  onDurable(topic: Topic, partition: number, end: number): void;
+  /** Called after each produce with the ms that the first of it waited. */
+  onFlush(tookMs: number): void;
+}
+
+export interface Appender {
+  /** `header` and `bytes` are the record's value. @throws Error for a topic or partition that the log hasn't */
+  append(topic: Topic, partition: number, header: Buffer, bytes: Uint8Array): Promise<AppendResult>;
+  queued(): number;
+  /** Whether something could not be sent when it was last tried. */
+  isFailing(): boolean;
+  /** Answers what is queued, within the deadline, then refuses everything. */
+  close(): Promise<void>;
+}
+
+interface Leader {
+  readonly id: number;
+  readonly ready: Slot[];
+  /** A flush is about to come or under way. */
+  isBusy: boolean;
+}
+
+/** Between two tries for a partition that can't be appended to: 0, 50, 100, 200, 400, 500 ms and so on. */
+const backOffMs = 25;
+const backOffMaxMs = 500;
+
+export function createAppender(deps: AppenderDependencies): Appender {
+  const { producing, topics, partitions, nameOf, clock, logger, limits, onDurable, onFlush } = deps;
+  const slots = new Map<Topic, readonly Slot[]>(
+    topics.map((topic) => [
+      topic,
+      Array.from({ length: partitions }, (_, partition) => createSlot(topic, nameOf(topic), partition)),
+    ]),
+  );
+  const leaders = new Map<number, Leader>();
+  /** Slots that wait for word of who leads them now. */
+  const stranded = new Set<Slot>();
+  /** Slots whose last send failed, or that have no leader. */
+  const failing = new Set<Slot>();
+  const idle: (() => void)[] = [];
+  let queued = 0;
+  let queuedBytes = 0;
+  let isRecovering = false;
+  let isClosed = false;
+
+  const left = (count: number, bytes: number) => {
+    queued -= count;
+    queuedBytes -= bytes;
+    if (queued === 0) for (const resolve of idle.splice(0)) resolve();
+  };
+
+  /** Puts a slot with something to send to its leader. */
+  const offer = (slot: Slot) => {
+    if (slot.isReady || slot.sending > 0 || slot.queue.length === 0 || stranded.has(slot)) return;
+    const id = producing.leaderOf(slot.name, slot.partition);
+    if (id < 0) return strand(slot);
+    const leader = leaders.get(id) ?? { id, ready: [], isBusy: false };
+    leaders.set(id, leader);
+    slot.isReady = true;
+    leader.ready.push(slot);
+    if (leader.isBusy) return;
+    leader.isBusy = true;
+    // Whatever else is appended in this turn of the event loop comes along.
+    setImmediate(() => void run(leader));
+  };
+
+  const run = async (leader: Leader) => {
+    while (leader.ready.length > 0) {
+      const flush = takeFlush(leader.ready);
+      const since = flush.slots.reduce((least, { queue }) => Math.min(least, queue[0]?.since ?? least), Infinity);
+      settle(flush, await producing.produce(leader.id, flush.records, clock.now()));
+      onFlush(clock.monotonic() - since);
+    }
+    leader.isBusy = false;
+  };
+
+  const settle = ({ slots }: Flush, produced: Produced) => {
+    for (const slot of slots) {
+      settleSlot(slot, produced);
+      offer(slot);
+    }
+  };
+
+  const settleSlot = (slot: Slot, produced: Produced) => {
+    const count = slot.sending;
+    if (produced.kind === 'failed') return fail(slot, produced.reason, produced.wasSent);
+    const told = produced.answer.partition(slot.name, slot.partition);
+    if (told === undefined) return fail(slot, 'the broker did not say what became of it', true);
+    const meaning = meaningOf(told.errorCode);
+    switch (meaning.kind) {
+      case 'written':
+        works(slot);
+        onDurable(slot.topic, slot.partition, told.baseOffset + count);
+        return left(count, settleDurable(slot, told.baseOffset));
+      case 'again':
+        return fail(slot, meaning.reason, meaning.mayBeWritten);
+      case 'tooLarge':
+        if (count === 1) return left(1, settleRefused(slot, meaning.reason));
+        slot.sending = 0;
+        slot.batchMax = 1;
+        return;
+      case 'refused':
+        return left(count, settleRefused(slot, meaning.reason));
+      default:
+        return assertNever(meaning);
+    }
+  };
+
+  const fail = (slot: Slot, reason: string, mayBeWritten: boolean) => {
+    settleFailed(slot, reason, mayBeWritten);
+    strand(slot);
+  };
+
+  const strand = (slot: Slot) => {
+    if (failing.size === 0) {
+      logger.warn('the event log does not take all appends: trying again', {
+        topic: slot.topic,
+        partition: slot.partition,
+        reason: slot.reason || 'the partition has no leader',
+      });
+    }
+    failing.add(slot);
+    stranded.add(slot);
+    if (!isRecovering) void recover();
+  };
+
+  const works = (slot: Slot) => {
+    if (failing.delete(slot) && failing.size === 0) logger.info('the event log takes all appends again');
+  };
+
+  const recover = async () => {
+    isRecovering = true;
+    while (stranded.size > 0) {
+      const failures = Math.min(...[...stranded].map((slot) => slot.failures));
+      if (failures > 1) await clock.sleep(Math.min(backOffMs * 2 ** (failures - 1), backOffMaxMs));
+      const reason = await refreshed();
+      for (const slot of stranded) {
+        if (reason !== null) slot.reason ||= reason;
+        giveUpOverdue(slot);
+        if (!stranded.has(slot)) continue;
+        if (reason === null && producing.leaderOf(slot.name, slot.partition) >= 0) resume(slot);
+        else slot.failures++;
+      }
+    }
+    isRecovering = false;
+  };
+
+  const refreshed = async (): Promise<string | null> => {
+    try {
+      await producing.refresh();
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  };
+
+  const giveUpOverdue = (slot: Slot) => {
+    const { count, bytes } = expire(slot, clock.monotonic() - limits.deadlineMs);
+    left(count, bytes);
+    if (slot.queue.length > 0) return;
+    stranded.delete(slot);
+    failing.delete(slot);
+    slot.failures = 0;
+  };
+
+  const resume = (slot: Slot) => {
+    stranded.delete(slot);
+    offer(slot);
+  };
+
+  const slotOf = (topic: Topic, partition: number): Slot => {
+    const ofTopic = slots.get(topic);
+    if (ofTopic === undefined) throw new Error(`the log has no topic ${topic}`);
+    const slot = ofTopic[partition];
+    if (slot === undefined)
+      throw new Error(`partition ${partition} of ${topic}: partitions are 0 to ${partitions - 1}`);
+    return slot;
+  };
+
+  return {
+    append(topic, partition, header, bytes) {
+      const slot = slotOf(topic, partition);
+      if (isClosed) return refused('the event log is closed');
+      const { length } = bytes;
+      if (queued >= limits.queueEvents || queuedBytes + length > limits.queueBytes)
+        return refused('too much waits to be appended');
+      queued++;
+      queuedBytes += length;
+      return new Promise((resolve) => {
+        slot.queue.push({ header, bytes, since: clock.monotonic(), mayBeWritten: false, resolve });
+        offer(slot);
+      });
+    },
+    queued: () => queued,
+    isFailing: () => failing.size > 0,
+    async close() {
+      isClosed = true;
+      if (queued > 0) await new Promise<void>((resolve) => idle.push(resolve));
+    },
+  };
+}
+
+function refused(reason: string): Promise<AppendResult> {
+  return Promise.resolve({ kind: 'refused', reason });
+}

@@ -1,0 +1,81 @@
+// One consumer of a group: its membership, its claims, and the one fetcher of all their readers.
+
+import type { Topic } from '../../domain/topics.ts';
+import type { CommittedPosition, ConsumeOptions, Consumer } from '../../ports/event-log.ts';
+import { createClaims } from './claims.ts';
+import { createCommits } from './commits.ts';
+import type { ConsumingDependencies } from './consuming.ts';
+import { createFetcher } from './fetcher.ts';
+import { createLogCluster, type LogCluster } from './log-cluster.ts';
+import { createMembership, type Membership } from './membership.ts';
+import { committedOf, offsetsOf } from './offsets-asked.ts';
+
+/** @param asking for offsets and commits: shared by the consumers of a process */
+export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, options: ConsumeOptions): Consumer {
+  const { client, decoder, partitioning, clock, logger } = deps;
+  const { names } = client;
+  const group = names.group(options.group);
+  const topics = options.topics.map(names.topic);
+  const fetcher = createFetcher({
+    cluster: createLogCluster({ client, topics }),
+    clock,
+    logger,
+    gatherMs: options.gatherMs ?? 0,
+  });
+
+  const committed = async (numbers: readonly number[]) => {
+    const places = numbers.flatMap((partition) => topics.map((topic) => ({ topic, partition })));
+    const positions = await committedOf(asking, group, places);
+    return new Map(
+      numbers.map((number, n) => [
+        number,
+        new Map<Topic, CommittedPosition | null>(
+          options.topics.map((topic, t) => [topic, positions[n * topics.length + t] ?? null]),
+        ),
+      ]),
+    );
+  };
+
+  const commits = createCommits({
+    cluster: asking,
+    group,
+    clock,
+    membership: { identity: () => membership.identity(), check: () => membership.check() },
+  });
+  const claims = createClaims(options, {
+    names,
+    clock,
+    logger,
+    commits,
+    committed,
+    reading: {
+      fetcher,
+      decoder,
+      types: options.types,
+      ends: (places) =>
+        offsetsOf(
+          asking,
+          places.map(({ name, partition }) => ({ topic: name, partition })),
+          'end',
+        ),
+    },
+  });
+  const membership: Membership = createMembership({
+    cluster: createLogCluster({ client, topics }),
+    group,
+    topics,
+    partitions: partitioning.partitions,
+    clock,
+    logger,
+    assigned: claims.assigned,
+    evicted: claims.evicted,
+  });
+
+  return {
+    async stop() {
+      claims.end();
+      fetcher.close();
+      await membership.stop();
+    },
+  };
+}

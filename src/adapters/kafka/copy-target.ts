@@ -1,0 +1,149 @@
+// A log on Kafka as the target of a copy: made by it, and opened by nobody until it is complete.
+
+import type { Topic } from '../../domain/topics.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { EventLogCopySource, EventLogCopyTarget, RawEntry } from '../../ports/event-log-copy.ts';
+import { CopyRefusedError } from '../../ports/event-log-copy.ts';
+import type { Logger } from '../../ports/logger.ts';
+import { createAdmins } from './admin.ts';
+import { createKafkaClient, type KafkaSettings } from './client.ts';
+import { appendCopied, type CopyPlace } from './copy-append.ts';
+import { writePositions } from './copy-positions.ts';
+import { registerWritten, type WrittenIds } from './copy-schemas.ts';
+import { setTimestamps } from './copy-topics.ts';
+import { recordAt } from './records-asked.ts';
+import { beginCopy, endCopy, formatTopic, type LogState } from './log-format.ts';
+import { createLogCluster, type LogCluster } from './log-cluster.ts';
+import { offsetsOf } from './offsets-asked.ts';
+import { createRegistry } from './registry.ts';
+import { ensureTopics } from './topics.ts';
+import { StartRefusal, waitUntilUp } from './wait-until-up.ts';
+import { headerOf } from './wire-format.ts';
+
+export interface KafkaCopyTargetOptions {
+  readonly settings: KafkaSettings;
+  /** Confluent's API; may hold user:password@. */
+  readonly registryUrl: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborted: waiting for an engine ends. */
+  readonly signal?: AbortSignal;
+}
+
+type Source = Pick<EventLogCopySource, 'identity' | 'partitioning' | 'topics' | 'schemas'>;
+
+/** What `begin` has found out; nothing else works before. */
+interface Begun {
+  readonly source: Source;
+  readonly cluster: LogCluster;
+  readonly producerId: string;
+  readonly ids: WrittenIds;
+  readonly names: readonly string[];
+}
+
+export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCopyTarget {
+  const { settings, registryUrl, clock, logger, signal } = options;
+  const { replication } = settings;
+  const client = createKafkaClient({ settings, logger });
+  const admins = createAdmins(client.kafka);
+  const registry = createRegistry(registryUrl);
+  const waiting = { clock, logger, signal };
+  const nameOf = client.names.topic;
+  let begun: Begun | null = null;
+
+  const beginTopics = async ({ identity, partitioning, topics }: Source): Promise<LogState> => {
+    const format = nameOf(formatTopic);
+    const { partitions } = partitioning;
+    await admins.use((admin) => ensureTopics(admin, [format], 1, { replication, logger }));
+    const copy = { producerId: await newProducerId(format), source: identity };
+    const state = await beginCopy(client, partitioning, { copy, nowMs: clock.now() });
+    if (state.kind !== 'copying') return state;
+    const made = { replication, logger, timestamps: 'CreateTime' } as const;
+    await admins.use((admin) => ensureTopics(admin, topics.map(nameOf), partitions, made));
+    return state;
+  };
+
+  const newProducerId = async (topic: string): Promise<string> => {
+    const cluster = createLogCluster({ client, topics: [topic] });
+    try {
+      await cluster.connect();
+      const of = { transactionalId: null, transactionTimeout: 0 };
+      return (await cluster.ask(cluster.leaderOf(topic, 0) ?? 0, (broker) => broker.initProducerId(of))).producerId;
+    } finally {
+      cluster.close();
+    }
+  };
+
+  const timestampsOf = ({ cluster, names, source }: Begun) => {
+    const { partitions } = source.partitioning;
+    return { admins, cluster, clock, names, partitions };
+  };
+
+  const begin = async (source: Source): Promise<'begun' | 'complete'> => {
+    const state = await waitUntilUp('Kafka', () => beginTopics(source), waiting);
+    if (state.kind === 'open')
+      throw new CopyRefusedError(
+        'A Herald was started on this log already: it is not for a copy. Give the copy a log of its own, by another KAFKA_PREFIX.',
+      );
+    const { schemas, topics } = source;
+    const register = () => registerWritten({ registry, nameOf }, schemas);
+    const ids = await waitUntilUp('the schema registry', register, waiting);
+    const names = topics.map(nameOf);
+    const cluster = createLogCluster({ client, topics: names });
+    begun = { source, cluster, producerId: state.copy.producerId, ids, names };
+    await waitUntilUp('Kafka', () => cluster.connect(), waiting);
+    if (state.kind === 'copying') await setTimestamps(timestampsOf(begun), 'CreateTime');
+    return state.kind === 'copying' ? 'begun' : 'complete';
+  };
+
+  const ready = (): Begun => {
+    if (begun === null) throw new Error('the copy was not begun');
+    return begun;
+  };
+  const placeOf = (topic: Topic, partition: number): CopyPlace => ({ topic, name: nameOf(topic), partition });
+  const valueOf = ({ schema, bytes }: RawEntry): Buffer => Buffer.concat([headerOf(ready().ids.of(schema)), bytes]);
+  const holds = async ({ name, partition }: CopyPlace, entry: RawEntry): Promise<boolean> => {
+    const record = await recordAt(ready().cluster, { topic: name, partition }, entry.offset);
+    return record !== null && record.appendedAt === entry.appendedAt && record.value.equals(valueOf(entry));
+  };
+
+  return {
+    begin: (source) => begin(source).catch(refusal),
+    async ends(topic) {
+      const { cluster, source } = ready();
+      const places = Array.from({ length: source.partitioning.partitions }, (_, partition) => ({
+        topic: nameOf(topic),
+        partition,
+      }));
+      return offsetsOf(cluster, places, 'end');
+    },
+    holds: (topic, partition, entry) => holds(placeOf(topic, partition), entry),
+    append(topic, partition, entries) {
+      const { cluster, producerId } = ready();
+      return appendCopied({ cluster, clock, logger, producerId, valueOf, holds }, placeOf(topic, partition), entries);
+    },
+    async writePositions(positions) {
+      const { cluster, source, producerId } = ready();
+      const copy = { producerId, source: source.identity };
+      // Whoever was faster with the same log may have opened it by now, and its groups have gone on.
+      const { kind } = await beginCopy(client, source.partitioning, { copy, nowMs: clock.now() });
+      if (kind !== 'copying')
+        throw new CopyRefusedError('Another process has completed the copy of this log meanwhile.');
+      await writePositions({ cluster, names: client.names, clock }, positions);
+    },
+    async complete() {
+      await setTimestamps(timestampsOf(ready()), 'LogAppendTime');
+      await endCopy(client, clock.now());
+    },
+    async close() {
+      begun?.cluster.close();
+      await admins.close();
+      registry.close();
+    },
+  };
+}
+
+function refusal(error: unknown): never {
+  const isRefusal = error instanceof StartRefusal || (error instanceof Error && error.name === 'RegistryRefusal');
+  throw isRefusal ? new CopyRefusedError(error.message) : error;
+}

@@ -1,0 +1,156 @@
+// The event log on Kafka: topics, schemas, appending, and what the brokers say about offsets; consuming.ts holds all that fetches.
+
+import type { Codec } from '../../codec/index.ts';
+import { type Partitioning, type Topic, topicOf } from '../../domain/topics.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { EventLog } from '../../ports/event-log.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { Metrics } from '../../ports/metrics.ts';
+import { type Admins, createAdmins } from './admin.ts';
+import { type AppendLimits, createAppender, defaultAppendLimits } from './append.ts';
+import { createKafkaClient, type KafkaClient, type KafkaSettings } from './client.ts';
+import { createConsuming } from './consuming.ts';
+import { formatTopic, keepFormat } from './log-format.ts';
+import { createOffsets } from './offsets.ts';
+import { ensurePositions, type GroupTopics } from './positions.ts';
+import { openProducing, type Producing } from './producing.ts';
+import { createReadiness } from './readiness.ts';
+import { createRegistry, type Registry } from './registry.ts';
+import { createEntryDecoder } from './schemas.ts';
+import { registerSchemas, type SchemaIds } from './subjects.ts';
+import { ensureTopics } from './topics.ts';
+import { waitUntilUp } from './wait-until-up.ts';
+import { headerOf } from './wire-format.ts';
+
+export interface KafkaEventLogOptions {
+  readonly settings: KafkaSettings;
+  /** Confluent's API; may hold user:password@. */
+  readonly registryUrl: string;
+  /** What the log is made with: groups get position 0 on each partition that is new. */
+  readonly shape: {
+    readonly partitioning: Partitioning;
+    readonly topics: readonly Topic[];
+    readonly groups: readonly GroupTopics[];
+  };
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  /** Aborted: the start is given up. */
+  readonly signal?: AbortSignal;
+  readonly limits?: AppendLimits;
+}
+
+export interface KafkaEventLog extends EventLog {
+  /** How many members a group has now, in all processes. */
+  activeMembers(group: string): Promise<number>;
+}
+
+/**
+ * Waits for the brokers and the registry, and says so. Makes what is missing.
+ * @throws Error when the log was made with another partitioning, a topic has another number of partitions, a schema is incompatible, the credentials are
+ * wrong, or the signal is aborted
+ */
+export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<KafkaEventLog> {
+  const { settings, registryUrl, shape, codec, clock, logger, metrics, limits = defaultAppendLimits } = options;
+  const { partitioning, topics } = shape;
+  const registry = createRegistry(registryUrl);
+  const client = createKafkaClient({ settings, logger });
+  const admins = createAdmins(client.kafka);
+  const { producing, ids } = await prepareOrClose(options, { client, admins, registry });
+
+  const decoder = createEntryDecoder({ registry, codec, ids });
+  const headers = new Map([...ids].map(([type, id]) => [type, headerOf(id)]));
+  const consuming = createConsuming({ client, decoder, partitioning, topics, clock, logger });
+  const appender = createAppender({
+    producing,
+    topics,
+    partitions: partitioning.partitions,
+    nameOf: client.names.topic,
+    clock,
+    logger,
+    limits,
+    onDurable: consuming.noteDurable,
+    onFlush: (tookMs) => metrics?.observe('herald_append_seconds', tookMs / 1000),
+  });
+  metrics?.gauge('herald_append_queue', appender.queued);
+  const { partitions } = partitioning;
+  const offsets = createOffsets({ admins, names: client.names, topics, partitions });
+  const readiness = createReadiness({ producing, appender, clock });
+  let closing: Promise<void> | null = null;
+
+  const close = async () => {
+    readiness.close();
+    // What consumers still do is fenced; their outcomes are appended before the log is closed (main's order).
+    await appender.close();
+    await consuming.close();
+    await producing.close();
+    await admins.close();
+    registry.close();
+  };
+
+  return {
+    partitioning,
+    async append(event) {
+      const { type, bytes } = codec.encode(event);
+      const header = headers.get(type);
+      if (header === undefined) throw new Error(`the schema of ${type} is not registered`);
+      return appender.append(topicOf(event), event.partition, header, bytes);
+    },
+    consume: consuming.consume,
+    tail: consuming.tail,
+    read: consuming.read,
+    ends: offsets.ends,
+    offsetAt: offsets.offsetAt,
+    committed: offsets.committed,
+    activeMembers: offsets.activeMembers,
+    ready: readiness.ready,
+    close: () => (closing ??= close()),
+  };
+}
+
+interface Connections {
+  readonly client: KafkaClient;
+  readonly admins: Admins;
+  readonly registry: Registry;
+}
+
+interface Prepared {
+  readonly producing: Producing;
+  readonly ids: SchemaIds;
+}
+
+async function prepareOrClose(options: KafkaEventLogOptions, connections: Connections): Promise<Prepared> {
+  try {
+    return await prepare(options, connections);
+  } catch (error) {
+    await connections.admins.close();
+    connections.registry.close();
+    throw error;
+  }
+}
+
+/** The registry before the last step: nobody may append what nobody could read. */
+async function prepare(options: KafkaEventLogOptions, { client, admins, registry }: Connections): Promise<Prepared> {
+  const { settings, shape, codec, clock, logger, signal } = options;
+  const { topics, groups, partitioning } = shape;
+  const { names, kafka } = client;
+  const own = topics.map(names.topic);
+  const waiting = { clock, logger, signal };
+  const topicSettings = { replication: settings.replication, logger };
+  await waitUntilUp(
+    'Kafka',
+    () =>
+      admins.use(async (admin) => {
+        await ensureTopics(admin, [names.topic(formatTopic)], 1, topicSettings);
+        await keepFormat(client, partitioning, clock.now());
+        await ensureTopics(admin, own, partitioning.partitions, topicSettings);
+        await ensurePositions({ kafka, admin, names, logger }, groups);
+      }),
+    waiting,
+  );
+  const register = () => registerSchemas({ registry, codec, nameOf: names.topic });
+  const ids = await waitUntilUp('the schema registry', register, waiting);
+  const producing = await waitUntilUp('Kafka', () => openProducing(client.clusterOptions, own), waiting);
+  return { producing, ids };
+}

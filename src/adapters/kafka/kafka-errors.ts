@@ -1,0 +1,42 @@
+// Tells kafkajs' errors apart: what a broker has answered, and everything else, after which its connection is not trusted any more.
+
+/** Kafka's name of the error that a broker answered with (NOT_LEADER_FOR_PARTITION); null: no broker answered. */
+export function answeredError(error: unknown): string | null {
+  // kafkajs wraps errors in errors when it gives up; three deep at most.
+  for (let cause = error, depth = 0; depth < 4 && cause instanceof Error; depth++) {
+    const type: unknown = Reflect.get(cause, 'type');
+    if (typeof type === 'string') return type;
+    cause = Reflect.get(cause, 'cause');
+  }
+  return null;
+}
+
+/** Codes after which it is asked who leads the partition: moved, not known yet, being elected, behind. */
+const staleMetadataCodes: ReadonlyMap<number, string> = new Map([
+  [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
+  [5, 'LEADER_NOT_AVAILABLE'],
+  [6, 'NOT_LEADER_OR_FOLLOWER'],
+  [8, 'BROKER_NOT_AVAILABLE'],
+  [9, 'REPLICA_NOT_AVAILABLE'],
+  [56, 'KAFKA_STORAGE_ERROR'],
+  [74, 'FENCED_LEADER_EPOCH'],
+  [75, 'UNKNOWN_LEADER_EPOCH'],
+  [78, 'OFFSET_NOT_AVAILABLE'],
+  [103, 'INCONSISTENT_TOPIC_ID'],
+]);
+
+export const offsetOutOfRange = 1;
+
+export function isStaleMetadata(code: number): boolean {
+  return staleMetadataCodes.has(code);
+}
+
+export function describeFetchError(code: number, of?: { readonly topic: string; readonly partition: number }): Error {
+  const place = of === undefined ? 'the log' : `${of.topic}, partition ${of.partition}`;
+  if (code === offsetOutOfRange) {
+    return new Error(
+      `${place} does not hold the offset that is to be read next: it was deleted, or the log is another one`,
+    );
+  }
+  return new Error(`${place} can not be read: ${staleMetadataCodes.get(code) ?? `Kafka's error ${code}`}`);
+}

@@ -1,0 +1,149 @@
+// How the log was made, written down in the log: the first record of a topic of its own. Whoever comes second reads what the first one wrote.
+//
+// A log that is made by a copy says so in that record, and nobody opens it until a later record says that the copy is complete:
+//
+//   { format, partitions, shards, hash }                     made by a Herald
+//   { format, ..., copy: A } [{ copy: B }] { copied: true }  made by a copy, that B went on with, and complete
+
+import type { Partitioning } from '../../domain/topics.ts';
+import type { KafkaClient } from './client.ts';
+import { createLogCluster } from './log-cluster.ts';
+import { allRecords, appendRecord } from './records-asked.ts';
+import { StartRefusal } from './wait-until-up.ts';
+
+/** Its only partition is number 0. */
+export const formatTopic = 'notifications.log-format';
+
+/** A copy that is under way. */
+export interface CopyIdentity {
+  /** The producer of every batch of it, whichever process sends it. */
+  readonly producerId: string;
+  /** A hash of the log that is copied, as it is. */
+  readonly source: string;
+}
+
+export type LogState = { readonly kind: 'open' } | { readonly kind: 'copying' | 'copied'; readonly copy: CopyIdentity };
+
+interface LogFormat {
+  /** Raised with every change that an older version can't read. */
+  readonly format: number;
+  readonly partitions: number;
+  readonly shards: number;
+  readonly hash: string;
+  /** Absent: the log wasn't made by a copy. */
+  readonly copy?: CopyIdentity;
+}
+
+interface LaterRecord {
+  readonly copy?: CopyIdentity;
+  readonly copied?: true;
+}
+
+const formatVersion = 1;
+
+/**
+ * Writes the format of a new log, or checks it; the topic must exist. Several processes may do so at once: all append, and the record that came first
+ * counts for all.
+ * @throws StartRefusal when the log was made otherwise, or a copy into it isn't complete
+ */
+export async function keepFormat(client: KafkaClient, partitioning: Partitioning, nowMs: number): Promise<void> {
+  const { kind } = await onTopic(client, (topic) => keep(topic, formatOf(partitioning), nowMs));
+  if (kind === 'copying')
+    throw new StartRefusal(
+      'A copy into this log has begun and is not complete: run "herald copy-log --to kafka" again until it says that it is.',
+    );
+}
+
+/**
+ * The same for whoever copies a log into this one: a log that isn't there yet is his until `endCopy`, one that a copy has begun too.
+ * The state's identity is the one to go on with: the given one, unless the same source had begun before.
+ * @throws StartRefusal as keepFormat, and when another copy begins at the same time
+ */
+export function beginCopy(
+  client: KafkaClient,
+  partitioning: Partitioning,
+  of: { readonly copy: CopyIdentity; readonly nowMs: number },
+): Promise<LogState> {
+  const { copy, nowMs } = of;
+  return onTopic(client, async (topic) => {
+    const state = await keep(topic, { ...formatOf(partitioning), copy }, nowMs);
+    if (state.kind !== 'copying' || state.copy.source === copy.source) return state;
+    await topic.append({ copy }, nowMs);
+    const now = await stateOf(topic);
+    if (now.kind === 'copying' && now.copy.producerId === copy.producerId) return now;
+    throw new StartRefusal('Another copy into this log has begun at the same time.');
+  });
+}
+
+/** Durable when it resolves: the log can be opened. */
+export function endCopy(client: KafkaClient, nowMs: number): Promise<void> {
+  return onTopic(client, (topic) => topic.append({ copied: true }, nowMs));
+}
+
+interface FormatTopic {
+  readonly name: string;
+  read(): Promise<readonly Buffer[]>;
+  append(value: LogFormat | LaterRecord, nowMs: number): Promise<void>;
+}
+
+async function onTopic<T>(client: KafkaClient, work: (topic: FormatTopic) => Promise<T>): Promise<T> {
+  const name = client.names.topic(formatTopic);
+  const place = { topic: name, partition: 0 };
+  const cluster = createLogCluster({ client, topics: [name] });
+  try {
+    return await work({
+      name,
+      read: async () => (await allRecords(cluster, place)).map(({ value }) => value),
+      append: (value, nowMs) => appendRecord(cluster, place, Buffer.from(JSON.stringify(value)), nowMs),
+    });
+  } finally {
+    cluster.close();
+  }
+}
+
+async function keep(topic: FormatTopic, ours: LogFormat, nowMs: number): Promise<LogState> {
+  if ((await topic.read()).length === 0) await topic.append(ours, nowMs);
+  return stateOf(topic, ours);
+}
+
+async function stateOf({ name, read }: FormatTopic, ours?: LogFormat): Promise<LogState> {
+  const [first, ...later] = await read();
+  if (first === undefined) throw new Error(`${name} lost the record that it was given`);
+  const theirs = parse(first, name) as Partial<LogFormat>;
+  if (ours !== undefined) check(theirs, ours, name);
+  let { copy } = theirs;
+  if (copy === undefined) return { kind: 'open' };
+  let kind: LogState['kind'] = 'copying';
+  for (const value of later) {
+    const record = parse(value, name) as LaterRecord;
+    if (record.copied === true) kind = 'copied';
+    if (kind === 'copying') copy = record.copy ?? copy;
+  }
+  return { kind, copy };
+}
+
+function formatOf({ partitions, shards }: Partitioning): LogFormat {
+  return { format: formatVersion, partitions, shards, hash: 'murmur2' };
+}
+
+function check(theirs: Partial<LogFormat>, ours: LogFormat, name: string): void {
+  if (theirs.format !== ours.format)
+    throw new StartRefusal(
+      `The log is of a format that this version of Herald does not read: ${name} has format ${theirs.format}, not ${ours.format}.`,
+    );
+  for (const key of ['partitions', 'shards', 'hash'] as const) {
+    if (theirs[key] === ours[key]) continue;
+    throw new StartRefusal(
+      'The log was made with another partitioning, which can never change (copy it into a new log instead): ' +
+        `${name} has ${key} ${theirs[key]}, not ${ours[key]}.`,
+    );
+  }
+}
+
+function parse(value: Buffer, name: string): unknown {
+  try {
+    return JSON.parse(value.toString());
+  } catch {
+    throw new StartRefusal(`A record of ${name} does not say how the log was made.`);
+  }
+}

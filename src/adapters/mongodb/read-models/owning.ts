@@ -1,0 +1,82 @@
+// Taking a partition number over: the former owner's session is ended, so that its locks don't outlive it, and its epoch raised, so that it can't write.
+
+import { type Binary, type ClientSession, type Db, type MongoClient, MongoServerError } from 'mongodb';
+
+import type { Logger } from '../../../ports/logger.ts';
+import type { PositionDocument } from './positions.ts';
+import { positionId, positionsOf } from './positions.ts';
+import type { ModelVersion } from './versions.ts';
+
+/** A partition number in this process's hands. */
+export interface Hold {
+  readonly positionId: string;
+  readonly epoch: number;
+  /** Another one after a transaction whose end had to be found out. */
+  session: ClientSession;
+  /** The sequence of a transaction whose end isn't known, and the offsets that it was to leave. */
+  unsettled: { readonly sequence: number; readonly offsets: string } | null;
+}
+
+/** A locked position is waited for so long; then the session that holds it is ended (again). */
+const lockWaitMs = 1000;
+const attemptsMax = 5;
+
+/** @throws Error when the store is away, or the version is no longer in use (after a swap) */
+export async function takeOver(
+  deps: { readonly client: MongoClient; readonly db: Db; readonly endSession: EndSession },
+  model: ModelVersion,
+  partition: number,
+): Promise<{ readonly hold: Hold; readonly position: PositionDocument }> {
+  const { client, db, endSession } = deps;
+  const positions = positionsOf(db);
+  const _id = positionId(model, partition);
+  const session = client.startSession();
+  for (let attempt = 1; ; attempt++) {
+    const former = await positions.findOne({ _id }, { projection: { lsid: 1 } });
+    if (former !== null) await endSession(former.lsid);
+    try {
+      const position = await positions.findOneAndUpdate(
+        { _id, retired: { $ne: true } },
+        {
+          $inc: { epoch: 1 },
+          $set: { lsid: lsidOf(session) },
+          $setOnInsert: { partition, sequence: 0, offsets: '{}' },
+        },
+        { upsert: true, returnDocument: 'after', maxTimeMS: lockWaitMs },
+      );
+      if (position === null) throw new Error(`the position of ${model.name} ${partition} was not given`);
+      return { hold: { positionId: _id, epoch: position.epoch, session, unsettled: null }, position };
+    } catch (error) {
+      if (attempt < attemptsMax && isLocked(error)) continue;
+      await session.endSession();
+      throw error;
+    }
+  }
+}
+
+export function lsidOf(session: ClientSession): Binary {
+  if (session.id === undefined) throw new Error('the session has ended');
+  return session.id.id;
+}
+
+export type EndSession = (lsid: Binary) => Promise<void>;
+
+/** Ends a session on the server, with its transaction. Where that isn't allowed its locks last up to a minute: said once. */
+export function createEndSession(client: MongoClient, logger: Logger): EndSession {
+  let isTold = false;
+  return async (lsid) => {
+    try {
+      await client.db('admin').command({ killSessions: [{ id: lsid }] });
+    } catch (error) {
+      if (!(error instanceof MongoServerError)) throw error;
+      if (isTold) return;
+      isTold = true;
+      logger.warn('sessions of former owners cannot be ended: taking over may last a minute', { err: error });
+    }
+  };
+}
+
+/** MaxTimeMSExpired: somebody's transaction has the document. DuplicateKey: another process made it in the same moment. */
+function isLocked(error: unknown): boolean {
+  return error instanceof MongoServerError && (error.code === 50 || error.code === 11_000);
+}

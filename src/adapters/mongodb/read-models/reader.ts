@@ -1,0 +1,24 @@
+// Read models in MongoDB for those who only ask.
+
+import type { ReadModelReader } from '../../../ports/read-model-store.ts';
+import { createChanges } from './changes.ts';
+import { createListeners } from './listeners.ts';
+import { answers, createLifetime, whileOpen } from './open.ts';
+import { createReading } from './reading.ts';
+import type { MongoReadModelOptions } from './store.ts';
+import { createView } from './versions.ts';
+
+/** Closing it leaves the connection open; closing the connection ends it. */
+export function openMongoReadModelReader(options: MongoReadModelOptions): ReadModelReader & { close(): void } {
+  const { connection, clock, logger } = options;
+  const { client, db } = connection;
+  const { signal, end } = createLifetime(client);
+  const listeners = createListeners();
+  const view = createView(db, clock, listeners.changed);
+  return {
+    ...whileOpen(signal)(createReading(db, view, clock)),
+    ...createChanges({ db, view, listeners, clock, logger, signal }),
+    ready: () => answers(db, signal),
+    close: end,
+  };
+}

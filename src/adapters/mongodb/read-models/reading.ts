@@ -1,0 +1,145 @@
+// The queries of the port over a database and a view of its versions; used by stores and readers.
+
+import { type Db, MongoServerError } from 'mongodb';
+
+import type { Topic } from '../../../domain/topics.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Document, FieldValue, Page, Query, ReadModelReader } from '../../../ports/read-model-store.ts';
+import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
+import { offsetsOf, positionId, positionsOf } from './positions.ts';
+import type { CountQuery, FindPlan } from './queries.ts';
+import { endedAt, planCount, planFind } from './queries.ts';
+import type { StoredCollection, StoredDocument } from './stored-collection.ts';
+import { retiredKeptMs, type View, viewMs } from './versions.ts';
+
+export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions'>;
+
+type Found<D extends Document> = D & { readonly id: string };
+
+/** A query that the server hasn't answered by then is ended there; they take milliseconds. */
+const queryMs = 4000;
+/** Ids asked for at a time: an answer of about 1 MB. */
+const idsPerQuery = 1000;
+
+export function createReading(db: Db, view: View, clock: Clock): Reading {
+  const asked = <T>(name: string, ask: (collection: StoredCollection) => Promise<T>) =>
+    onCollection({ view, clock }, name, ask);
+  return {
+    get: <D extends Document>(collection: string, ids: readonly string[]) =>
+      asked(collection, (of) => documentsById<D>(db, of, ids)),
+    find: <D extends Document>(query: Query) => asked(query.collection, (of) => findPage<D>(db, of, query)),
+    count: (query, cap) => asked(query.collection, (of) => countRows(db, of, query, cap)),
+    async positions(readModel, partition) {
+      const _id = positionId(await view.model(readModel), partition);
+      const found = await positionsOf(db).findOne({ _id }, { projection: { offsets: 1 }, maxTimeMS: queryMs });
+      return found === null ? new Map<Topic, number>() : offsetsOf(found.offsets);
+    },
+  };
+}
+
+/**
+ * Asks the version in use. Asked again where an index was declared or taken away since the view was read, and where this process stood still for so long
+ * that the version may have been swapped out and removed meanwhile.
+ */
+async function onCollection<T>(
+  { view, clock }: { readonly view: View; readonly clock: Clock },
+  name: string,
+  ask: (collection: StoredCollection) => Promise<T>,
+): Promise<T> {
+  const startedAt = clock.monotonic();
+  try {
+    const answer = await ask(await view.collection(name));
+    if (clock.monotonic() - startedAt < retiredKeptMs - viewMs) return answer;
+  } catch (error) {
+    if (!(error instanceof NoFittingIndexError || isMissingIndex(error))) throw error;
+  }
+  await view.refresh();
+  return ask(await view.collection(name));
+}
+
+/** BadValue: the index of the hint isn't there. */
+function isMissingIndex(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 2;
+}
+
+async function documentsById<D extends Document>(
+  db: Db,
+  collection: StoredCollection,
+  ids: readonly string[],
+): Promise<Map<string, D>> {
+  const found = new Map<string, D>();
+  for (let at = 0; at < ids.length; at += idsPerQuery) {
+    const some = ids.slice(at, at + idsPerQuery);
+    const cursor = db
+      .collection<StoredDocument>(collection.name)
+      .find({ _id: { $in: some } }, { projection: { json: 1 }, batchSize: some.length + 1, maxTimeMS: queryMs });
+    for (const { _id, json } of await cursor.toArray()) found.set(_id, JSON.parse(json) as D);
+  }
+  return found;
+}
+
+async function findPage<D extends Document>(db: Db, collection: StoredCollection, query: Query): Promise<Page<D>> {
+  const limit = Math.min(query.limit, rowsPerPageMax);
+  if (!(limit >= 1)) throw new RangeError('a page has at least one row');
+  const plan = planFind(collection, query);
+  if (plan === null) return { documents: [], next: null };
+  const end = plan.isFiltered ? await lastRowOf(db, collection, plan, query) : null;
+  const page = end === null ? plan : endedAt(plan, query, end);
+  const rows = await cursorOf(db, collection, page, limit + 1)
+    .project<StoredDocument>(rowProjection(query))
+    .toArray();
+  const shown = rows.length > limit ? rows.slice(0, limit) : rows;
+  const last = shown.at(-1);
+  return {
+    documents: shown.map(({ _id, json }) => {
+      const document = JSON.parse(json) as Record<string, unknown>;
+      document['id'] = _id;
+      return document as Found<D>;
+    }),
+    next: rows.length > limit && last !== undefined ? keyOf(query, last) : end,
+  };
+}
+
+/** The key of the last row that a filtered page may look at; null when there are no more rows than that. Read from the index alone. */
+async function lastRowOf(
+  db: Db,
+  collection: StoredCollection,
+  plan: FindPlan,
+  query: Query,
+): Promise<FieldValue[] | null> {
+  const [last, further] = await cursorOf(db, collection, { ...plan, filter: plan.unfiltered }, 2)
+    .skip(rowsPerPageMax - 1)
+    .project<StoredDocument>(keyProjection(query))
+    .toArray();
+  return last === undefined || further === undefined ? null : keyOf(query, last);
+}
+
+function cursorOf(db: Db, collection: StoredCollection, plan: FindPlan, limit: number) {
+  const { min, max, sort, index: hint } = plan;
+  return db
+    .collection<StoredDocument>(collection.name)
+    .find(plan.filter, { min, max, sort, hint, limit, batchSize: limit, maxTimeMS: queryMs });
+}
+
+function keyProjection(query: Query): Record<string, 1> {
+  return Object.fromEntries(['_id', ...query.order.fields].map((field) => [field, 1]));
+}
+
+function rowProjection(query: Query): Record<string, 1> {
+  return { ...keyProjection(query), json: 1 };
+}
+
+function keyOf(query: Query, row: StoredDocument): FieldValue[] {
+  return [...query.order.fields.map((field) => row[field] ?? null), row._id];
+}
+
+async function countRows(db: Db, collection: StoredCollection, query: CountQuery, cap: number) {
+  const plan = planCount(collection, query, cap);
+  if (plan === null) return { count: 0, exact: true };
+  const [row] = await db
+    .collection(collection.name)
+    .aggregate<{ looked: number; passed: number }>([...plan.pipeline], { hint: plan.index, maxTimeMS: queryMs })
+    .toArray();
+  const { looked, passed } = row ?? { looked: 0, passed: 0 };
+  return { count: Math.min(passed, cap), exact: looked <= cap };
+}

@@ -1,0 +1,85 @@
+// Read models in MongoDB for those who fold: any number of processes, each partition number with one owner at a time.
+
+import type { Clock } from '../../../ports/clock.ts';
+import type { Logger } from '../../../ports/logger.ts';
+import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
+import type { ReadModelStore } from '../../../ports/read-model-store.ts';
+import type { MongoConnection } from '../connection.ts';
+import { createChanges } from './changes.ts';
+import { createListeners } from './listeners.ts';
+import { answers, createLifetime, whileOpen } from './open.ts';
+import { prepareCurrent } from './preparing.ts';
+import { createReading } from './reading.ts';
+import { abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { createRetiredVersions } from './retired.ts';
+import { createView, fixedView, type ModelVersion } from './versions.ts';
+import { createWriting } from './writing.ts';
+
+export interface MongoReadModelOptions {
+  /** Stays open when the store is closed. */
+  readonly connection: MongoConnection;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export function openMongoReadModelStore(options: MongoReadModelOptions): ReadModelStore & RebuildableStore {
+  const { connection, logger, clock } = options;
+  const { client, db } = connection;
+  const { signal, end } = createLifetime(client);
+  const listeners = createListeners();
+  const view = createView(db, clock, listeners.changed);
+  const writing = createWriting({ client, db, view, clock, logger });
+  const retired = createRetiredVersions(db, logger, signal);
+  const open = whileOpen(signal);
+
+  return {
+    ...open({ ...createReading(db, view, clock), own: writing.own, transact: writing.transact }),
+    ...createChanges({ db, view, listeners, clock, logger, signal }),
+    ready: () => answers(db, signal),
+    ...open({
+      async prepare(definition) {
+        if (await prepareCurrent(db, clock, definition))
+          logger.info('read model prepared', { readModel: definition.name });
+        await view.refresh();
+        await retired.collect();
+      },
+      async beginRebuild(definition) {
+        return openNextVersion(options, await beginNextVersion(db, definition));
+      },
+      compare: (definition) => compareVersions(db, definition.name),
+      async swap(definition) {
+        await swapVersions(db, definition.name);
+        await view.refresh();
+        await retired.collect();
+      },
+      abandon: (definition) => abandonNextVersion(db, definition.name),
+    } satisfies Pick<ReadModelStore, 'prepare'> & RebuildableStore),
+    async close() {
+      end();
+      await writing.endAll();
+    },
+  };
+}
+
+/** The store of a version that nobody reads yet: whoever waits for the read model hears of it when it is swapped in. */
+function openNextVersion(
+  { connection: { client, db }, clock, logger }: MongoReadModelOptions,
+  next: ModelVersion,
+): ReadModelStore {
+  const { signal, end } = createLifetime(client);
+  const view = fixedView(next);
+  const writing = createWriting({ client, db, view, clock, logger });
+  const open = whileOpen(signal);
+  return {
+    ...open({ ...createReading(db, view, clock), own: writing.own, transact: writing.transact }),
+    onChange: () => () => undefined,
+    ready: () => answers(db, signal),
+    async prepare({ name }) {
+      await view.model(name);
+    },
+    async close() {
+      end();
+      await writing.endAll();
+    },
+  };
+}

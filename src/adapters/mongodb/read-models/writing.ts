@@ -1,0 +1,230 @@
+// Folding a batch into a partition number: one transaction, the position first.
+//
+//   position (epoch, sequence) ──> documents ──> commit ──> answered: done
+//                                                  └──────> lost: end the session, look at the sequence of the position ──> applied, or not
+//
+// The position's sequence goes up by one with each transaction of its owner, so it tells whether one whose answer was lost was applied. That is
+// found out at once or, when the store is away, at the next call with the same ownership, before anything is written.
+
+import { type ClientSession, type Db, type MongoClient, MongoError, MongoServerError } from 'mongodb';
+
+import type { Clock } from '../../../ports/clock.ts';
+import { StaleOwnerError } from '../../../ports/event-log.ts';
+import type { Logger } from '../../../ports/logger.ts';
+import type { Ownership, ReadModelStore } from '../../../ports/read-model-store.ts';
+import { type Batch, batchOf, writeBatch } from './batch.ts';
+import { createEndSession, type EndSession, type Hold, lsidOf, takeOver } from './owning.ts';
+import { offsetsOf, offsetsText, positionId, positionsOf } from './positions.ts';
+import { versionsOf, type View } from './versions.ts';
+
+export interface WritingDependencies {
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly view: View;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type Writing = Pick<ReadModelStore, 'own' | 'transact'> & {
+  /** Ends its sessions: what it owned is fenced by whoever owns it next. */
+  endAll(): Promise<void>;
+};
+
+/** What the port's ownership carries for us. */
+interface MongoOwnership extends Ownership {
+  readonly version: number;
+  readonly sequence: number;
+}
+
+/** Tries of a transaction that others' locks or a new primary got in the way of, some ms apart. */
+const triesMax = 5;
+const retryMs = 10;
+/** Then the commit's end counts as unknown. */
+const commitMs = 10_000;
+/** How long a transaction whose answer was lost is asked after before its caller is told to repeat. */
+const settleMs = 2000;
+const settleStepMs = 200;
+const lockWaitMs = 2000;
+
+export function createWriting(deps: WritingDependencies): Writing {
+  const { client, db, view, clock } = deps;
+  const endSession = createEndSession(client, deps.logger);
+  const holds = new Map<string, Hold>();
+
+  const holdOf = (owner: MongoOwnership): Hold => {
+    const hold = holds.get(positionId({ name: owner.readModel, version: owner.version }, owner.partition));
+    if (hold?.epoch !== owner.epoch) throw stale(owner);
+    return hold;
+  };
+  const settled = (hold: Hold, owner: MongoOwnership) => settle({ client, db, endSession }, hold, owner);
+
+  return {
+    async own(readModel, partition) {
+      for (let attempt = 1; ; attempt++) {
+        await view.refresh();
+        const model = await view.model(readModel);
+        const { hold, position } = await takeOver({ client, db, endSession }, model, partition);
+        void holds.get(hold.positionId)?.session.endSession().catch(nothing);
+        holds.set(hold.positionId, hold);
+        const { epoch, sequence, offsets } = position;
+        const owner = { readModel, partition, epoch, offsets: offsetsOf(offsets), version: model.version, sequence };
+        // A version that was swapped out before it was ours has no position that a swap could have fenced.
+        if (await isInUse(db, readModel, model.version)) return owner;
+        if (attempt === 3) throw new Error(`the version of ${readModel} changes all the time`);
+      }
+    },
+
+    async transact(ownership, offsets, writes) {
+      const owner = mongoOwnership(ownership);
+      const model = await view.model(owner.readModel);
+      const hold = holdOf(owner);
+      if (model.version !== owner.version) throw stale(owner);
+      const batch = batchOf(model, writes);
+      const moved = offsets.size === 0 ? owner.offsets : new Map([...owner.offsets, ...offsets]);
+      const text = offsetsText(moved);
+      const next: MongoOwnership = { ...owner, offsets: moved, sequence: owner.sequence + 1 };
+
+      const { unsettled } = hold;
+      if (unsettled !== null) {
+        const isSame = unsettled.sequence === owner.sequence && unsettled.offsets === text;
+        if (!isSame) throw stale(owner);
+        if (await settled(hold, owner)) return next;
+      }
+      let ignoresHints = false;
+      for (let attempt = 1; ; attempt++) {
+        const end = await attempted(db, hold, owner, text, ignoresHints ? batch.withoutHints() : batch);
+        if (end.kind === 'committed') return next;
+        if (end.kind === 'unknown') {
+          hold.unsettled = { sequence: owner.sequence, offsets: text };
+          if (end.mayBeApplied && (await settledInTime(clock, () => settled(hold, owner)))) return next;
+          throw end.error;
+        }
+        ignoresHints ||= isDuplicateKey(end.error);
+        if (attempt === triesMax || !(isTransient(end.error) || isDuplicateKey(end.error))) throw end.error;
+        await clock.sleep(retryMs * 2 ** attempt * clock.random());
+      }
+    },
+
+    async endAll() {
+      const sessions = [...holds.values()].map(({ session }) => session);
+      holds.clear();
+      await Promise.all(sessions.map((session) => session.endSession().catch(nothing)));
+    },
+  };
+}
+
+type AttemptEnd =
+  | { readonly kind: 'committed' }
+  /** Surely not applied, nothing is left of it on the server. */
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** The server's answer was lost: before the commit was sent (then locks may be left), or after. */
+  | { readonly kind: 'unknown'; readonly mayBeApplied: boolean; readonly error: unknown };
+
+/** @throws StaleOwnerError */
+async function attempted(
+  db: Db,
+  hold: Hold,
+  owner: MongoOwnership,
+  offsets: string,
+  batch: Batch,
+): Promise<AttemptEnd> {
+  const { session } = hold;
+  session.startTransaction({ writeConcern: { w: 'majority', journal: true }, maxCommitTimeMS: commitMs });
+  try {
+    const { matchedCount } = await positionsOf(db).updateOne(
+      { _id: hold.positionId, epoch: owner.epoch, sequence: owner.sequence },
+      { $set: { offsets, sequence: owner.sequence + 1 } },
+      { session },
+    );
+    if (matchedCount !== 1) throw stale(owner);
+    await writeBatch(db, batch, session);
+  } catch (error) {
+    if (error instanceof MongoError && !(error instanceof MongoServerError)) {
+      return { kind: 'unknown', mayBeApplied: false, error };
+    }
+    await session.abortTransaction();
+    if (error instanceof StaleOwnerError) throw error;
+    return { kind: 'failed', error };
+  }
+  try {
+    await session.commitTransaction();
+    return { kind: 'committed' };
+  } catch (error) {
+    return isTransient(error) ? { kind: 'failed', error } : { kind: 'unknown', mayBeApplied: true, error };
+  }
+}
+
+/**
+ * Whether the transaction whose answer was lost was applied. Nothing of it can come later: its session is ended and its position written anew, which waits for
+ * whatever had it.
+ * @throws StaleOwnerError; Error when the store is away
+ */
+async function settle(
+  deps: { readonly client: MongoClient; readonly db: Db; readonly endSession: EndSession },
+  hold: Hold,
+  owner: MongoOwnership,
+): Promise<boolean> {
+  await deps.endSession(lsidOf(hold.session));
+  const session = deps.client.startSession();
+  const position = await renewed(deps.db, hold, session);
+  void hold.session.endSession().catch(nothing);
+  hold.session = session;
+  hold.unsettled = null;
+  if (position === null) throw stale(owner);
+  if (position.sequence === owner.sequence + 1) return true;
+  if (position.sequence === owner.sequence) return false;
+  throw stale(owner);
+}
+
+async function renewed(db: Db, hold: Hold, session: ClientSession) {
+  try {
+    return await positionsOf(db).findOneAndUpdate(
+      { _id: hold.positionId, epoch: hold.epoch },
+      { $set: { lsid: lsidOf(session) } },
+      { returnDocument: 'after', maxTimeMS: lockWaitMs },
+    );
+  } catch (error) {
+    await session.endSession();
+    throw error;
+  }
+}
+
+/** False also when the store was away all the time: the next call finds out. @throws StaleOwnerError */
+async function settledInTime(clock: Clock, settled: () => Promise<boolean>): Promise<boolean> {
+  const deadline = clock.monotonic() + settleMs;
+  for (;;) {
+    try {
+      return await settled();
+    } catch (error) {
+      if (error instanceof StaleOwnerError) throw error;
+      if (clock.monotonic() >= deadline) return false;
+    }
+    await clock.sleep(settleStepMs);
+  }
+}
+
+async function isInUse(db: Db, readModel: string, version: number): Promise<boolean> {
+  const document = await versionsOf(db).findOne({ _id: readModel });
+  return document?.version === version || document?.next?.version === version;
+}
+
+function mongoOwnership(owner: Ownership): MongoOwnership {
+  if ('version' in owner && 'sequence' in owner) return owner as MongoOwnership;
+  throw new TypeError('this ownership is of another store');
+}
+
+function stale({ readModel, partition, epoch }: Ownership): StaleOwnerError {
+  return new StaleOwnerError(`number ${partition} of ${readModel} was taken over from the owner of epoch ${epoch}`);
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof MongoError && error.hasErrorLabel('TransientTransactionError');
+}
+
+function isDuplicateKey(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 11_000;
+}
+
+function nothing(): void {
+  // A session that can't be ended ends by itself.
+}

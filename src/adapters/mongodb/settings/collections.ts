@@ -1,0 +1,66 @@
+// The collections of the settings. A tenant is one document with its keys and providers, so that it is read whole and
+// changed whole; its templates are documents of their own, since there may be many and they may be long.
+
+import type { Collection, Db } from 'mongodb';
+
+import type { TenantId } from '../../../domain/ids.ts';
+import type { Template } from '../../../domain/tenant.ts';
+import type { StoredApiKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
+
+export interface TenantDocument extends Omit<StoredTenant, 'id'> {
+  readonly _id: TenantId;
+  readonly keys: readonly KeyDocument[];
+  readonly providers: readonly ProviderDocument[];
+  /** The store's revision when anything of the tenant changed last, its templates included. */
+  readonly revision: number;
+}
+
+export type KeyDocument = Omit<StoredApiKey, 'tenantId'>;
+
+/** The config as JSON text, so that it comes back as it was saved whatever its fields are named. */
+export type ProviderDocument = Omit<StoredProvider, 'tenantId' | 'config'> & { readonly config: string };
+
+export interface TemplateDocument extends Omit<Template, 'id'> {
+  readonly _id: Template['id'];
+}
+
+export interface RevisionDocument {
+  readonly _id: 'settings';
+  readonly revision: number;
+}
+
+/** @throws Error, each of them, once the store is closed */
+export interface Collections {
+  tenants(): Collection<TenantDocument>;
+  templates(): Collection<TemplateDocument>;
+  revisions(): Collection<RevisionDocument>;
+}
+
+export function collectionsIn(db: Db, isClosed: () => boolean): Collections {
+  const unlessClosed = <T>(collection: T) => {
+    return () => {
+      if (isClosed()) throw new Error('the settings store is closed');
+      return collection;
+    };
+  };
+  return {
+    tenants: unlessClosed(db.collection<TenantDocument>('settings_tenants')),
+    templates: unlessClosed(db.collection<TemplateDocument>('settings_templates')),
+    revisions: unlessClosed(db.collection<RevisionDocument>('settings_revisions')),
+  };
+}
+
+/** Collections, indexes and the revision to begin with, where they aren't there yet. */
+export async function prepare({ tenants, templates, revisions }: Collections): Promise<void> {
+  await tenants().createIndexes([
+    { key: { subject: 1 }, unique: true },
+    { key: { 'keys.hash': 1 }, unique: true },
+    { key: { revision: 1, _id: 1 } },
+  ]);
+  await templates().createIndexes([
+    { key: { tenantId: 1, name: 1 }, unique: true },
+    { key: { tenantId: 1, createdAt: -1, _id: -1 } },
+  ]);
+  // From 1: a look since 0 asks for the revision to begin with.
+  await revisions().updateOne({ _id: 'settings' }, { $setOnInsert: { revision: 1 } }, { upsert: true });
+}

@@ -1,0 +1,123 @@
+// Tenants with their API keys and providers in MongoDB.
+
+import type {
+  SettingsStore,
+  StoredApiKey,
+  StoredProvider,
+  StoredTenant,
+  TenantSettings,
+} from '../../../ports/settings-store.ts';
+import type { Collections, KeyDocument, ProviderDocument, TenantDocument } from './collections.ts';
+import type { WriteTenant } from './writing.ts';
+
+type Tenants = Pick<
+  SettingsStore,
+  | 'createTenant'
+  | 'tenantBySubject'
+  | 'tenantIdByKeyHash'
+  | 'settings'
+  | 'replaceKey'
+  | 'saveProvider'
+  | 'deleteProvider'
+>;
+
+export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants {
+  return {
+    createTenant: (tenant, key) =>
+      write(tenant.id, async (session) => {
+        const { subject } = tenant;
+        if ((await tenants().findOne({ subject }, { session, projection: { _id: 1 } })) !== null) return false;
+        await tenants().insertOne(documentOf(tenant, key), { session });
+        return true;
+      }),
+    async tenantBySubject(subject) {
+      const document = await tenants().findOne({ subject });
+      return document === null ? null : tenantOf(document);
+    },
+    async tenantIdByKeyHash(hash) {
+      const document = await tenants().findOne({ 'keys.hash': hash }, { projection: { _id: 1 } });
+      return document?._id ?? null;
+    },
+    async settings(tenantId) {
+      const document = await tenants().findOne({ _id: tenantId });
+      return document === null ? null : settingsOf(document);
+    },
+    async replaceKey(key, oldExpiresAt) {
+      const { tenantId: _id } = key;
+      await write(_id, async (session) => {
+        const known = await tenants().findOne({ _id }, { session, projection: { keys: 1 } });
+        const kept = keptKeys(known?.keys ?? [], { from: key.createdAt, until: oldExpiresAt });
+        await tenants().updateOne({ _id }, { $set: { keys: [...kept, keyDocumentOf(key)] } }, { session });
+        return true;
+      });
+    },
+    async saveProvider(provider) {
+      const { tenantId: _id, channel } = provider;
+      await write(_id, async (session) => {
+        const known = await tenants().findOne({ _id }, { session, projection: { providers: 1 } });
+        const others = known?.providers.filter((other) => other.channel !== channel) ?? [];
+        const providers = [...others, providerDocumentOf(provider)];
+        await tenants().updateOne({ _id }, { $set: { providers } }, { session });
+        return true;
+      });
+    },
+    deleteProvider: (tenantId, channel) =>
+      write(tenantId, async (session) => {
+        const taken = { $pull: { providers: { channel } } };
+        const { modifiedCount } = await tenants().updateOne({ _id: tenantId }, taken, { session });
+        return modifiedCount === 1;
+      }),
+  };
+}
+
+/** All end by then; those that had ended when the new one began are forgotten: an unknown key and an ended one are refused alike. */
+function keptKeys(
+  keys: readonly KeyDocument[],
+  { from, until }: { readonly from: number; readonly until: number },
+): readonly KeyDocument[] {
+  const endOf = ({ expiresAt }: KeyDocument) => expiresAt ?? Number.POSITIVE_INFINITY;
+  return keys.filter((key) => endOf(key) >= from).map((key) => ({ ...key, expiresAt: Math.min(endOf(key), until) }));
+}
+
+function documentOf(tenant: StoredTenant, key: StoredApiKey): TenantDocument {
+  const { id, ...rest } = tenant;
+  return { _id: id, ...rest, keys: [keyDocumentOf(key)], providers: [], revision: 0 };
+}
+
+function keyDocumentOf({ hash, sealedKey, createdAt, expiresAt }: StoredApiKey): KeyDocument {
+  return { hash, sealedKey, createdAt, expiresAt };
+}
+
+function providerDocumentOf(saved: StoredProvider): ProviderDocument {
+  const { channel, provider, sealedApiKey, sealedPreviousApiKey, previousUntil, enabled, createdAt, updatedAt } = saved;
+  const config = JSON.stringify(saved.config);
+  return {
+    channel,
+    provider,
+    sealedApiKey,
+    sealedPreviousApiKey,
+    previousUntil,
+    config,
+    enabled,
+    createdAt,
+    updatedAt,
+  };
+}
+
+function tenantOf(document: TenantDocument): StoredTenant {
+  const { _id: id, subject, name, email, createdAt, rateLimit, sealedWebhookSecret } = document;
+  return { id, subject, name, email, createdAt, rateLimit, sealedWebhookSecret };
+}
+
+function settingsOf(document: TenantDocument): TenantSettings {
+  const { _id: tenantId, keys, providers } = document;
+  return {
+    tenant: tenantOf(document),
+    keys: keys.map((key) => ({ tenantId, ...key })),
+    providers: providers.map((provider) => ({ tenantId, ...provider, config: configOf(provider) })),
+  };
+}
+
+function configOf({ config }: ProviderDocument): Record<string, unknown> {
+  return JSON.parse(config) as Record<string, unknown>;
+}

@@ -1,0 +1,111 @@
+// Limits of all processes together: exact fixed windows in Redis, one round trip a take; while Redis is away each
+// process has its own.
+//
+//   take ──> connection ready? ──yes──> Redis ──> decision
+//                 │ no                    │ fails, or no answer in 100 ms: the connection is dropped
+//                 └───> insurance <───────┘
+//
+// Nobody waits for a Redis that is known to be away: the connection comes back by itself, and counts as back only once
+// Redis has answered on it.
+
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+
+import type { RateLimit } from '../../domain/tenant.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { Metrics } from '../../ports/metrics.ts';
+import type { RateLimitDecision, RateLimiter } from '../../ports/rate-limiter.ts';
+import { connectRedis } from './connection.ts';
+import { createInsurance } from './insurance.ts';
+import { createSupervision } from './supervision.ts';
+import { takeScript } from './take-script.ts';
+
+export interface RedisRateLimiterOptions {
+  /** `redis://` or `rediss://`, with user and password if need be; neither is ever logged. */
+  readonly url: string;
+  /** Before every key. */
+  readonly keyPrefix: string;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+}
+
+export interface RedisRateLimiter extends RateLimiter {
+  /** Whether limits are held over processes now: Redis is asked. Answers within 125 ms, never rejects. */
+  isUp(): Promise<boolean>;
+}
+
+/** Pairs of limit and window in use: the service's own, tenants' own and providers' rates. Some 300 bytes each, stateless. */
+const limitersMax = 1000;
+
+/** Connects in the background: it is for the caller to ask `isUp`, or not to care. */
+export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: RedisRateLimiterOptions): RedisRateLimiter {
+  const connection = connectRedis(url);
+  const supervision = createSupervision({ connection, logger });
+  const insurance = createInsurance();
+  const limiters = new Map<string, RateLimiterRedis>();
+  metrics?.gauge('herald_redis_up', () => (supervision.mayAsk() ? 1 : 0));
+
+  function limiterFor({ limit, windowMs }: RateLimit): RateLimiterRedis {
+    const name = `${limit}/${windowMs}`;
+    const known = limiters.get(name);
+    if (known !== undefined) return known;
+    const limiter = new RateLimiterRedis({
+      storeClient: connection.client,
+      points: limit,
+      duration: windowMs / 1000,
+      keyPrefix: '',
+      customIncrTtlLuaScript: takeScript,
+    });
+    const [oldest] = limiters.keys();
+    if (limiters.size >= limitersMax && oldest !== undefined) limiters.delete(oldest);
+    limiters.set(name, limiter);
+    return limiter;
+  }
+
+  async function takeShared(key: string, limit: RateLimit, cost: number): Promise<RateLimitDecision> {
+    const answer = await supervision.watch(consume(limiterFor(limit), `${keyPrefix}${key}`, cost, limit));
+    const allowed = answer.consumedPoints <= limit.limit;
+    const spent = allowed ? answer.consumedPoints : answer.consumedPoints - cost;
+    return { allowed, remaining: Math.max(limit.limit - spent, 0), resetMs: Math.max(answer.msBeforeNext, 0) };
+  }
+
+  return {
+    async take(key, limit, cost = 1) {
+      if (!supervision.mayAsk()) return insurance.take(key, limit, cost);
+      try {
+        return await takeShared(key, limit, cost);
+      } catch {
+        // Its reason is the supervision's to tell.
+        return insurance.take(key, limit, cost);
+      }
+    },
+    async isUp() {
+      if (!supervision.mayAsk()) return false;
+      try {
+        await supervision.watch(connection.client.ping());
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    async close() {
+      supervision.close();
+      await connection.close();
+    },
+  };
+}
+
+/** What the library rejects with when a take is refused is an answer like any other. */
+async function consume(
+  limiter: RateLimiterRedis,
+  key: string,
+  cost: number,
+  { windowMs }: RateLimit,
+): Promise<RateLimiterRes> {
+  try {
+    // Under a second the library would take a way of its own, without our script: that has the exact window.
+    return await limiter.consume(key, cost, { customDuration: Math.max(Math.ceil(windowMs / 1000), 1) });
+  } catch (error) {
+    if (error instanceof RateLimiterRes) return error;
+    throw error;
+  }
+}

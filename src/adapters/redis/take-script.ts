@@ -1,0 +1,27 @@
+// A take as one Lua script, which Redis runs whole: the window's count, and what it becomes.
+
+/**
+ * KEYS[1] the counter; ARGV as rate-limiter-flexible gives them: cost, window in whole seconds (not used), limit, window
+ * in seconds. Answers {what the window's count is or would be with this take, ms until the window ends}.
+ *
+ * What is refused writes nothing, so it costs nobody anything and puts no window off. A counter is written together with
+ * its expiry; one that has none (which nothing here makes) begins a new window.
+ */
+export const takeScript = `
+local cost = tonumber(ARGV[1])
+local limit = tonumber(ARGV[3])
+local consumed = tonumber(redis.call('get', KEYS[1]) or '0') or 0
+local ttl = redis.call('pttl', KEYS[1])
+local isNew = ttl < 0
+if isNew then
+  consumed = 0
+  ttl = math.floor(tonumber(ARGV[4]) * 1000 + 0.5)
+end
+if consumed + cost <= limit then
+  if isNew then
+    redis.call('set', KEYS[1], ARGV[1], 'PX', ttl)
+  else
+    redis.call('incrby', KEYS[1], ARGV[1])
+  end
+end
+return {consumed + cost, ttl}`;

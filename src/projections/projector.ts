@@ -7,6 +7,9 @@ import type { Claim } from '../ports/event-log.ts';
 import type { FoldDependencies } from './partition-fold.ts';
 import { ownPartition } from './partition-fold.ts';
 
+/** What a reader of the read models hardly notices, and what saves nine of ten fetches at 500 events a second. */
+const eventsGatheredMs = 20;
+
 export interface RunningProjector {
   /** Finishes the batches in hand and gives all numbers back. */
   stop(): Promise<void>;
@@ -52,6 +55,7 @@ export async function runOnClaims(
   const consumer = await log.consume({
     group: projectorGroup(readModel.definition.name),
     topics: readModel.topics,
+    gatherMs: eventsGatheredMs,
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
     owned(claim) {
       const running: Promise<void> = loop(claim)

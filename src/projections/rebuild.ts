@@ -2,21 +2,22 @@
 // Nothing is decided and nothing appended: a rebuild of the timers fires none.
 
 import type { Topic } from '../domain/topics.ts';
-import type { EventLog, LogEntry } from '../ports/event-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
 import type { RebuildableStore, RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
-import { foldBytesMax, foldEventsMax, isDecoded } from './read-model.ts';
+import type { Offsets, Range, RangeFold } from './rebuild-pass.ts';
+import { foldRanges, rangeOf } from './rebuild-pass.ts';
 
 export interface RebuildProgress {
-  readonly readModel: string;
-  /** Events of its topics, read so far and in all. */
+  /** Events read so far, and about how many there are to be read. */
   readonly done: number;
   readonly total: number;
 }
 
 export interface RebuildResult {
   readonly readModel: string;
+  /** In its topics. */
   readonly events: number;
   /** The old against the new at the position of the old. Timers may differ by what was decided or removed and not said in the log. */
   readonly comparison: RebuildComparison;
@@ -29,127 +30,113 @@ export interface RebuildDependencies {
   readonly onProgress: (progress: RebuildProgress) => void;
 }
 
-/** One read model after the other, while no projector runs. What fails leaves that read model as it was. */
+/** All of them in one pass over the log, while no projector runs. When something fails, those that weren't swapped in yet stay as they were. */
 export async function rebuild(deps: RebuildDependencies): Promise<RebuildResult[]> {
-  const results: RebuildResult[] = [];
-  for (const readModel of deps.readModels) {
-    try {
-      results.push(await rebuildOne(deps, readModel));
-    } catch (error) {
-      await deps.store.abandon(readModel.definition);
-      throw error;
-    }
+  try {
+    return await rebuildAll(deps);
+  } catch (error) {
+    for (const { definition } of deps.readModels) await deps.store.abandon(definition);
+    throw error;
   }
-  return results;
 }
 
-async function rebuildOne(
-  { log, store, onProgress }: RebuildDependencies,
-  readModel: ReadModel,
-): Promise<RebuildResult> {
+async function rebuildAll(deps: RebuildDependencies): Promise<RebuildResult[]> {
+  const { log, store, readModels, onProgress } = deps;
+  const begun: Rebuilding[] = [];
+  try {
+    for (const readModel of readModels) begun.push(await begin(log, store, readModel));
+    const total = eventsToRead(log, begun);
+    let done = 0;
+    const onRead = (events: number): void => {
+      done += events;
+      onProgress({ done, total });
+    };
+    await foldAll(log, begun, toOld, onRead);
+    const results: RebuildResult[] = [];
+    for (const { readModel, ends } of begun) {
+      const comparison = await store.compare(readModel.definition);
+      results.push({ readModel: readModel.definition.name, events: eventsBelow(ends), comparison });
+    }
+    await foldAll(log, begun, toEnd, onRead);
+    for (const { readModel } of begun) await store.swap(readModel.definition);
+    return results;
+  } finally {
+    for (const { target } of begun) await target.close();
+  }
+}
+
+interface Rebuilding {
+  readonly readModel: ReadModel;
+  /** By partition number: where the version in use stands, and where the log ends. */
+  readonly olds: readonly Offsets[];
+  readonly ends: readonly Offsets[];
+  readonly target: ReadModelStore;
+  /** By partition number, of the version that is filled. */
+  readonly owners: Ownership[];
+}
+
+/** Which events of a partition number are folded, and until where: first to the position of the old version, then to the end. */
+type Phase = (of: Rebuilding, partition: number) => Range;
+
+const toOld: Phase = ({ olds }, partition) => ({ from: new Map(), to: olds[partition] ?? new Map() });
+const toEnd: Phase = ({ olds, ends }, partition) => ({
+  from: olds[partition] ?? new Map(),
+  to: ends[partition] ?? new Map(),
+});
+
+async function begin(log: EventLog, store: RebuildDependencies['store'], readModel: ReadModel): Promise<Rebuilding> {
   const { definition, topics } = readModel;
   await store.prepare(definition);
   const ends = await endsOf(log, topics);
-  const total = ends.reduce((sum, of) => sum + [...of.values()].reduce((a, b) => a + b, 0), 0);
   const olds = await Promise.all(
     ends.map(async (end, partition) => earlier(await store.positions(definition.name, partition), end)),
   );
   const target = await store.beginRebuild(definition);
-  let done = 0;
-  const passed = (events: number): void => {
-    done += events;
-    onProgress({ readModel: definition.name, done, total });
-  };
-  try {
-    const owners: Ownership[] = [];
-    for (const [partition, old] of olds.entries()) {
-      const owner = await target.own(definition.name, partition);
-      owners.push(await foldRange({ log, target, readModel, passed }, owner, new Map(), old));
-    }
-    const comparison = await store.compare(definition);
-    for (const [partition, owner] of owners.entries()) {
-      await foldRange(
-        { log, target, readModel, passed },
-        owner,
-        olds[partition] ?? new Map(),
-        ends[partition] ?? new Map(),
-      );
-    }
-    await store.swap(definition);
-    return { readModel: definition.name, events: total, comparison };
-  } finally {
-    await target.close();
-  }
+  const owners: Ownership[] = [];
+  for (const partition of ends.keys()) owners.push(await target.own(definition.name, partition));
+  return { readModel, olds, ends, target, owners };
 }
 
-type Offsets = ReadonlyMap<Topic, number>;
-
-interface Folding {
-  readonly log: EventLog;
-  readonly target: ReadModelStore;
-  readonly readModel: ReadModel;
-  readonly passed: (events: number) => void;
-}
-
-/** Folds [from, to) of each topic; the position is `to` afterwards, also where its last events matter to no fold. */
-async function foldRange(folding: Folding, owned: Ownership, from: Offsets, to: Offsets): Promise<Ownership> {
-  const { log, target, readModel, passed } = folding;
-  const { types } = readModel;
-  let owner = owned;
-  let batch: LogEntry[] = [];
-  let bytes = 0;
-  let events = 0;
-  const flush = async (offsets: Offsets): Promise<void> => {
-    const writes = await readModel.fold(batch.filter(isDecoded), target);
-    owner = await target.transact(owner, offsets, writes);
-    passed(events);
-    [batch, bytes, events] = [[], 0, 0];
-  };
-  for await (const entry of inOrderOfTime(log, owned.partition, from, to)) {
-    events++;
-    if (entry.event !== null && types !== undefined && !types.has(entry.event.type)) continue;
-    batch.push(entry);
-    bytes += entry.size;
-    if (batch.length >= foldEventsMax || bytes >= foldBytesMax) await flush(new Map());
-  }
-  await flush(to);
-  return owner;
-}
-
-/** Topics side by side, as they grew: a notification's events come near each other and are written once. */
-async function* inOrderOfTime(
+async function foldAll(
   log: EventLog,
-  partition: number,
-  from: Offsets,
-  to: Offsets,
-): AsyncGenerator<LogEntry, void> {
-  const heads: { entry: LogEntry; readonly rest: AsyncIterator<LogEntry> }[] = [];
-  for (const [topic, end] of to) {
-    const rest = log.read({ topic, partition, from: from.get(topic) ?? 0, to: end })[Symbol.asyncIterator]();
-    const first = await rest.next();
-    if (first.done !== true) heads.push({ entry: first.value, rest });
+  begun: readonly Rebuilding[],
+  phase: Phase,
+  onRead: (events: number) => void,
+): Promise<void> {
+  for (const partition of partitionsOf(log)) {
+    const folds = begun.flatMap((one): RangeFold[] => {
+      const owner = one.owners[partition];
+      const { readModel, target } = one;
+      return owner === undefined ? [] : [{ readModel, target, owner, ...phase(one, partition) }];
+    });
+    const owners = await foldRanges(log, partition, folds, onRead);
+    for (const [i, owner] of owners.entries()) begun[i]?.owners.splice(partition, 1, owner);
   }
-  while (heads.length > 0) {
-    let least = 0;
-    for (let i = 1; i < heads.length; i++) {
-      if ((heads[i]?.entry.appendedAt ?? 0) < (heads[least]?.entry.appendedAt ?? 0)) least = i;
+}
+
+function eventsToRead(log: EventLog, begun: readonly Rebuilding[]): number {
+  let events = 0;
+  for (const partition of partitionsOf(log)) {
+    for (const phase of [toOld, toEnd]) {
+      const { from, to } = rangeOf(begun.map((one) => phase(one, partition)));
+      for (const [topic, end] of to) events += end - (from.get(topic) ?? 0);
     }
-    const head = heads[least];
-    if (head === undefined) return;
-    yield head.entry;
-    const next = await head.rest.next();
-    if (next.done === true) heads.splice(least, 1);
-    else head.entry = next.value;
   }
+  return events;
+}
+
+function eventsBelow(ends: readonly Offsets[]): number {
+  return ends.reduce((sum, of) => sum + [...of.values()].reduce((a, b) => a + b, 0), 0);
+}
+
+function partitionsOf(log: EventLog): number[] {
+  return Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
 }
 
 /** By partition number: where each topic ends. */
 async function endsOf(log: EventLog, topics: readonly Topic[]): Promise<Map<Topic, number>[]> {
   const byTopic = await Promise.all(topics.map((topic) => log.ends(topic)));
-  return Array.from(
-    { length: log.partitioning.partitions },
-    (_, partition) => new Map(topics.map((topic, i) => [topic, byTopic[i]?.[partition] ?? 0])),
-  );
+  return partitionsOf(log).map((partition) => new Map(topics.map((topic, i) => [topic, byTopic[i]?.[partition] ?? 0])));
 }
 
 /** The stored position, never beyond the log's end. */

@@ -161,7 +161,7 @@ describe('a rebuild', () => {
       events: 80,
       comparison: { equal: false, differing: ['notifications/notif_nobody_sent_this'] },
     });
-    expect(seen.at(-1)).toEqual({ readModel: 'notifications', done: 80, total: 80 });
+    expect(seen.at(-1)).toEqual({ done: 80, total: 80 });
     expect(await deliveredCount()).toBe(40);
     await foldToEnd();
     expect(await deliveredCount()).toBe(40);

@@ -33,6 +33,7 @@ export function createInboxChanges() {
         collection: inboxesCollection.name,
         id,
         document: applied(stored.get(id), change),
+        isNew: !stored.has(id),
       }));
     },
   };

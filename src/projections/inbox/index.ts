@@ -26,8 +26,9 @@ export const inboxReadModel: ReadModel = {
     const inboxes = createInboxChanges();
     for (const [id, facts] of items) {
       const document = toItemDocument(facts);
-      writes.push({ collection: itemsCollection.name, id, document });
-      inboxes.move(stored.get(id) ?? null, document);
+      const before = stored.get(id) ?? null;
+      writes.push({ collection: itemsCollection.name, id, document, isNew: before === null });
+      inboxes.move(before, document);
     }
     const storedInboxes = await reader.get<InboxDocument>(inboxesCollection.name, inboxes.ids());
     writes.push(...inboxes.writes(storedInboxes));

@@ -22,8 +22,9 @@ export const notificationsReadModel: ReadModel = {
     const writes: Write[] = [];
     for (const [id, facts] of merged(entries, stored)) {
       const document = toDocument(facts);
-      writes.push({ collection: notificationsCollection.name, id, document });
-      statistics.move(stored.get(id) ?? null, document);
+      const before = stored.get(id) ?? null;
+      writes.push({ collection: notificationsCollection.name, id, document, isNew: before === null });
+      statistics.move(before, document);
     }
     for (const write of await statistics.writes(reader)) writes.push(write);
     return writes;

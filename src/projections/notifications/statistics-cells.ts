@@ -62,6 +62,7 @@ export function createStatisticsChanges(): StatisticsChanges {
         collection: statisticsCollection.name,
         id,
         document: applied(stored.get(id), delta),
+        isNew: !stored.has(id),
       }));
     },
   };

@@ -31,6 +31,8 @@ export const timersReadModel: ReadModel = {
       // Most notifications are delivered at once and never have a timer: nothing is kept of them.
       if (after !== null) documents.set(notificationId, after);
     }
-    return [...documents].map(([id, document]): Write => ({ collection: timersCollection.name, id, document }));
+    return [...documents].map(([id, document]): Write => {
+      return { collection: timersCollection.name, id, document, isNew: !stored.has(id) };
+    });
   },
 };

@@ -38,7 +38,7 @@ export interface SchemaIds {
 }
 
 /** Raised with every change of the tables that an older version can't read. */
-const formatVersion = '1';
+export const formatVersion = '1';
 
 const tables = `
   CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -1,5 +1,7 @@
 // Who owns which partition number of a group, in one process: numbers are shared evenly, and each change of owner raises the number's epoch.
 
+import { shareNumbers } from '../../../domain/number-shares.ts';
+
 /** A member is told in this order: the old owner that a number is lost, then the new one that it is owned. Neither call may throw. */
 export interface Member {
   owned(partition: number, epoch: number): void;
@@ -65,21 +67,11 @@ export function createGroups(partitions: number): Groups {
   };
 }
 
-/** Everyone keeps the lowest of its numbers up to an even share; the rest goes, ascending, to those who have less, in the order in which they joined. */
 function balance(group: Group): void {
-  const shares = evenShares(group.owners.length, group.members);
-  const kept = new Map<Member, number>();
-  const free: number[] = [];
-  for (const [partition, owner] of group.owners.entries()) {
-    const count = owner === null ? 0 : (kept.get(owner) ?? 0);
-    if (owner !== null && count < (shares.get(owner) ?? 0)) kept.set(owner, count + 1);
-    else free.push(partition);
-  }
-  const moves: (readonly [number, Member])[] = [];
-  for (const member of group.members) {
-    const wanted = (shares.get(member) ?? 0) - (kept.get(member) ?? 0);
-    for (const partition of free.splice(0, wanted)) moves.push([partition, member]);
-  }
+  if (group.members.length === 0) return;
+  const moves = [...shareNumbers(group.owners, group.members).entries()].filter(
+    ([partition, member]) => group.owners[partition] !== member,
+  );
   for (const [partition] of moves) {
     const before = group.owners[partition] ?? null;
     giveTo(group, partition, null);
@@ -89,11 +81,6 @@ function balance(group: Group): void {
     giveTo(group, partition, member);
     member.owned(partition, group.epochs[partition] ?? 0);
   }
-}
-
-function evenShares(partitions: number, members: readonly Member[]): Map<Member, number> {
-  const base = Math.floor(partitions / members.length);
-  return new Map(members.map((member, i) => [member, base + (i < partitions % members.length ? 1 : 0)]));
 }
 
 function giveTo(group: Group, partition: number, owner: Member | null): void {

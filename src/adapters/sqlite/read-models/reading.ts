@@ -50,17 +50,21 @@ function withTable<T>(view: View, collection: string, ask: (table: Table) => T):
   }
 }
 
-// One seek an id: cheaper than a list of them as JSON, up to some hundreds.
+/**
+ * All ids in one statement: each statement outside a transaction takes and leaves a file lock, which costs ten times what the
+ * seek does. CROSS JOIN keeps SQLite from scanning the table for the ids.
+ */
 function documentsById<D extends Document>(
   connection: Connection,
   table: Table,
   ids: readonly string[],
 ): Map<string, D> {
-  const statement = connection.statement(`SELECT document FROM ${table.name} WHERE id = ?`);
   const documents = new Map<string, D>();
-  for (const id of ids) {
-    const row = statement.get(id);
-    if (row !== undefined) documents.set(id, JSON.parse(String(row['document'])) as D);
+  if (ids.length === 0) return documents;
+  const sql = `SELECT stored.id, stored.document FROM json_each(?) AS asked
+    CROSS JOIN ${table.name} AS stored ON stored.id = asked.value`;
+  for (const [id, document] of connection.rows(sql, [JSON.stringify(ids)])) {
+    documents.set(String(id), JSON.parse(String(document)) as D);
   }
   return documents;
 }

@@ -54,24 +54,37 @@ function move(connection: Connection, view: View, owner: Ownership, moved: Reado
 }
 
 function write(connection: Connection, view: View, writes: readonly Write[]): void {
-  for (const { collection, id, document } of writes) {
+  for (const { collection, id, document, isNew } of writes) {
     const table = view.table(collection);
-    if (document === null) connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
-    else upsert(connection, table, id, document);
+    if (document === null) {
+      connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
+      continue;
+    }
+    const row = { id, text: JSON.stringify(document), values: columnValues(table, document) };
+    if (isNew === true && inserted(connection, table, row)) continue;
+    if (!updated(connection, table, row)) inserted(connection, table, row);
   }
 }
 
-// An UPDATE rewrites the entries of every index that names a column it sets, changed or not: so it sets those that
-// changed alone.
-function upsert(connection: Connection, table: Table, id: string, document: Document): void {
-  const text = JSON.stringify(document);
-  const values = columnValues(table, document);
-  const { selectColumns, insert } = statementsOf(table);
-  const [before] = connection.rows(selectColumns, [id]);
-  if (before === undefined) {
-    connection.statement(insert).run(id, text, ...values);
-    return;
-  }
+interface Row {
+  readonly id: string;
+  readonly text: string;
+  readonly values: readonly SQLInputValue[];
+}
+
+/** False when the document is there already. */
+function inserted(connection: Connection, table: Table, { id, text, values }: Row): boolean {
+  const { changes } = connection.statement(statementsOf(table).insert).run(id, text, ...values);
+  return Number(changes) === 1;
+}
+
+/**
+ * False when there is no such document. An UPDATE rewrites the entries of every index that names a column it sets, changed or not: so it sets those
+ * that changed alone.
+ */
+function updated(connection: Connection, table: Table, { id, text, values }: Row): boolean {
+  const [before] = connection.rows(statementsOf(table).selectColumns, [id]);
+  if (before === undefined) return false;
   let assignments = 'document = ?';
   const changed: SQLInputValue[] = [text];
   for (const [i, column] of table.columns.entries()) {
@@ -81,6 +94,7 @@ function upsert(connection: Connection, table: Table, id: string, document: Docu
     changed.push(value);
   }
   connection.statement(`UPDATE ${table.name} SET ${assignments} WHERE id = ?`).run(...changed, id);
+  return true;
 }
 
 interface TableStatements {
@@ -97,7 +111,8 @@ function statementsOf(table: Table): TableStatements {
   const selected = names.length === 0 ? '1' : names.join(', ');
   const statements = {
     selectColumns: `SELECT ${selected} FROM ${table.name} WHERE id = ?`,
-    insert: `INSERT INTO ${table.name} (${['id', 'document', ...names].join(', ')}) VALUES (?, ?${', ?'.repeat(names.length)})`,
+    insert: `INSERT INTO ${table.name} (${['id', 'document', ...names].join(', ')})
+      VALUES (?, ?${', ?'.repeat(names.length)}) ON CONFLICT (id) DO NOTHING`,
   };
   tableStatements.set(table, statements);
   return statements;

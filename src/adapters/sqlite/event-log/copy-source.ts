@@ -1,0 +1,154 @@
+// The SQLite log as the source of a copy: every row as it stands, nothing decoded. For a log that no process holds.
+
+import { createHash } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+import type { Topic } from '../../../domain/topics.ts';
+import type { EventLogCopySource, GroupPosition, RawEntry, WrittenSchema } from '../../../ports/event-log-copy.ts';
+import { openDatabase } from '../sqlite.ts';
+import { formatVersion } from './catalog.ts';
+
+export interface SqliteCopySource extends EventLogCopySource {
+  close(): void;
+}
+
+/** A row of `events`: offset, appended_at, schema, bytes. */
+type Row = readonly [offset: number, appendedAt: number, schema: number, bytes: Uint8Array];
+
+/** @throws Error when the file can't be opened, or was made by another version, or isn't a log */
+export function openCopySource(path: string): SqliteCopySource {
+  const db = openDatabase(path, { readOnly: true });
+  try {
+    return sourceOn(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function sourceOn(db: DatabaseSync): SqliteCopySource {
+  const partitioning = partitioningOf(db);
+  const topicIds = topicIdsOf(db);
+  const schemas = schemasOf(db);
+  const numbers = Array.from({ length: partitioning.partitions }, (_, partition) => partition);
+  const counted = db.prepare(
+    'SELECT count(*) AS count, max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?',
+  );
+  const rows = db.prepare(
+    `SELECT "offset", appended_at, schema, bytes FROM events
+     WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT ?`,
+  );
+  rows.setReturnArrays(true);
+
+  const idOf = (topic: Topic): number => {
+    const id = topicIds.get(topic);
+    if (id === undefined) throw new Error(`the log has no topic ${topic}`);
+    return id;
+  };
+  const entryOf = ([offset, appendedAt, schemaId, bytes]: Row): RawEntry => {
+    const schema = schemas.get(schemaId);
+    if (schema === undefined) throw new Error(`the log names schema ${schemaId}, which it does not hold`);
+    return { offset, appendedAt, schema, bytes };
+  };
+
+  return {
+    identity: identityOf(db, { topicIds, numbers, rows }),
+    partitioning,
+    topics: [...topicIds.keys()],
+    schemas: [...schemas.values()],
+    ends: async (topic) =>
+      numbers.map((partition) => {
+        const row = counted.get(idOf(topic), partition);
+        const count = Number(row?.['count'] ?? 0);
+        const end = Number(row?.['last'] ?? -1) + 1;
+        if (count !== end)
+          throw new Error(
+            `${topic}, partition ${partition} holds ${count} events below offset ${end}: some are missing, so a copy could not keep their offsets`,
+          );
+        return end;
+      }),
+    async read({ topic, partition, offset, eventsMax, bytesMax }) {
+      const entries: RawEntry[] = [];
+      let size = 0;
+      for (const row of rows.iterate(idOf(topic), partition, offset, eventsMax) as unknown as Iterable<Row>) {
+        const entry = entryOf(row);
+        size += entry.bytes.length;
+        if (entries.length > 0 && size > bytesMax) break;
+        entries.push(entry);
+      }
+      return entries;
+    },
+    positions: async () => positionsOf(db),
+    close() {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+/** Over the last event of each partition and its offset. */
+function identityOf(
+  db: DatabaseSync,
+  of: { topicIds: ReadonlyMap<Topic, number>; numbers: readonly number[]; rows: StatementSync },
+): string {
+  const last = db.prepare('SELECT max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?');
+  const hash = createHash('sha256');
+  for (const [topic, id] of of.topicIds) {
+    for (const partition of of.numbers) {
+      const offset = last.get(id, partition)?.['last'] ?? null;
+      if (offset === null) continue;
+      const [row] = of.rows.all(id, partition, offset, 1) as unknown as readonly Row[];
+      if (row === undefined) continue;
+      hash.update(`${topic} ${partition} ${row[0]} ${row[1]} ${row[3].length} `).update(row[3]);
+    }
+  }
+  return hash.digest('hex');
+}
+
+function partitioningOf(db: DatabaseSync) {
+  const format = metaOf(db, 'format');
+  if (format !== formatVersion)
+    throw new Error(
+      `The log is of a format that this version of Herald does not read: ${format}, not ${formatVersion}`,
+    );
+  return { partitions: Number(metaOf(db, 'partitions')), shards: Number(metaOf(db, 'shards')) };
+}
+
+function metaOf(db: DatabaseSync, key: string): string {
+  return String(db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value']);
+}
+
+function topicIdsOf(db: DatabaseSync): ReadonlyMap<Topic, number> {
+  const rows = db.prepare('SELECT id, name FROM topics ORDER BY id').all();
+  return new Map(rows.map((row) => [String(row['name']), Number(row['id'])]));
+}
+
+/** Ids ascend as schemas came to be used: a type's versions are in their order. */
+function schemasOf(db: DatabaseSync): ReadonlyMap<number, WrittenSchema> {
+  const rows = db
+    .prepare(
+      'SELECT schemas.id, types.name AS type, fingerprint, json FROM schemas JOIN types ON types.id = schemas.type ORDER BY schemas.id',
+    )
+    .all();
+  return new Map(
+    rows.map((row) => {
+      const { id, type, fingerprint, json } = row;
+      return [Number(id), { type: String(type), fingerprint: String(fingerprint), json: String(json) }];
+    }),
+  );
+}
+
+function positionsOf(db: DatabaseSync): GroupPosition[] {
+  const rows = db
+    .prepare(
+      `SELECT consumer_group, "partition", topics.name AS topic, "offset", metadata
+       FROM commits JOIN topics ON topics.id = commits.topic ORDER BY consumer_group, topic, "partition"`,
+    )
+    .all();
+  return rows.map((row) => ({
+    group: String(row['consumer_group']),
+    topic: String(row['topic']),
+    partition: Number(row['partition']),
+    offset: Number(row['offset']),
+    metadata: String(row['metadata']),
+  }));
+}

@@ -1,0 +1,118 @@
+// One pass over a partition number's topics that folds them into several read models: each event is read and decoded once.
+//
+//   topics, side by side ──> entry ──> the batch of each read model that wants it ──full──> fold ──> transact (while the next batch fills)
+
+import type { Topic } from '../domain/topics.ts';
+import type { EventLog, LogEntry } from '../ports/event-log.ts';
+import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
+import type { DecodedEntry, ReadModel } from './read-model.ts';
+import { foldBytesMax, foldEventsMax, isDecoded } from './read-model.ts';
+
+export type Offsets = ReadonlyMap<Topic, number>;
+
+/** What a pass does for one read model: folds [from, to) of each topic. */
+export interface RangeFold {
+  readonly readModel: ReadModel;
+  readonly target: ReadModelStore;
+  readonly owner: Ownership;
+  readonly from: Offsets;
+  readonly to: Offsets;
+}
+
+export interface Range {
+  readonly from: Offsets;
+  readonly to: Offsets;
+}
+
+/** How often `onRead` is told, in events. */
+const toldEvery = 1000;
+
+/** The owners afterwards, in the order of `folds`: their positions are `to`, also where its last events matter to no fold. */
+export async function foldRanges(
+  log: EventLog,
+  partition: number,
+  folds: readonly RangeFold[],
+  onRead: (events: number) => void,
+): Promise<Ownership[]> {
+  const batches = folds.map(openBatch);
+  let read = 0;
+  try {
+    for await (const entry of inOrderOfTime(log, partition, rangeOf(folds))) {
+      for (const batch of batches) if (batch.add(entry) === 'full') await batch.flush(new Map());
+      if (++read % toldEvery === 0) onRead(toldEvery);
+    }
+    for (const [i, batch] of batches.entries()) await batch.flush(folds[i]?.to ?? new Map());
+    return await Promise.all(batches.map((batch) => batch.written()));
+  } finally {
+    onRead(read % toldEvery);
+    await Promise.allSettled(batches.map((batch) => batch.written()));
+  }
+}
+
+/** What all of them together read: from the least to the greatest offset of each topic. */
+export function rangeOf(folds: readonly Range[]): Range {
+  const from = new Map<Topic, number>();
+  const to = new Map<Topic, number>();
+  for (const fold of folds) {
+    for (const [topic, end] of fold.to) {
+      const begin = fold.from.get(topic) ?? 0;
+      if (begin >= end) continue;
+      from.set(topic, Math.min(from.get(topic) ?? begin, begin));
+      to.set(topic, Math.max(to.get(topic) ?? end, end));
+    }
+  }
+  return { from, to };
+}
+
+function openBatch({ readModel, target, owner, from, to }: RangeFold) {
+  const { types } = readModel;
+  let entries: DecodedEntry[] = [];
+  let bytes = 0;
+  /** The batch before. */
+  let writing: Promise<Ownership> = Promise.resolve(owner);
+
+  const write = async (current: Ownership, batch: readonly DecodedEntry[], offsets: Offsets) =>
+    target.transact(current, offsets, await readModel.fold(batch, target));
+
+  return {
+    add(entry: LogEntry): 'full' | 'open' {
+      const { topic, offset } = entry;
+      const isInRange = offset >= (from.get(topic) ?? 0) && offset < (to.get(topic) ?? 0);
+      if (!isInRange || !isDecoded(entry) || types?.has(entry.event.type) === false) return 'open';
+      entries.push(entry);
+      bytes += entry.size;
+      return entries.length >= foldEventsMax || bytes >= foldBytesMax ? 'full' : 'open';
+    },
+    /** Resolves when the batch before is written, which this one builds on: one is in flight at most. */
+    async flush(offsets: Offsets): Promise<void> {
+      const batch = entries;
+      [entries, bytes] = [[], 0];
+      writing = write(await writing, batch, offsets);
+      // The next flush, or the end of the pass, is told of a failure.
+      writing.catch(() => undefined);
+    },
+    written: () => writing,
+  };
+}
+
+/** Topics side by side, as they grew: a notification's events come near each other and are written once. */
+async function* inOrderOfTime(log: EventLog, partition: number, { from, to }: Range): AsyncGenerator<LogEntry, void> {
+  const heads: { entry: LogEntry; readonly rest: AsyncIterator<LogEntry> }[] = [];
+  for (const [topic, end] of to) {
+    const rest = log.read({ topic, partition, from: from.get(topic) ?? 0, to: end })[Symbol.asyncIterator]();
+    const first = await rest.next();
+    if (first.done !== true) heads.push({ entry: first.value, rest });
+  }
+  while (heads.length > 0) {
+    let least = 0;
+    for (let i = 1; i < heads.length; i++) {
+      if ((heads[i]?.entry.appendedAt ?? 0) < (heads[least]?.entry.appendedAt ?? 0)) least = i;
+    }
+    const head = heads[least];
+    if (head === undefined) return;
+    yield head.entry;
+    const next = await head.rest.next();
+    if (next.done === true) heads.splice(least, 1);
+    else head.entry = next.value;
+  }
+}

@@ -1,6 +1,8 @@
-// Jest in ESM; TypeScript by Node's own type stripping, so tests run what users run.
+// Jest in ESM; TypeScript by Node's own type stripping, so tests run what users run. `npm test`: everything that needs no server.
 export default {
+  displayName: 'embedded',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '\\.engines\\.test\\.ts$'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },

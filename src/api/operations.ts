@@ -9,6 +9,10 @@ import { sendJson } from './respond.ts';
 export interface OperationsDependencies {
   /** Each asked by name; false or a rejection: it is down. */
   readonly dependencies: Readonly<Record<string, () => Promise<boolean>>>;
+  /** Shown as well, but the service goes on without them. */
+  readonly optional?: Readonly<Record<string, () => Promise<boolean>>>;
+  /** False while the process starts; absent: it has started. */
+  readonly hasStarted?: () => boolean;
   readonly metrics: { read(): Promise<string>; readonly contentType: string };
   readonly closing: AbortSignal;
   readonly logger: Logger;
@@ -17,19 +21,27 @@ export interface OperationsDependencies {
 /** A dependency that has not answered by then is down. */
 const answerWithinMs = 2000;
 
-export function createOperations({ dependencies, metrics, closing, logger }: OperationsDependencies): Express {
+export function createOperations(deps: OperationsDependencies): Express {
+  const { dependencies, optional = {}, hasStarted = () => true, metrics, closing, logger } = deps;
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
   app.get('/health/live', (_req, res) => sendJson(res, 200, { status: 'live' }, noStore));
   app.get('/health/ready', async (_req, res) => {
-    const names = Object.keys(dependencies);
-    const states = await Promise.all(Object.values(dependencies).map(isUp));
-    const isReady = !closing.aborted && states.every(Boolean);
-    const shown = Object.fromEntries(names.map((name, i) => [name, states[i] === true ? 'up' : 'down']));
+    const asked = Object.entries({ ...dependencies, ...optional });
+    const states = await Promise.all(
+      asked.map(async ([name, ask]) => ({ name, isUp: await isUp(ask), isNeeded: Object.hasOwn(dependencies, name) })),
+    );
+    const isReady = !closing.aborted && hasStarted() && states.every((state) => state.isUp || !state.isNeeded);
+    const shown = Object.fromEntries(
+      states.map((state) => [state.name, state.isUp ? 'up' : state.isNeeded ? 'down' : 'down, not needed']),
+    );
     sendJson(
       res,
       isReady ? 200 : 503,
-      { status: closing.aborted ? 'stopping' : isReady ? 'ready' : 'not ready', dependencies: shown },
+      {
+        status: closing.aborted ? 'stopping' : isReady ? 'ready' : hasStarted() ? 'not ready' : 'starting',
+        dependencies: shown,
+      },
       noStore,
     );
   });

@@ -1,24 +1,32 @@
-// The command line: herald serve | token | config | rebuild.
+// The command line: herald serve | token | config | rebuild | copy-log.
 
 import { parseArgs } from 'node:util';
 
+import type { Channel } from '../domain/events.ts';
+import { channels } from '../domain/events.ts';
 import type { Role } from './config.ts';
 import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
 
 const usage = `Usage: npm run -s herald -- COMMAND
 
   serve [--role api,dispatcher,projector,scheduler]   start the service (all roles); "npm start" is the same
+        [--channel email,sms,webhook,in-app]          the channels that this process delivers on (all)
         [--from beginning|end|TIME]                   where a dispatcher begins that finds no committed position (TIME: ISO 8601)
   token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
   config                                              list every setting, its value and its default
   rebuild                                             fold every read model anew from the log, while the service is stopped
+  copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
 `;
 
 const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   async serve(args) {
-    const { values } = parseArgs({ args, options: { role: { type: 'string' }, from: { type: 'string' } } });
+    const options = { role: { type: 'string' }, channel: { type: 'string' }, from: { type: 'string' } } as const;
+    const { values } = parseArgs({ args, options });
+    const roles = rolesOf(values.role);
+    if (values.channel !== undefined && !roles.has('dispatcher'))
+      throw new UsageError('--channel: is for the role dispatcher, which is not among --role');
     const { serve } = await import('./serve.ts');
-    await serve(readConfig(), { roles: rolesOf(values.role), from: startOf(values.from) });
+    await serve(readConfig(), { roles, from: startOf(values.from), channels: channelsOf(values.channel) });
   },
   async token(args) {
     const options = {
@@ -45,6 +53,12 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     const { rebuildReadModels } = await import('./rebuild.ts');
     await rebuildReadModels(readConfig());
   },
+  async 'copy-log'(args) {
+    const { values } = parseArgs({ args, options: { to: { type: 'string' } } });
+    if (values.to !== 'kafka') throw new UsageError('--to: should be kafka');
+    const { copyLogToKafka } = await import('./copy-log.ts');
+    await copyLogToKafka(readConfig());
+  },
 };
 
 function rolesOf(text: string | undefined): ReadonlySet<Role> {
@@ -55,6 +69,18 @@ function rolesOf(text: string | undefined): ReadonlySet<Role> {
       `--role: there is no role ${unknown.join(', ')}; roles are ${allRoles.join(', ')}, with commas between them`,
     );
   return new Set(names as Role[]);
+}
+
+function channelsOf(text: string | undefined): readonly Channel[] {
+  if (text === undefined) return channels;
+  const spelled = (channel: Channel) => channel.toLowerCase().replace('_', '-');
+  const names = text.split(',').map((name) => name.trim().toLowerCase().replace('_', '-'));
+  const unknown = names.filter((name) => !channels.some((channel) => spelled(channel) === name));
+  if (unknown.length > 0)
+    throw new UsageError(
+      `--channel: there is no channel ${unknown.join(', ')}; channels are ${channels.map(spelled).join(', ')}, with commas between them`,
+    );
+  return channels.filter((channel) => names.includes(spelled(channel)));
 }
 
 function startOf(text: string | undefined): 'beginning' | 'end' | number | null {

@@ -2,7 +2,19 @@
 
 import { z } from 'zod';
 
-import type { RateLimit } from '../domain/tenant.ts';
+import {
+  brokers,
+  cidr,
+  duration,
+  durations,
+  flag,
+  list,
+  origin,
+  port,
+  providerUrls,
+  rateLimit,
+  urlOf,
+} from './config-values.ts';
 
 const roles = ['api', 'dispatcher', 'projector', 'scheduler'] as const;
 export type Role = (typeof roles)[number];
@@ -15,59 +27,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
   }
 }
-
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** Milliseconds of `500ms`, `15s`, `2m`, `1h`; null when it is spelled otherwise. */
-function durationMs(text: string): number | null {
-  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text.trim());
-  const unit = unitsMs[match?.[2] ?? ''];
-  return match === null || unit === undefined ? null : Number(match[1]) * unit;
-}
-
-const duration = z.string().transform((text, context) => {
-  const ms = durationMs(text);
-  if (ms !== null && ms > 0) return ms;
-  context.addIssue({ code: 'custom', message: 'should be a number and a unit, such as 500ms, 15s, 2m or 1h' });
-  return z.NEVER;
-});
-
-const durations = z.string().transform((text, context) => {
-  const all = list(text).map(durationMs);
-  if (all.every((ms) => ms !== null)) return all;
-  context.addIssue({ code: 'custom', message: 'should be durations with commas between them, such as 1s,2s,4s' });
-  return z.NEVER;
-});
-
-const rateLimit = z.string().transform((text, context): RateLimit => {
-  const [limit = '', window = ''] = text.split('/');
-  const windowMs = durationMs(window);
-  if (/^[1-9]\d{0,8}$/.test(limit) && windowMs !== null && windowMs >= 1000) return { limit: Number(limit), windowMs };
-  context.addIssue({ code: 'custom', message: 'should be requests/window, such as 100/10s; the window at least 1s' });
-  return z.NEVER;
-});
-
-const providerUrls = z.string().transform((text, context) => {
-  const parsed = z.record(z.string(), z.url({ protocol: /^https?$/ })).safeParse(json(text));
-  if (parsed.success) return parsed.data;
-  context.addIssue({
-    code: 'custom',
-    message: 'should be JSON of provider names and base URLs, such as {"resend":"http://127.0.0.1:9000"}',
-  });
-  return z.NEVER;
-});
-
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'should be a port number, 0 to 65535 (0 takes a free one)')
-  .transform(Number)
-  .pipe(z.number().max(65_535, 'should be at most 65535'));
-const cidr = z.union([z.cidrv4(), z.cidrv6()], {
-  error: 'should be networks in CIDR form with commas between them, such as 127.0.0.1/32',
-});
-const origin = z
-  .string()
-  .regex(/^https?:\/\/[^/\s]+$/, 'should be origins with commas between them, such as https://dashboard.example.com');
 
 /** One row per variable: what reads it, its default (null: none), what it is for. `secret` values are never printed. */
 const variables = {
@@ -124,6 +83,59 @@ const variables = {
     about: 'networks exempt from the address guard, http allowed there, commas between them',
   },
   PROVIDER_URLS: { schema: providerUrls, fallback: '{}', about: 'other base addresses for providers, as JSON' },
+  KAFKA_BROKERS: {
+    schema: brokers,
+    fallback: null,
+    about:
+      'host:port of Kafka brokers, commas between them; set: Kafka, MongoDB and Redis in place of the embedded engines',
+  },
+  KAFKA_PREFIX: {
+    schema: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,60}$/, 'should be at most 60 letters, digits, dots, dashes, underscores'),
+    fallback: null,
+    about: 'put before the names of topics, groups and Redis keys, so that several Heralds can share them',
+  },
+  KAFKA_REPLICATION: {
+    schema: z
+      .string()
+      .regex(/^[1-9]$/, 'should be a number from 1 to 9')
+      .transform(Number),
+    fallback: null,
+    about:
+      "replicas of the topics that Herald makes; without it the brokers' default. From 3 on min.insync.replicas is 2",
+  },
+  KAFKA_TLS: { schema: flag, fallback: 'false', about: 'true: TLS to the brokers' },
+  KAFKA_TLS_CA: { schema: z.string(), fallback: null, about: 'PEM file of the authority that signed the brokers' },
+  KAFKA_TLS_CERT: { schema: z.string(), fallback: null, about: 'PEM file of the certificate to show the brokers' },
+  KAFKA_TLS_KEY: { schema: z.string(), fallback: null, about: 'PEM file of its key' },
+  KAFKA_SASL_MECHANISM: {
+    schema: z.enum(['plain', 'scram-sha-256', 'scram-sha-512'], 'should be plain, scram-sha-256 or scram-sha-512'),
+    fallback: null,
+    about: 'plain, scram-sha-256 or scram-sha-512',
+  },
+  KAFKA_SASL_USERNAME: { schema: z.string(), fallback: null, about: 'user at the brokers' },
+  KAFKA_SASL_PASSWORD: { schema: z.string(), fallback: null, about: 'its password', secret: true },
+  SCHEMA_REGISTRY_URL: {
+    schema: urlOf(/^https?$/, 'http://registry:8081'),
+    fallback: null,
+    about: 'schema registry with the Confluent API',
+    secret: true,
+  },
+  MONGODB_URL: {
+    schema: z
+      .string()
+      .regex(/^mongodb(\+srv)?:\/\/\S+$/, 'should be a URL such as mongodb://mongodb:27017/herald?replicaSet=rs0'),
+    fallback: null,
+    about: 'replica set for read models and settings; its path names the database (herald)',
+    secret: true,
+  },
+  REDIS_URL: {
+    schema: urlOf(/^rediss?$/, 'redis://redis:6379'),
+    fallback: null,
+    about: 'Redis for the limits',
+    secret: true,
+  },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent'], 'should be debug, info, warn, error or silent'),
     fallback: 'info',
@@ -145,6 +157,13 @@ type Value<K extends Name> =
 
 /** The settings by their variables' names; durations in ms. */
 export type Config = { readonly [K in Name]: Value<K> } & { readonly isProduction: boolean };
+
+/** A config with the addresses of the engines that many processes share. */
+export type ClusterConfig = Config & { readonly [K in (typeof clusterNames)[number]]: NonNullable<Config[K]> };
+
+export function isCluster(config: Config): config is ClusterConfig {
+  return config.KAFKA_BROKERS !== null;
+}
 
 /** @throws ConfigError naming every variable that is wrong or missing */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
@@ -176,37 +195,30 @@ export function describeConfig(environment: Readonly<Record<string, string | und
 }
 
 const authentication = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];
+const clusterNames = ['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'MONGODB_URL', 'REDIS_URL'] as const;
+/** All of a group or none. */
+const together: readonly (readonly string[])[] = [
+  clusterNames,
+  ['KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'],
+  ['KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'],
+];
 
 function missing(environment: Readonly<Record<string, string | undefined>>, isProduction: boolean): string[] {
   const absent = (name: string) => given(environment, name) === undefined;
-  if (isProduction) {
-    return ['ENCRYPTION_SECRET', ...authentication]
-      .filter(absent)
-      .map((name) => `${name}: is required in production, where nothing is made up`);
-  }
-  if (authentication.every(absent)) return [];
-  return authentication
-    .filter(absent)
-    .map((name) => `${name}: is required together with ${authentication.filter((n) => n !== name).join(' and ')}`);
+  const incomplete = (isProduction ? together : [authentication, ...together]).flatMap((group) =>
+    group.every(absent)
+      ? []
+      : group
+          .filter(absent)
+          .map((name) => `${name}: is required together with ${group.filter((n) => n !== name).join(' and ')}`),
+  );
+  if (!isProduction) return incomplete;
+  const required = ['ENCRYPTION_SECRET', ...authentication].filter(absent);
+  return [...required.map((name) => `${name}: is required in production, where nothing is made up`), ...incomplete];
 }
 
 /** An empty variable counts as one that isn't set. */
 function given(environment: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const text = environment[name];
   return text === undefined || text.trim() === '' ? undefined : text;
-}
-
-function list(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

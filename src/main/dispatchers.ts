@@ -1,9 +1,9 @@
-// A dispatcher for each channel.
+// A dispatcher for each channel that this process delivers on.
 
 import type { Dispatcher } from '../dispatchers/dispatcher.ts';
 import { runDispatcher } from '../dispatchers/dispatcher.ts';
 import { defaultDispatcherLimits } from '../dispatchers/limits.ts';
-import { channels } from '../domain/events.ts';
+import type { Channel } from '../domain/events.ts';
 import { defaultRetryPolicy, fixedRetryPolicy } from '../domain/retry-policy.ts';
 import type { Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
@@ -11,9 +11,9 @@ import type { Config } from './config.ts';
 export async function startDispatchers(
   adapters: Adapters,
   config: Config,
-  from: 'beginning' | 'end' | number | null,
+  { from, channels }: { readonly from: 'beginning' | 'end' | number | null; readonly channels: readonly Channel[] },
 ): Promise<readonly Dispatcher[]> {
-  const { log, directory, registry: providers, clock, logger, metrics } = adapters;
+  const { log, directory, registry: providers, limiter, clock, logger, metrics } = adapters;
   const retryPolicy = config.RETRY_DELAYS === null ? defaultRetryPolicy : fixedRetryPolicy(config.RETRY_DELAYS);
   return Promise.all(
     channels.map((channel) =>
@@ -23,6 +23,7 @@ export async function startDispatchers(
         directory,
         providers,
         retryPolicy,
+        limiter,
         clock,
         logger,
         metrics,

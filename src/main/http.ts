@@ -1,13 +1,14 @@
-// The two ports: the API, and operations.
+// The two ports: operations, which answers from the first moment on, and the API.
 
 import { createApi } from '../api/app.ts';
 import { createOperations } from '../api/operations.ts';
-import type { HttpServer } from '../api/server.ts';
 import { listen } from '../api/server.ts';
+import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
-import type { ProjectorThread } from './projector-thread.ts';
+import type { Health } from './health.ts';
+import type { Process } from './process.ts';
 import { encryptionSecretOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import { tokenIssuerOf } from './tokens.ts';
@@ -16,62 +17,61 @@ import { tokenIssuerOf } from './tokens.ts';
 const stopGraceMs = 5000;
 
 export interface Http {
-  /** null where the API isn't served. */
-  readonly url: string | null;
-  readonly operationsUrl: string;
+  readonly url: string;
   stop(): Promise<void>;
 }
 
-interface HttpDependencies {
-  readonly adapters: Adapters;
-  readonly config: Config;
-  readonly reader: ReadModelReader;
-  readonly thread: ProjectorThread | null;
-  readonly servesApi: boolean;
+export interface OperationsHttp extends Http {
+  /** Everything has been started: ready from now on, when all it needs is up. */
+  started(): void;
+  /** From now on it says that the process stops. */
+  stopping(): void;
 }
 
-export async function startHttp(deps: HttpDependencies): Promise<Http> {
-  const { adapters, config, reader, thread, servesApi } = deps;
-  const { logger, metrics, log, settings } = adapters;
+interface OperationsDependencies extends Process {
+  readonly config: Config;
+  readonly health: Health;
+  /** What other threads have counted. */
+  readonly otherMetrics: () => Promise<readonly MetricsSnapshot[]>;
+}
+
+/** @throws StartError when OPS_PORT can't be listened on */
+export async function startOperations(deps: OperationsDependencies): Promise<OperationsHttp> {
+  const { health, logger, metrics, otherMetrics } = deps;
   const closing = new AbortController();
+  let hasStarted = false;
   const operations = createOperations({
-    dependencies: { log: () => log.ready(), readModels: () => reader.ready(), settings: () => settings.ready() },
-    metrics: { read: async () => metrics.read((await thread?.metrics()) ?? []), contentType: metrics.contentType },
+    dependencies: health.needed,
+    optional: health.optional,
+    hasStarted: () => hasStarted,
+    metrics: { read: async () => metrics.read(await otherMetrics()), contentType: metrics.contentType },
     closing: closing.signal,
     logger,
   });
-  const servers: HttpServer[] = [];
-  const open = async (app: Parameters<typeof listen>[0], name: 'PORT' | 'OPS_PORT') => {
-    const { HOST: host, [name]: port } = config;
-    const server = await listen(app, { host, port, logger }).catch((error: unknown) => {
-      throw new StartError(
-        `${name}: can't listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    });
-    servers.push(server);
-    return urlOf(host, server.port);
+  return {
+    ...(await open(operations, 'OPS_PORT', deps)),
+    started() {
+      hasStarted = true;
+    },
+    stopping: () => closing.abort(),
   };
-  const stop = async () => {
-    closing.abort();
-    await Promise.all(servers.map((server) => server.close(stopGraceMs)));
-  };
-  try {
-    const operationsUrl = await open(operations, 'OPS_PORT');
-    const url = servesApi ? await open(await apiOf(deps, closing.signal), 'PORT') : null;
-    return { url, operationsUrl, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
 }
 
-async function apiOf({ adapters, config, reader }: HttpDependencies, closing: AbortSignal) {
+interface ApiDependencies {
+  readonly adapters: Adapters;
+  readonly config: Config;
+  readonly reader: ReadModelReader;
+}
+
+/** @throws StartError when PORT can't be listened on */
+export async function startApi({ adapters, config, reader }: ApiDependencies): Promise<Http> {
+  const closing = new AbortController();
   const { tokenKeys, issuer, audience, jwks } = await tokenIssuerOf(config);
-  return createApi({
+  const api = createApi({
     ...adapters,
     reader,
     tokenKeys,
-    closing,
+    closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
       tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM },
@@ -80,6 +80,28 @@ async function apiOf({ adapters, config, reader }: HttpDependencies, closing: Ab
       ...(jwks === undefined ? {} : { jwks }),
     },
   });
+  const { url, stop } = await open(api, 'PORT', { config, logger: adapters.logger });
+  return {
+    url,
+    stop() {
+      closing.abort();
+      return stop();
+    },
+  };
+}
+
+async function open(
+  app: Parameters<typeof listen>[0],
+  name: 'PORT' | 'OPS_PORT',
+  { config, logger }: { readonly config: Config; readonly logger: Process['logger'] },
+): Promise<Http> {
+  const { HOST: host, [name]: port } = config;
+  const server = await listen(app, { host, port, logger }).catch((error: unknown) => {
+    throw new StartError(
+      `${name}: can't listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  });
+  return { url: urlOf(host, server.port), stop: () => server.close(stopGraceMs) };
 }
 
 /** An address that a person can open: every interface is reached by localhost. */

@@ -1,16 +1,14 @@
 // The thread of the projectors and the scheduler, as the main thread sees it.
 
-import type { MessagePort, Transferable } from 'node:worker_threads';
+import type { Transferable } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
 
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
-import type { SharedEventLog } from '../adapters/sqlite/event-log/shared.ts';
-import type { ChangeSignalEnd } from '../adapters/sqlite/read-models/change-signal.ts';
+import type { ThreadEngines } from './thread-engines.ts';
+import { transfersOf } from './thread-engines.ts';
 
 export interface ProjectorThreadInput {
-  readonly log: SharedEventLog;
-  readonly changes: ChangeSignalEnd;
-  readonly viewsPath: string;
+  readonly engines: ThreadEngines;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly runsProjectors: boolean;
   readonly runsScheduler: boolean;
@@ -36,10 +34,9 @@ const stopWithinMs = 10_000;
 
 /** Resolves when it follows the log. */
 export async function startProjectorThread(input: ProjectorThreadInput): Promise<ProjectorThread> {
-  const transferList: MessagePort[] = [input.log.port, input.changes.port];
   const worker = new Worker(new URL('./projector-worker.ts', import.meta.url), {
     workerData: input,
-    transferList: transferList as readonly Transferable[] as Transferable[],
+    transferList: transfersOf(input.engines) as readonly Transferable[] as Transferable[],
     name: 'projectors',
     resourceLimits: { maxYoungGenerationSizeMb: 12 },
   });

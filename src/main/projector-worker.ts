@@ -1,17 +1,16 @@
-// The entry of the projectors' thread: the one writer of views.db. It reads the log by itself and asks the main thread to append.
+// The entry of the projectors' thread: projectors and scheduler on engines of its own.
 
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
-import { connectEventLog } from '../adapters/sqlite/event-log/connected.ts';
-import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { createCodec } from '../codec/index.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runProjector } from '../projections/projector.ts';
 import { runScheduler } from '../scheduler/index.ts';
+import { openThreadEngines } from './thread-engines.ts';
 import type { FromThread, ProjectorThreadInput, ToThread } from './projector-thread.ts';
 
 const input = workerData as ProjectorThreadInput;
@@ -20,8 +19,15 @@ const tell = (message: FromThread) => parentPort?.postMessage(message);
 const clock = createClock();
 const logger = createLogger({ level: input.logLevel });
 const metrics = createMetrics({ processMetrics: false });
-const log = await connectEventLog(input.log, { codec: createCodec(), clock, logger });
-const store = openReadModelStore({ path: input.viewsPath, logger, changes: input.changes });
+const stopping = new AbortController();
+const engines = await openThreadEngines(input.engines, {
+  codec: createCodec(),
+  clock,
+  logger,
+  metrics,
+  signal: stopping.signal,
+});
+const { log, store } = engines;
 const running: RunningProjector[] = [];
 const deps = { log, store, clock, logger, metrics };
 if (input.runsProjectors)
@@ -36,8 +42,7 @@ tell({ kind: 'started' });
 
 async function stop(): Promise<void> {
   await Promise.all(running.map((one) => one.stop()));
-  await log.close();
-  await store.close();
+  await engines.close();
   logger.flush();
   tell({ kind: 'stopped' });
 }

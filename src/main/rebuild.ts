@@ -2,44 +2,34 @@
 
 import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
-import { openEventLog } from '../adapters/sqlite/event-log/event-log.ts';
-import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
+import { createMetrics } from '../adapters/node/metrics.ts';
 import { createCodec } from '../codec/index.ts';
 import { readModels } from '../projections/index.ts';
+import type { RebuildProgress } from '../projections/rebuild.ts';
 import { rebuild } from '../projections/rebuild.ts';
 import type { RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Config } from './config.ts';
-import { dataFiles } from './data-files.ts';
-import { eventLogShape } from './event-log-shape.ts';
-import { lockOrExplain } from './lock.ts';
-import type { Progress } from './progress.ts';
+import { openLogAndViews } from './engines.ts';
 import { createProgress } from './progress.ts';
 
-/** @throws StartError while the service runs */
+/** @throws StartError while the service runs (embedded) or projects (cluster) */
 export async function rebuildReadModels(config: Config): Promise<void> {
-  const lock = lockOrExplain(config);
-  const files = dataFiles(config.DATA_DIR);
-  const logger = createLogger({ level: config.LOG_LEVEL });
-  const log = openEventLog({ ...eventLogShape, path: files.log, codec: createCodec(), clock: createClock(), logger });
-  const store = openReadModelStore({ path: files.views, logger });
-  const shown = new Map<string, Progress>();
-  const progressOf = (readModel: string): Progress => {
-    const known = shown.get(readModel) ?? createProgress(readModel);
-    shown.set(readModel, known);
-    return known;
-  };
+  const { log, store, close } = await openLogAndViews({
+    config,
+    codec: createCodec(),
+    clock: createClock(),
+    logger: createLogger({ level: config.LOG_LEVEL }),
+    metrics: createMetrics({ processMetrics: false }),
+    signal: new AbortController().signal,
+  });
+  const progress = createProgress('rebuild');
   try {
-    for (const readModel of readModels) {
-      const onProgress = ({ done, total }: { done: number; total: number }) =>
-        progressOf(readModel.definition.name).update(done, total);
-      const [result] = await rebuild({ log, store, readModels: [readModel], onProgress });
-      if (result !== undefined)
-        progressOf(result.readModel).end(`${result.events} events folded, ${told(result.comparison)}`);
-    }
+    const onProgress = ({ done, total }: RebuildProgress) => progress.update(done, total);
+    const results = await rebuild({ log, store, readModels, onProgress });
+    for (const { readModel, events, comparison } of results)
+      createProgress(readModel).end(`${events} events folded, ${told(comparison)}`);
   } finally {
-    await store.close();
-    await log.close();
-    lock.release();
+    await close();
   }
 }
 

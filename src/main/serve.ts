@@ -1,26 +1,29 @@
 // herald serve: opens the engines, starts the roles, prints the banner, and stops in the reverse order.
 //
-//   lock ──> engines ──> projectors' thread ──> dispatchers ──> HTTP ──> banner ... SIGTERM ──> HTTP ──> dispatchers ──> thread ──> engines
+//   operations ──> engines ──> projectors' thread ──> dispatchers ──> API ──> banner ... SIGTERM ──> the same backwards
 
-import { createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
-import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
-import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
+import { makeDataDir } from '../adapters/node/data-dir.ts';
 import { provisionTenant } from '../commands/provision-tenant.ts';
-import { readModels } from '../projections/index.ts';
+import type { Channel } from '../domain/events.ts';
+import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
 import { banner } from './banner.ts';
 import type { Config, Role } from './config.ts';
-import { dataFiles } from './data-files.ts';
 import { startDispatchers } from './dispatchers.ts';
-import { startHttp } from './http.ts';
-import { lockOrExplain } from './lock.ts';
+import { createHealth } from './health.ts';
+import type { Health } from './health.ts';
+import { startApi, startOperations } from './http.ts';
+import { createProcess } from './process.ts';
+import type { ProjectorThread } from './projector-thread.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { demoOwner } from './tokens.ts';
 
 export interface ServeOptions {
   readonly roles: ReadonlySet<Role>;
   readonly from: 'beginning' | 'end' | number | null;
+  /** Whose dispatchers run, where dispatchers do. */
+  readonly channels: readonly Channel[];
 }
 
 /** Something that runs, and how to stop it; `failed` resolves when it ended by itself. */
@@ -31,80 +34,77 @@ interface Running {
 
 /** Runs until a signal or a failure; then stops all that runs, the last started first, and exits. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
+  const told = new AbortController();
   const signal = firstSignal();
-  const lock = lockOrExplain(config);
-  const adapters = openAdapters(config);
+  void signal.then(() => told.abort());
+  // Secrets that nobody gave are made in there, with either set of engines.
+  if (!config.isProduction) makeDataDir(config.DATA_DIR);
+  const parts = createProcess(config);
+  const { logger } = parts;
+  const health = createHealth();
   const running: Running[] = [];
+  const stopAll = async () => {
+    for (const one of running.toReversed()) {
+      await one.stop().catch((err: unknown) => logger.error('a part did not stop cleanly', { err }));
+    }
+    logger.flush();
+  };
+  let failure: unknown;
   try {
-    await start(config, options, adapters, running);
+    let threadMetrics = async (): Promise<readonly MetricsSnapshot[]> => [];
+    const operations = await startOperations({ ...parts, config, health, otherMetrics: () => threadMetrics() });
+    running.push(operations);
+    const adapters = await openAdapters({ ...parts, config, health, signal: told.signal });
+    running.push({ stop: () => adapters.close() });
+    const { url, thread } = await startRoles(config, options, adapters, health, running);
+    if (thread !== null) threadMetrics = () => thread.metrics();
+    operations.started();
+    logger.info('started', { roles: [...options.roles], url, operationsUrl: operations.url });
+    if (url !== null && !config.isProduction && config.AUTH_JWKS_URL === null) {
+      process.stdout.write(banner({ url, operationsUrl: operations.url, apiKey: await demoApiKey(adapters) }));
+    }
+    const failures = running.flatMap(({ failed }) => (failed === undefined ? [] : [failed]));
+    failure = await Promise.race([signal, ...failures]);
+    operations.stopping();
   } catch (error) {
-    await stopAll(running, adapters);
+    await stopAll();
+    if (told.signal.aborted) process.exit(0);
     throw error;
   }
-  const failures = running.flatMap(({ failed }) => (failed === undefined ? [] : [failed]));
-  const failure = await Promise.race([signal, ...failures]);
-  if (failure instanceof Error)
-    adapters.logger.error('a part of the service ended, so all of it stops', { err: failure });
-  else adapters.logger.info('stopping', { signal: failure });
-  await stopAll(running, adapters);
-  lock.release();
+  if (failure instanceof Error) logger.error('a part of the service ended, so all of it stops', { err: failure });
+  else logger.info('stopping', { signal: failure });
+  await stopAll();
   process.exit(failure instanceof Error ? 1 : 0);
 }
 
-async function start(
+async function startRoles(
   config: Config,
-  { roles, from }: ServeOptions,
+  { roles, from, channels }: ServeOptions,
   adapters: Adapters,
+  health: Health,
   running: Running[],
-): Promise<void> {
-  const { log, directory, logger } = adapters;
-  const files = dataFiles(config.DATA_DIR);
+): Promise<{ readonly url: string | null; readonly thread: ProjectorThread | null }> {
+  const { engines, directory } = adapters;
   await directory.start();
-  await prepareViews(files.views, adapters);
-  const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
   const runsProjectors = roles.has('projector');
   const runsScheduler = roles.has('scheduler');
-  const input = {
-    log: log.share(),
-    changes: changes.writer,
-    viewsPath: files.views,
-    logLevel: config.LOG_LEVEL,
-    runsProjectors,
-    runsScheduler,
-  };
-  const thread = runsProjectors || runsScheduler ? await startProjectorThread(input) : null;
-  if (thread !== null) running.push(thread);
-  if (roles.has('dispatcher')) running.push(...(await startDispatchers(adapters, config, from)));
-
-  const reader = openReadModelReader({ path: files.views, ...(thread === null ? {} : { changes: changes.reader }) });
+  const { reader, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
   running.push({ stop: async () => reader.close() });
-  const http = await startHttp({ adapters, config, reader, thread, servesApi: roles.has('api') });
-  running.push(http);
-  logger.info('started', { roles: [...roles], url: http.url });
-  if (http.url !== null && !config.isProduction && config.AUTH_JWKS_URL === null) {
-    const apiKey = await demoApiKey(adapters);
-    process.stdout.write(banner({ url: http.url, operationsUrl: http.operationsUrl, apiKey }));
-  }
-}
-
-/** The collections exist before anything reads them, whichever roles run here. */
-async function prepareViews(path: string, { logger }: Adapters): Promise<void> {
-  const store = openReadModelStore({ path, logger });
-  for (const { definition } of readModels) await store.prepare(definition);
-  await store.close();
+  health.need('readModels', () => reader.ready());
+  const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
+  const thread = threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told });
+  if (thread !== null) running.push(thread);
+  if (roles.has('dispatcher')) running.push(...(await startDispatchers(adapters, config, { from, channels })));
+  if (!roles.has('api')) return { url: null, thread };
+  const api = await startApi({ adapters, config, reader });
+  running.push(api);
+  return { url: api.url, thread };
 }
 
 async function demoApiKey(adapters: Adapters): Promise<string> {
   const provision = provisionTenant(adapters);
   const { sub: subject, name, email } = demoOwner;
   return adapters.directory.apiKey(await provision({ subject, name, email, actor: subject }));
-}
-
-async function stopAll(running: readonly Running[], adapters: Adapters): Promise<void> {
-  for (const one of running.toReversed()) {
-    await one.stop().catch((err: unknown) => adapters.logger.error('a part did not stop cleanly', { err }));
-  }
-  await adapters.close();
 }
 
 /** The first of SIGTERM and SIGINT; any after it change nothing, since npm and a terminal both send a second one. */

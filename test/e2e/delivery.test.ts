@@ -25,7 +25,7 @@ const accepted = new Map<string, Record<string, unknown>>();
 beforeAll(async () => {
   dataDir = await makeDataDir();
   world = await startDeliveryWorld();
-  service = await startHerald(dataDir.path, world.environment);
+  service = await startHerald(dataDir, world.environment);
   await world.configure(service);
   await service.dashboard('POST', '/templates', {
     name: 'welcome',
@@ -139,24 +139,22 @@ describe('mixed notifications', () => {
 describe('the read models', () => {
   it('folded again from the log equal those that grew with the traffic, byte for byte', async () => {
     await service.stop();
-    const { code, stdout, stderr } = await command(['rebuild'], { DATA_DIR: dataDir.path });
+    const { code, stdout, stderr } = await command(['rebuild'], dataDir.environment);
     expect({ code, told: stdout + stderr }).toMatchObject({
       code: 0,
       told: expect.stringMatching(/notifications: .*equal/),
     });
     expect(stdout + stderr).toMatch(/inbox: .*equal/);
     expect(stdout + stderr).toMatch(/timers: .*equal/);
-    service = await startHerald(dataDir.path, world.environment);
+    service = await startHerald(dataDir, world.environment);
     expect(await allRecords(service)).toEqual(records);
   });
 
   it('dropped altogether are made anew at the next start, and nothing is sent again', async () => {
     const sent = world.webhooks.requests.length;
     await service.stop();
-    const { readdir, rm } = await import('node:fs/promises');
-    for (const name of await readdir(dataDir.path))
-      if (name.startsWith('views.db')) await rm(`${dataDir.path}/${name}`);
-    service = await startHerald(dataDir.path, world.environment);
+    await dataDir.dropReadModels();
+    service = await startHerald(dataDir, world.environment);
     await until(async () => (await statisticsOf(service)).statusCounts['DELIVERED'] === count, {
       timeoutMs: 30_000,
       what: 'the fold',

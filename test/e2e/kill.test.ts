@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { DeliveryWorld } from '../support/delivery-world.ts';
 import { startDeliveryWorld } from '../support/delivery-world.ts';
+import { engineSet } from '../support/engine-set.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { herald as command, makeDataDir, startHerald } from '../support/herald.ts';
 import { allRecords, groupedBy, statisticsOf, withoutZeros } from '../support/records.ts';
@@ -13,8 +14,8 @@ const kills = 3;
 const perRound = Number(process.env['E2E_KILLED'] ?? '600');
 const arrivals = new Map<string, number[]>();
 const killedAt: number[] = [];
-/** A commit of offsets each 200 ms, and what a busy machine adds to it. */
-const commitWindowMs = 500;
+/** A commit of offsets each 200 ms, and what a busy machine adds to it; servers beside it make it busier. */
+const commitWindowMs = engineSet === 'embedded' ? 500 : 1500;
 let dataDir: DataDir;
 let world: DeliveryWorld;
 let service: Herald;
@@ -31,7 +32,7 @@ beforeAll(async () => {
     setTimeout(() => response.writeHead(failing ? 500 : 200).end(), request.path.endsWith('7') ? 30 : 0);
   });
   environment = { ...world.environment, RETRY_DELAYS: '1s,1s,1s,1s' };
-  service = await startHerald(dataDir.path, environment);
+  service = await startHerald(dataDir, environment);
 });
 afterAll(async () => {
   await service.stop();
@@ -64,7 +65,7 @@ it('every 202 is delivered, retries and sendAt included; repeats are few; the st
     killedAt.push(Date.now());
     await service.kill();
     await Promise.all(posts);
-    service = await startHerald(dataDir.path, environment);
+    service = await startHerald(dataDir, environment);
   }
   await until(
     () => [...accepted].every((path) => (arrivals.get(path)?.length ?? 0) >= (path.startsWith('/broken-once') ? 2 : 1)),
@@ -91,18 +92,18 @@ it('every 202 is delivered, retries and sendAt included; repeats are few; the st
     const justBefore = killedAt.some((at) =>
       times.some((time) => time > at - commitWindowMs && time <= at + commitWindowMs),
     );
-    expect({ justBefore, times, killedAt }).toMatchObject({ justBefore: true });
+    expect({ justBefore, times, killedAt }).toEqual({ justBefore: true, times, killedAt });
   }
   console.log(`${accepted.size} accepted over ${kills} kills, ${arrivals.size} arrived, ${surplus.length} sent again`);
 }, 150_000);
 
 it('read models that lived through the kills equal those folded again from the log', async () => {
   await service.stop();
-  const { code, stdout, stderr } = await command(['rebuild'], { DATA_DIR: dataDir.path });
+  const { code, stdout, stderr } = await command(['rebuild'], dataDir.environment);
   const told = stdout + stderr;
   expect({ code, told }).toMatchObject({ code: 0, told: expect.stringMatching(/notifications: .*equal to/) });
   expect(told).toMatch(/inbox: .*equal to/);
   expect(told).toMatch(/timers: .*equal to/);
   expect(told).not.toContain('NOT equal');
-  service = await startHerald(dataDir.path, environment);
+  service = await startHerald(dataDir, environment);
 }, 60_000);

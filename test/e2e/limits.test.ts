@@ -11,7 +11,7 @@ let service: Herald;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
-  service = await startHerald(dataDir.path);
+  service = await startHerald(dataDir);
 });
 afterAll(async () => {
   await service.stop();
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 it('1,000 parallel requests of one tenant: exactly 100 accepted, the rest 429 with Retry-After; another tenant is not touched', async () => {
-  const bearer = await token(dataDir.path, {}, ['--sub', 'other']);
+  const bearer = await token(dataDir, {}, ['--sub', 'other']);
   const other = await service.call('POST', '/api/v1/auth/provision-tenant', {
     headers: { authorization: `Bearer ${bearer}` },
   });

@@ -12,7 +12,7 @@ let service: Herald;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
-  service = await startHerald(dataDir.path, { RATE_LIMIT: '10000/10s' });
+  service = await startHerald(dataDir, { RATE_LIMIT: '10000/10s' });
 });
 afterAll(async () => {
   await service.stop();
@@ -61,7 +61,7 @@ describe('the inbox stream', () => {
 
 describe('the dashboard stream', () => {
   it('begins with connected, then tells changes of status, and a GET never knows less', async () => {
-    const bearer = await token(dataDir.path);
+    const bearer = await token(dataDir);
     const stream = await readEvents(`${service.url}/api/v1/dashboard/stream?token=${bearer}`, {});
     await stream.atLeast(1);
     expect(stream.events[0]?.data).toMatchObject({ event: 'connected' });

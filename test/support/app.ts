@@ -100,6 +100,7 @@ export async function startApp(given: AppOptions = {}) {
               directory,
               providers: registry,
               retryPolicy,
+              limiter,
               clock,
               logger,
               metrics,

@@ -3,20 +3,24 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import type { DataDir, Environment } from './data-dir.ts';
+import { engineSet } from './engine-set.ts';
 import { until } from './until.ts';
+
+export type { DataDir, Environment } from './data-dir.ts';
+export { makeDataDir } from './data-dir.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** `node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
-const command = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
+export const heraldCommand = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
 const run = promisify(execFile);
 
-export type Environment = Readonly<Record<string, string>>;
+/** On real engines topics and indexes are made first, and a group waits for the members that a kill has left in it. */
+const startTimeoutMs = engineSet === 'embedded' ? 15_000 : 60_000;
 
 export interface Answer {
   readonly status: number;
@@ -47,45 +51,48 @@ export interface Herald {
   kill(): Promise<void>;
 }
 
-export interface DataDir {
-  readonly path: string;
-  remove(): Promise<void>;
-}
+/** Longer than any command takes here; jest, which ends a test after 120 s, would leave its process behind. */
+const commandTimeoutMs = 90_000;
 
-export async function makeDataDir(): Promise<DataDir> {
-  const path = await mkdtemp(join(tmpdir(), 'herald-e2e-'));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
-}
-
-/** Runs one command of the command line to its end. */
+/** Runs one command of the command line to its end; `code` is null when it had to be killed. */
 export async function herald(
   args: readonly string[],
   environment: Environment,
-): Promise<{ stdout: string; stderr: string; code: number }> {
+): Promise<{ stdout: string; stderr: string; code: number | null }> {
   try {
-    const { stdout, stderr } = await run(process.execPath, [...command, ...args], { env: clean(environment) });
+    const { stdout, stderr } = await run(process.execPath, [...heraldCommand, ...args], {
+      env: processEnvironment(environment),
+      timeout: commandTimeoutMs,
+      killSignal: 'SIGKILL',
+    });
     return { stdout, stderr, code: 0 };
   } catch (error) {
-    const failed = error as { stdout: string; stderr: string; code: number };
+    const failed = error as { stdout: string; stderr: string; code: number | null };
     return { stdout: failed.stdout, stderr: failed.stderr, code: failed.code };
   }
 }
 
 export async function startHerald(
-  dataDir: string,
+  dataDir: DataDir,
   environment: Environment = {},
   args: readonly string[] = [],
 ): Promise<Herald> {
-  const env = clean({ PORT: '0', OPS_PORT: '0', DATA_DIR: dataDir, ...environment });
-  const child = spawn(process.execPath, [...command, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = processEnvironment({ PORT: '0', OPS_PORT: '0', ...dataDir.environment, ...environment });
+  const child = spawn(process.execPath, [...heraldCommand, 'serve', ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let banner = '';
   let logs = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (banner += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (logs += text));
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   await until(() => banner.includes('api/v1/notify/inapp') || child.exitCode !== null, {
-    timeoutMs: 15_000,
+    timeoutMs: startTimeoutMs,
     what: 'the banner',
+  }).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw new Error(`${String(error)}; the service said:\n${logs}`);
   });
   if (child.exitCode !== null) throw new Error(`the service stopped at once:\n${logs}`);
   const url = found(banner, /listens on (\S+)/);
@@ -136,11 +143,11 @@ export async function startHerald(
 
 /** A bearer token by the command line. */
 export async function token(
-  dataDir: string,
+  dataDir: DataDir,
   environment: Environment = {},
   args: readonly string[] = [],
 ): Promise<string> {
-  const { stdout } = await herald(['token', ...args], { ...environment, DATA_DIR: dataDir });
+  const { stdout } = await herald(['token', ...args], { ...dataDir.environment, ...environment });
   return stdout.trim();
 }
 
@@ -150,7 +157,9 @@ function found(text: string, pattern: RegExp): string {
   return match;
 }
 
-function clean(environment: Environment): Record<string, string> {
+/** What a process of Herald gets: nothing of the environment of the tests but the path. */
+/** What a process of the service gets: nothing of the environment of the tests but PATH. */
+export function processEnvironment(environment: Environment): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...environment };
 }
 

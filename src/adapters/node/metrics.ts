@@ -86,6 +86,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_lane_depth: 'Deliveries read ahead that wait in a lane',
   herald_in_flight: 'Delivery attempts in flight',
   herald_projector_lag: 'Seconds that a read model is behind the log',
+  herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
   herald_streams: 'Open event streams',
 };
 

@@ -1,0 +1,14 @@
+// Jest for `npm run test:real`: what needs real engines, and the end-to-end suite once more, on them.
+import embedded from './jest.config.js';
+
+export default {
+  ...embedded,
+  displayName: 'engines',
+  testMatch: ['<rootDir>/test/**/*.engines.test.ts', '<rootDir>/test/e2e/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  globalSetup: '<rootDir>/test/engines/setup.ts',
+  globalTeardown: '<rootDir>/test/engines/teardown.ts',
+  setupFiles: ['<rootDir>/test/support/on-real-engines.ts'],
+  // A start makes topics and indexes first; a group waits up to 10 s for a member that was killed.
+  testTimeout: 120_000,
+};

@@ -1,0 +1,120 @@
+// The engines that many processes share: Kafka with a schema registry, MongoDB, Redis.
+
+import { readFileSync } from 'node:fs';
+
+import { openKafkaEventLog } from '../adapters/kafka/event-log.ts';
+import type { KafkaSettings } from '../adapters/kafka/client.ts';
+import { connectMongo } from '../adapters/mongodb/connection.ts';
+import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
+import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
+import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
+import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
+import { readModels } from '../projections/index.ts';
+import { projectorGroup } from '../projections/projector.ts';
+import type { ClusterConfig } from './config.ts';
+import type { EngineDependencies, Engines, LogAndViews, ServingDependencies } from './engines.ts';
+import { eventLogShape } from './event-log-shape.ts';
+import { StartError } from './start-error.ts';
+
+export type ClusterDependencies = EngineDependencies & { readonly config: ClusterConfig };
+
+export async function openClusterEngines(deps: ClusterDependencies & ServingDependencies): Promise<Engines> {
+  const { config, clock, logger, metrics, health, signal } = deps;
+  const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
+  const settings = await openMongoSettingsStore({ connection, logger, clock });
+  health.need('settings', () => settings.ready());
+  const log = await openClusterLog(deps);
+  health.need('log', () => log.ready());
+  const keyPrefix = `${config.KAFKA_PREFIX ?? ''}herald:`;
+  const limiter = createRedisRateLimiter({ url: config.REDIS_URL, keyPrefix, logger, metrics });
+  health.like('limits', async () => limiter.isUp());
+  return {
+    log,
+    settings,
+    limiter,
+    async openViews(hasThread) {
+      const store = openMongoReadModelStore({ connection, logger, clock });
+      for (const { definition } of readModels) await store.prepare(definition);
+      await store.close();
+      const reader = openMongoReadModelReader({ connection, logger, clock });
+      return { reader, thread: hasThread ? { kind: 'cluster', config } : null };
+    },
+    async close() {
+      await limiter.close();
+      await log.close();
+      await settings.close();
+      await connection.close();
+    },
+  };
+}
+
+export async function openClusterLogAndViews(deps: ClusterDependencies): Promise<LogAndViews> {
+  const views = await openClusterThreadEngines(deps);
+  for (const { definition } of readModels) {
+    const members = await views.log.activeMembers(projectorGroup(definition.name));
+    if (members === 0) continue;
+    await views.close();
+    throw new StartError(
+      `${definition.name}: ${members} processes project it: stop the roles projector and scheduler first`,
+    );
+  }
+  return views;
+}
+
+/** Log and read models with connections of their own. */
+export async function openClusterThreadEngines(deps: ClusterDependencies) {
+  const { config, clock, logger, signal } = deps;
+  const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
+  const log = await openClusterLog(deps);
+  const store = openMongoReadModelStore({ connection, logger, clock });
+  return {
+    log,
+    store,
+    async close() {
+      await store.close();
+      await log.close();
+      await connection.close();
+    },
+  };
+}
+
+function openClusterLog({ config, codec, clock, logger, metrics, signal }: ClusterDependencies) {
+  return openKafkaEventLog({
+    settings: kafkaSettingsOf(config),
+    registryUrl: config.SCHEMA_REGISTRY_URL,
+    shape: eventLogShape,
+    codec,
+    clock,
+    logger,
+    metrics,
+    signal,
+  });
+}
+
+export function kafkaSettingsOf(config: ClusterConfig): KafkaSettings {
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = config;
+  return {
+    brokers: config.KAFKA_BROKERS,
+    prefix: config.KAFKA_PREFIX ?? '',
+    clientId: 'herald',
+    tls: config.KAFKA_TLS
+      ? {
+          ca: pemOf(config, 'KAFKA_TLS_CA'),
+          cert: pemOf(config, 'KAFKA_TLS_CERT'),
+          key: pemOf(config, 'KAFKA_TLS_KEY'),
+        }
+      : null,
+    sasl: mechanism === null || username === null || password === null ? null : { mechanism, username, password },
+    replication: config.KAFKA_REPLICATION,
+  };
+}
+
+function pemOf(config: ClusterConfig, name: 'KAFKA_TLS_CA' | 'KAFKA_TLS_CERT' | 'KAFKA_TLS_KEY'): string | null {
+  const path = config[name];
+  if (path === null) return null;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new StartError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

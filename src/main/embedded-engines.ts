@@ -1,0 +1,62 @@
+// The embedded engines: SQLite files in DATA_DIR, which one process holds, and limits in memory.
+
+import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
+import { openEventLog } from '../adapters/sqlite/event-log/event-log.ts';
+import { createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
+import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
+import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
+import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
+import { readModels } from '../projections/index.ts';
+import { dataFiles } from './data-files.ts';
+import type { EngineDependencies, Engines, LogAndViews, ServingDependencies } from './engines.ts';
+import { eventLogShape } from './event-log-shape.ts';
+import { lockOrExplain } from './lock.ts';
+
+/** @throws StartError while another process holds DATA_DIR */
+export function openEmbeddedEngines(deps: ServingDependencies): Engines {
+  const { config, codec, clock, logger, metrics, health } = deps;
+  const lock = lockOrExplain(config);
+  const files = dataFiles(config.DATA_DIR);
+  const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger, metrics });
+  const settings = openSettingsStore({ path: files.settings });
+  const limiter = createMemoryRateLimiter();
+  health.need('log', () => log.ready());
+  health.need('settings', () => settings.ready());
+  return {
+    log,
+    settings,
+    limiter,
+    async openViews(hasThread) {
+      const store = openReadModelStore({ path: files.views, logger });
+      for (const { definition } of readModels) await store.prepare(definition);
+      await store.close();
+      if (!hasThread) return { reader: openReadModelReader({ path: files.views }), thread: null };
+      const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
+      const reader = openReadModelReader({ path: files.views, changes: changes.reader });
+      const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
+      return { reader, thread: { kind: 'embedded', ...shared } };
+    },
+    async close() {
+      await limiter.close();
+      await log.close();
+      await settings.close();
+      lock.release();
+    },
+  };
+}
+
+export function openEmbeddedLogAndViews({ config, codec, clock, logger }: EngineDependencies): LogAndViews {
+  const lock = lockOrExplain(config);
+  const files = dataFiles(config.DATA_DIR);
+  const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger });
+  const store = openReadModelStore({ path: files.views, logger });
+  return {
+    log,
+    store,
+    async close() {
+      await store.close();
+      await log.close();
+      lock.release();
+    },
+  };
+}

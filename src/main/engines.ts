@@ -1,0 +1,66 @@
+// The engines behind the ports, of either set, and which set the settings ask for.
+
+import type { Codec } from '../codec/index.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ReadModelReader, ReadModelStore } from '../ports/read-model-store.ts';
+import type { RebuildableStore } from '../ports/read-model-rebuild.ts';
+import type { SettingsStore } from '../ports/settings-store.ts';
+import type { Config } from './config.ts';
+import { isCluster } from './config.ts';
+import type { Health } from './health.ts';
+import type { ThreadEngines } from './thread-engines.ts';
+
+export interface Engines {
+  readonly log: EventLog;
+  readonly settings: SettingsStore;
+  readonly limiter: RateLimiter;
+  /** A reader of the read models, whose collections exist then; and what the projectors' thread opens its own engines from. */
+  openViews(hasThread: boolean): Promise<Views>;
+  close(): Promise<void>;
+}
+
+export interface Views {
+  readonly reader: ReadModelReader & { close(): void | Promise<void> };
+  /** null where there is no such thread. */
+  readonly thread: ThreadEngines | null;
+}
+
+/** What a rebuild and other work on the whole log needs, nothing else. */
+export interface LogAndViews {
+  readonly log: EventLog;
+  readonly store: ReadModelStore & RebuildableStore;
+  close(): Promise<void>;
+}
+
+export interface EngineDependencies {
+  readonly config: Config;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Aborts when the process is told to stop: waiting for an engine ends. */
+  readonly signal: AbortSignal;
+}
+
+export interface ServingDependencies extends EngineDependencies {
+  /** Told of each engine once it is open. */
+  readonly health: Health;
+}
+
+/** Each set is loaded when it is asked for: the embedded one costs nothing of the other. */
+export async function openEngines(deps: ServingDependencies): Promise<Engines> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterEngines({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedEngines(deps);
+}
+
+/** @throws StartError while the service projects */
+export async function openLogAndViews(deps: EngineDependencies): Promise<LogAndViews> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterLogAndViews({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedLogAndViews(deps);
+}

@@ -1,0 +1,57 @@
+// The engines of the projectors' thread: what it is told by the main thread, and what it opens from that.
+
+import { connectEventLog } from '../adapters/sqlite/event-log/connected.ts';
+import type { SharedEventLog } from '../adapters/sqlite/event-log/shared.ts';
+import type { ChangeSignalEnd } from '../adapters/sqlite/read-models/change-signal.ts';
+import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
+import type { Codec } from '../codec/index.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { ReadModelStore } from '../ports/read-model-store.ts';
+import type { ClusterConfig } from './config.ts';
+
+/** Can be posted to a thread, once. */
+export type ThreadEngines =
+  /** The thread reads log.db by itself, asks the main thread to append, and is the one writer of views.db. */
+  | {
+      readonly kind: 'embedded';
+      readonly log: SharedEventLog;
+      readonly changes: ChangeSignalEnd;
+      readonly viewsPath: string;
+    }
+  | { readonly kind: 'cluster'; readonly config: ClusterConfig };
+
+interface ThreadDependencies {
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly signal: AbortSignal;
+}
+
+export async function openThreadEngines(
+  input: ThreadEngines,
+  deps: ThreadDependencies,
+): Promise<{ readonly log: EventLog; readonly store: ReadModelStore; close(): Promise<void> }> {
+  if (input.kind === 'cluster') {
+    const { openClusterThreadEngines } = await import('./cluster-engines.ts');
+    return openClusterThreadEngines({ ...deps, config: input.config });
+  }
+  const log = await connectEventLog(input.log, deps);
+  const store = openReadModelStore({ path: input.viewsPath, logger: deps.logger, changes: input.changes });
+  return {
+    log,
+    store,
+    async close() {
+      await log.close();
+      await store.close();
+    },
+  };
+}
+
+/** What must be transferred, not copied, to the thread. */
+export function transfersOf(input: ThreadEngines) {
+  return input.kind === 'embedded' ? [input.log.port, input.changes.port] : [];
+}

@@ -1,0 +1,248 @@
+// Growing up: an embedded service's history copied into Kafka. The cluster shows the same records, goes on with what was pending, and sends nothing again.
+
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { DeliveryWorld } from '../support/delivery-world.ts';
+import { startDeliveryWorld } from '../support/delivery-world.ts';
+import type { DataDir, Herald } from '../support/herald.ts';
+import { herald as command, heraldCommand, makeDataDir, processEnvironment, startHerald } from '../support/herald.ts';
+import { createPoster, inParallel } from '../support/posting.ts';
+import type { NotificationRecord, Statistics } from '../support/records.ts';
+import { allRecords, recordOf, statisticsOf, withoutZeros } from '../support/records.ts';
+import { until } from '../support/until.ts';
+
+const settled = 5_000;
+const pending = 3;
+const channels = ['EMAIL', 'SMS', 'WEBHOOK', 'IN_APP'];
+const priorities = ['HIGH', 'DEFAULT', 'BULK'];
+/** Longer than a stop, a copy and a start take here. */
+const laterMs = 45_000;
+const settings = { RETRY_DELAYS: `${laterMs}ms`, ATTEMPT_DEADLINE: '5s' };
+
+let dataDir: DataDir;
+let world: DeliveryWorld;
+let environment: Readonly<Record<string, string>>;
+let service: Herald;
+let before: { records: NotificationRecord[]; statistics: Statistics; inbox: unknown; templates: unknown };
+let copied: { stdout: string; stderr: string; code: number | null };
+let dueAt: number;
+const retriedIds: string[] = [];
+const scheduledIds: string[] = [];
+const triesOf = new Map<string, number[]>();
+
+const sentBefore = { webhooks: 0, sms: 0, mails: 0 };
+const sent = () => ({
+  webhooks: world.webhooks.requests.filter(({ path }) => path.startsWith('/hook/')).length,
+  sms: world.sms.requests.length,
+  mails: world.mail.mails.length,
+});
+
+beforeAll(async () => {
+  dataDir = await makeDataDir('real');
+  world = await startDeliveryWorld((request, response) => {
+    const tries = [...(triesOf.get(request.path) ?? []), Date.now()];
+    triesOf.set(request.path, tries);
+    if (request.path.startsWith('/refusing/')) response.writeHead(400).end('no such hook');
+    else if (request.path.startsWith('/broken-once/') && tries.length === 1) response.writeHead(500).end();
+    else response.end('thanks');
+  });
+  environment = { ...world.environment, ...settings };
+  service = await startHerald({ ...dataDir, environment: { DATA_DIR: dataDir.path } }, environment);
+  await world.configure(service);
+  await service.dashboard('POST', '/templates', {
+    name: 'welcome',
+    channel: 'EMAIL',
+    subject: 'Hi',
+    body: '<p>Hi</p>',
+  });
+  await postAll();
+  await until(
+    async () => {
+      const { statusCounts } = await statisticsOf(service);
+      const { DELIVERED = 0, FAILED = 0, RETRYING = 0, SCHEDULED = 0 } = statusCounts;
+      return DELIVERED + FAILED === settled && RETRYING === pending && SCHEDULED === pending;
+    },
+    { timeoutMs: 120_000, what: 'everything to be settled or pending' },
+  );
+  before = await shown();
+  Object.assign(sentBefore, sent());
+  await service.stop();
+  await killCopies();
+  copied = await command(['copy-log', '--to', 'kafka'], dataDir.environment);
+  if (copied.code !== 0) throw new Error(copied.stderr);
+  service = await startHerald(dataDir, environment);
+  await until(async () => (await statisticsOf(service)).total === settled + 2 * pending, {
+    timeoutMs: 120_000,
+    what: 'the read models to be folded',
+  });
+}, 400_000);
+
+afterAll(async () => {
+  await service.stop();
+  await world.close();
+  await dataDir.remove();
+}, 60_000);
+
+async function postAll(): Promise<void> {
+  const poster = createPoster();
+  const post = async (request: Record<string, unknown>): Promise<string> => {
+    const { status, id } = await poster.post(service, request);
+    if (status !== 202 || id === null) throw new Error(`answered ${status}`);
+    return id;
+  };
+  const requests = Array.from({ length: settled }, (_, i) => requestOf(i));
+  await inParallel(requests, 50, async (request) => void (await post(request)));
+  dueAt = Date.now() + laterMs;
+  const hook = (path: string) => ({ channel: 'WEBHOOK', body: 'hi', recipient: `${world.webhooks.url}/${path}` });
+  for (let i = 0; i < pending; i++) {
+    retriedIds.push(await post(hook(`broken-once/${i}`)));
+    scheduledIds.push(await post({ ...hook(`scheduled/${i}`), sendAt: new Date(dueAt).toISOString() }));
+  }
+  await poster.close();
+}
+
+function requestOf(i: number): Record<string, unknown> {
+  const channel = channels[i % 4] ?? '';
+  const common = { channel, priority: priorities[Math.floor(i / 4) % 3], metadata: { order: String(i) } };
+  const body = `Your order ${i} is on its way ✓`;
+  switch (channel) {
+    case 'EMAIL': {
+      const recipient = `customer-${i}@example.com`;
+      return i % 8 === 0
+        ? { ...common, recipient, template: 'welcome', data: {} }
+        : { ...common, recipient, subject: 'Order', body };
+    }
+    case 'SMS':
+      return { ...common, recipient: `+1555${String(i).padStart(7, '0')}`, body };
+    case 'WEBHOOK':
+      return {
+        ...common,
+        recipient: `${world.webhooks.url}/${i % 100 === 2 ? 'refusing' : 'hook'}/${i}`,
+        body,
+        data: { order: i },
+      };
+    default:
+      return { ...common, recipient: `user-${Math.floor(i / 4) % 40}`, rawSubject: `Order ${i}`, rawBody: body };
+  }
+}
+
+async function shown() {
+  const headers = { 'x-api-key': service.apiKey };
+  const inbox = await service.call('GET', '/api/v1/notify/inapp/user-1?limit=100', { headers });
+  const templates = await service.dashboard('GET', '/templates');
+  return {
+    records: await allRecords(service),
+    statistics: await statisticsOf(service),
+    inbox: inbox.body,
+    templates: templates.body,
+  };
+}
+
+/** Three copies that don't come to their end: each is killed some time after it has begun. */
+async function killCopies(): Promise<void> {
+  const env = processEnvironment(dataDir.environment);
+  for (const aliveMs of [900, 2_500, 3_500].map((ms) => ms + Math.random() * 500)) {
+    const child = spawn(process.execPath, [...heraldCommand, 'copy-log', '--to', 'kafka'], { env, stdio: 'ignore' });
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    const timer = setTimeout(() => child.kill('SIGKILL'), aliveMs);
+    await exited;
+    clearTimeout(timer);
+  }
+}
+
+const isSettled = ({ id }: NotificationRecord) => !retriedIds.includes(id) && !scheduledIds.includes(id);
+
+describe('a cluster on the copied log', () => {
+  it('was told by the copy what there is, and which secret to start with', () => {
+    expect(copied.stdout).toMatch(/notifications\.deliveries +(\d+) +\1\n/);
+    expect(copied.stdout).toContain('1 tenants, 2 providers, 1 templates');
+    expect(copied.stdout).toMatch(/start every process with the ENCRYPTION_SECRET that .*encryption-secret holds/);
+  });
+
+  it('shows the same records, document by document, the same inbox and the same templates', async () => {
+    const now = await shown();
+    expect(now.records.filter(isSettled)).toEqual(before.records.filter(isSettled));
+    expect(now.records.map(({ id }) => id)).toEqual(before.records.map(({ id }) => id));
+    expect([now.inbox, now.templates]).toEqual([before.inbox, before.templates]);
+  });
+
+  it('sends once, when it is due, what was scheduled or to be retried', async () => {
+    for (const id of [...retriedIds, ...scheduledIds])
+      await until(async () => (await recordOf(service, id))?.status === 'DELIVERED', {
+        timeoutMs: laterMs + 60_000,
+        what: `${id} to be delivered`,
+      });
+    for (let i = 0; i < pending; i++) {
+      const [first = 0, second = 0, ...more] = triesOf.get(`/broken-once/${i}`) ?? [];
+      expect(more).toEqual([]);
+      expect(second - first).toBeGreaterThanOrEqual(laterMs - 100);
+      expect(triesOf.get(`/scheduled/${i}`)).toHaveLength(1);
+      expect(triesOf.get(`/scheduled/${i}`)?.[0]).toBeGreaterThanOrEqual(dueAt);
+    }
+  }, 200_000);
+
+  it('has sent nothing again, and its statistics are the embedded ones', async () => {
+    expect(sent()).toEqual(sentBefore);
+    expect([...triesOf].filter(([path, tries]) => !path.startsWith('/broken-once/') && tries.length > 1)).toEqual([]);
+    const { DELIVERED = 0, FAILED = 0 } = before.statistics.statusCounts;
+    const { statusCounts, channelCounts, priorityCounts } = await statisticsOf(service);
+    expect(withoutZeros(statusCounts)).toEqual({ DELIVERED: DELIVERED + 2 * pending, FAILED });
+    expect({ channelCounts, priorityCounts }).toEqual({
+      channelCounts: before.statistics.channelCounts,
+      priorityCounts: before.statistics.priorityCounts,
+    });
+  });
+
+  it('takes and delivers what comes now, with the API key and the providers of before', async () => {
+    const { status, body } = await service.notify({ ...requestOf(1), body: 'new' });
+    expect(status).toBe(202);
+    const id = String(body['notificationId']);
+    await until(async () => (await recordOf(service, id))?.status === 'DELIVERED', {
+      what: 'the new one',
+      timeoutMs: 30_000,
+    });
+    expect(sent().sms).toBe(sentBefore.sms + 1);
+  });
+
+  it('is left alone by another copy', async () => {
+    const { code, stdout, stderr } = await command(['copy-log', '--to', 'kafka'], dataDir.environment);
+    expect({ code, told: stdout + stderr }).toMatchObject({
+      code: 0,
+      told: expect.stringContaining('nothing was left to do'),
+    });
+  }, 60_000);
+});
+
+describe('copy-log', () => {
+  it('says what it needs', async () => {
+    expect(await command(['copy-log'], dataDir.environment)).toMatchObject({
+      code: 2,
+      stderr: '--to: should be kafka\n',
+    });
+    expect(await command(['copy-log', '--to', 'kafka'], { DATA_DIR: dataDir.path })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('KAFKA_BROKERS'),
+    });
+    expect(
+      await command(['copy-log', '--to', 'kafka'], { ...dataDir.environment, DATA_DIR: `${dataDir.path}/none` }),
+    ).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('holds no log to copy'),
+    });
+  }, 60_000);
+
+  it('refuses a database that another service uses, and another secret than the one that sealed the settings', async () => {
+    const elsewhere = { ...dataDir.environment, KAFKA_PREFIX: `${dataDir.environment['KAFKA_PREFIX']}other.` };
+    expect(await command(['copy-log', '--to', 'kafka'], elsewhere)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('read models of another log'),
+    });
+    expect(
+      await command(['copy-log', '--to', 'kafka'], {
+        ...elsewhere,
+        ENCRYPTION_SECRET: 'another-secret-of-32-characters-or-more',
+      }),
+    ).toMatchObject({ code: 1, stderr: expect.stringContaining('is not the one that sealed the settings') });
+  }, 60_000);
+});

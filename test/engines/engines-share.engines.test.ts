@@ -1,0 +1,91 @@
+// What an end-to-end test leaves on the engines: nothing under its prefix, and all that isn't its own.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Admin } from 'kafkajs';
+import { Kafka, logLevel } from 'kafkajs';
+import { MongoClient } from 'mongodb';
+
+import { engines } from '../support/engines.ts';
+import type { EnginesShare } from '../support/engines-share.ts';
+import { makeShare } from '../support/engines-share.ts';
+
+const { kafkaBrokers, registryUrl, mongoUrl, redisUrl } = engines();
+const kafka = new Kafka({ brokers: [...kafkaBrokers], logLevel: logLevel.NOTHING });
+const mongo = new MongoClient(mongoUrl);
+const redis = new Redis(redisUrl);
+const shares = [makeShare(), makeShare()] as const;
+const [removed, kept] = shares;
+
+const prefixOf = (share: EnginesShare) => share.environment['KAFKA_PREFIX'] ?? '';
+const databaseOf = (share: EnginesShare) => mongo.db(new URL(share.environment['MONGODB_URL'] ?? '').pathname.slice(1));
+
+/** A new one each time: kafkajs' admin asks for topics that it has once seen, those that are gone too. */
+async function withAdmin<T>(act: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    return await act(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function fill(share: EnginesShare): Promise<void> {
+  const prefix = prefixOf(share);
+  const topic = `${prefix}topic`;
+  await withAdmin(async (admin) => {
+    await admin.createTopics({ topics: [{ topic }], waitForLeaders: true });
+    await admin.setOffsets({ groupId: `${prefix}group`, topic, partitions: [{ partition: 0, offset: '0' }] });
+  });
+  await fetch(`${registryUrl}/subjects/${prefix}subject/versions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ schema: '"string"' }),
+  });
+  for (const name of ['settings_tenants', 'notifications', 'positions'])
+    await databaseOf(share).collection(name).insertOne({ n: 1 });
+  await redis.set(`${prefix}herald:key`, '1');
+}
+
+async function contents(share: EnginesShare) {
+  const isOurs = (name: string) => name.startsWith(prefixOf(share));
+  const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[];
+  const { topics, groups } = await withAdmin(async (admin) => ({
+    topics: await admin.listTopics(),
+    groups: (await admin.listGroups()).groups.map(({ groupId }) => groupId),
+  }));
+  return {
+    topics: topics.filter(isOurs).length,
+    groups: groups.filter(isOurs).length,
+    subjects: subjects.filter(isOurs).length,
+    collections: (await databaseOf(share).collections()).map((collection) => collection.collectionName).sort(),
+    keys: (await redis.keys(`${prefixOf(share)}*`)).length,
+  };
+}
+
+beforeAll(async () => {
+  await mongo.connect();
+  // At once: kafkajs takes 5 s to set an offset.
+  await Promise.all(shares.map(fill));
+});
+afterAll(async () => {
+  await kept.remove();
+  await mongo.close();
+  redis.disconnect();
+});
+
+describe('a share of the engines', () => {
+  it('loses its read models and keeps its settings when it is told to', async () => {
+    await removed.dropReadModels();
+    expect(await contents(removed)).toMatchObject({ collections: ['settings_tenants'], topics: 1 });
+  });
+
+  it('is removed altogether, and no other with it', async () => {
+    const before = await contents(kept);
+    expect(before).toMatchObject({ topics: 1, groups: 1, subjects: 1, keys: 1 });
+    await removed.remove();
+    expect(await contents(removed)).toEqual({ topics: 0, groups: 0, subjects: 0, collections: [], keys: 0 });
+    expect(await contents(kept)).toEqual(before);
+  });
+});

@@ -1,8 +1,9 @@
 // The benchmark's own child processes: started, asked, ended.
 
 import { fork } from 'node:child_process';
-import type { ChildProcess, Serializable } from 'node:child_process';
-import type { LoadPlan, LoadResult, SinkReport } from './protocol.ts';
+import type { ChildProcess, Serializable, StdioOptions } from 'node:child_process';
+import type { Filled, FillPlan, LoadPlan, LoadResult, SinkReport } from './protocol.ts';
+import type { Place } from './service.ts';
 
 export interface Reference {
   readonly port: number;
@@ -42,8 +43,14 @@ export async function startSink(): Promise<Sink> {
   };
 }
 
-function start(file: string): ChildProcess {
-  return fork(new URL(file, import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+/** Runs to its end. */
+export async function fillLog({ environment }: Place, plan: FillPlan): Promise<Filled> {
+  return ask<Filled>(start('fill.ts', environment), plan);
+}
+
+function start(file: string, environment: Readonly<Record<string, string>> = {}): ChildProcess {
+  const stdio: StdioOptions = ['ignore', 'inherit', 'inherit', 'ipc'];
+  return fork(new URL(file, import.meta.url), { env: { ...process.env, ...environment }, stdio });
 }
 
 async function portOf(child: ChildProcess): Promise<number> {

@@ -57,6 +57,17 @@ export interface SinkReport {
   readonly latencyMs: Percentiles;
 }
 
+export interface FillPlan {
+  readonly notifications: number;
+  readonly tenants: number;
+}
+
+export interface Filled {
+  readonly tookMs: number;
+  /** How many events each read model has folded once it has seen all of it. */
+  readonly foldedEvents: Readonly<Record<string, number>>;
+}
+
 /** CLOCK_MONOTONIC on Linux: one clock for all processes of a machine. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;

@@ -14,9 +14,10 @@ export type Target =
 export interface Results {
   /** A line of progress. */
   progress(line: string): void;
-  add(what: string, value: number, unit: string, target?: Target): void;
+  /** @param target null: it is only told */
+  add(what: string, value: number, unit: string, target?: Target | null): void;
   rows(): readonly Row[];
-  table(): string;
+  table(heading: string): string;
 }
 
 export function createResults(print: (line: string) => void): Results {
@@ -25,7 +26,7 @@ export function createResults(print: (line: string) => void): Results {
     progress: print,
     add: (what, value, unit, target) => void rows.push({ what, value, unit, target: target ?? null }),
     rows: () => rows,
-    table: () => table(rows),
+    table: (heading) => `${heading}\n\n${table(rows)}`,
   };
 }
 

@@ -10,10 +10,18 @@ import { promisify } from 'node:util';
 
 import { monotonicMs } from './protocol.ts';
 
+/** A data folder, and the settings of everything that runs on it. */
+export interface Place {
+  readonly dataDir: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 export interface Service {
+  /** Of the API; NaN without that role. */
   readonly port: number;
+  readonly operationsUrl: string;
   readonly pid: number;
-  /** From the start of the process until it listened. */
+  /** From the start of the process until all of it was started. */
   readonly startedInMs: number;
   /** Resolves when the process has used almost no CPU for a while: everything behind the 202s is done. */
   settle(): Promise<void>;
@@ -21,42 +29,44 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-export interface ServiceOptions {
-  readonly dataDir: string;
-  readonly role: 'api' | null;
-}
+/** null: all of them. */
+export type BenchedRole = 'api' | 'projector' | null;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** `node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
 const command = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
-const startWithinMs = 20_000;
+/** Topics and indexes are made at the first start. */
+const startWithinMs = 60_000;
 const settleWithinMs = 120_000;
 
-function environment(dataDir: string): NodeJS.ProcessEnv {
+/** The settings of a measured service, whatever the engines. */
+export function placeOf(dataDir: string, environment: Readonly<Record<string, string>>): Place {
   const settings = {
     DATA_DIR: dataDir,
+    LOG_LEVEL: 'info',
     PORT: '0',
     OPS_PORT: '0',
     RATE_LIMIT: '100000000/10s',
     OUTBOUND_ALLOW: '127.0.0.1/32',
   };
-  return { ...process.env, ...settings };
+  return { dataDir, environment: { ...settings, ...environment } };
 }
 
-export async function startService({ dataDir, role }: ServiceOptions): Promise<Service> {
+export async function startService({ dataDir, environment }: Place, role: BenchedRole): Promise<Service> {
   const log = join(dataDir, 'service.log');
   const stderr = openSync(log, 'a');
   const startedAt = monotonicMs();
   const child = spawn(process.execPath, [...command, 'serve', ...(role === null ? [] : ['--role', role])], {
-    env: environment(dataDir),
-    stdio: ['ignore', 'pipe', stderr],
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', stderr],
   });
   closeSync(stderr);
-  const port = await portInBanner(child, log);
+  const { url, operationsUrl } = await startedLine(child, log);
   const { pid } = child;
   if (pid === undefined) throw new Error('the service has no process id');
   return {
-    port,
+    port: url === null ? Number.NaN : Number(new URL(url).port),
+    operationsUrl,
     pid,
     startedInMs: monotonicMs() - startedAt,
     settle: () => settle(pid),
@@ -69,17 +79,17 @@ export async function startService({ dataDir, role }: ServiceOptions): Promise<S
   };
 }
 
-/** Runs another command of the service over the same data folder and answers what it printed. */
-export async function runCommand(dataDir: string, args: readonly string[]): Promise<string> {
-  const options = { env: environment(dataDir), maxBuffer: 16 * 1024 * 1024 };
+/** Runs another command of the service in the same place and answers what it printed. */
+export async function runCommand(place: Place, args: readonly string[]): Promise<string> {
+  const options = { env: { ...process.env, ...place.environment }, maxBuffer: 16 * 1024 * 1024 };
   return (await promisify(execFile)(process.execPath, [...command, ...args], options)).stdout;
 }
 
 /** The API keys of so many new tenants. */
-export async function provisionTenants(dataDir: string, port: number, count: number): Promise<string[]> {
+export async function provisionTenants(place: Place, port: number, count: number): Promise<string[]> {
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
-    const token = await runCommand(dataDir, [
+    const token = await runCommand(place, [
       'token',
       '--sub',
       `bench-${i}`,
@@ -139,23 +149,28 @@ function readProc(pid: number, file: string): string | null {
   }
 }
 
-function portInBanner(child: ChildProcess, log: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let said = '';
-    const fail = (why: string) => {
+interface Started {
+  readonly url: string | null;
+  readonly operationsUrl: string;
+}
+
+/** What the service logs once all of it has been started. */
+async function startedLine(child: ChildProcess, log: string): Promise<Started> {
+  const deadline = monotonicMs() + startWithinMs;
+  for (;;) {
+    const said = readFileSync(log, 'utf8');
+    const line = said
+      .split('\n')
+      .find((text) => text.includes('"msg":"started"') && text.includes(`"pid":${child.pid},`));
+    if (line !== undefined) return JSON.parse(line) as Started;
+    const isLate = monotonicMs() > deadline;
+    if (isLate || child.exitCode !== null) {
       child.kill('SIGKILL');
-      reject(new Error(`the service ${why}; its log ends:\n${readFileSync(log, 'utf8').slice(-2000)}`));
-    };
-    const timer = setTimeout(() => fail(`printed no address within ${startWithinMs / 1000} s`), startWithinMs);
-    child.once('exit', (code) => fail(`ended with ${code}`));
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-      const port = /http:\/\/[^\s/:]+:(\d+)/.exec(said)?.[1];
-      if (port === undefined) return;
-      clearTimeout(timer);
-      resolve(Number(port));
-    });
-  });
+      const why = isLate ? `has not started within ${startWithinMs / 1000} s` : `ended with ${child.exitCode}`;
+      throw new Error(`the service ${why}; its log ends:\n${said.slice(-2000)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 function nodeArguments(packageJson: string): string[] {

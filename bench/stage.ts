@@ -6,53 +6,78 @@ import { join } from 'node:path';
 
 import { startLoad, startReference, startSink } from './children.ts';
 import type { Load, Reference, Sink } from './children.ts';
+import type { Engines, Share } from './engines.ts';
 import type { LoadEnd, LoadResult } from './protocol.ts';
 import type { Results } from './results.ts';
-import { provisionTenants, residentMemory, startService } from './service.ts';
-import type { Service } from './service.ts';
+import { placeOf, provisionTenants, residentMemory, startService } from './service.ts';
+import type { BenchedRole, Place, Service } from './service.ts';
 
 export interface RunningService extends Service {
-  readonly dataDir: string;
   readonly apiKeys: readonly string[];
 }
 
+/** A data folder and a share of the engines. */
+export interface SharedPlace extends Place, Pick<Share, 'dropReadModels'> {}
+
 export interface Stage {
+  readonly engines: Engines;
   readonly results: Results;
   readonly load: Load;
   readonly sink: Sink;
   reference(name: 'express' | 'http'): Promise<Reference>;
   apiAlone(): Promise<RunningService>;
   allRoles(): Promise<RunningService>;
-  /** All roles over a data folder of its own, whose log holds what one part put there. */
-  foldable(): Promise<RunningService>;
+  /** A new one, with nothing in it. */
+  place(name: string): Promise<SharedPlace>;
+  start(place: Place, role: BenchedRole): Promise<Service>;
   /** Adds the memory that all roles took at most until now, when they ran. */
   addMemory(): Promise<void>;
-  /** Ends every process and removes the data folders. */
+  /** Ends every process and removes the data. */
   close(): Promise<void>;
 }
 
 const tenants = 20;
 export const connections = 50;
 
-export async function openStage(results: Results): Promise<Stage> {
+export async function openStage(engines: Engines, results: Results): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'herald-bench-'));
   const references = new Map<string, Promise<Reference>>();
-  const services = new Map<string, Promise<RunningService>>();
+  const withTenants = new Map<string, Promise<RunningService>>();
+  const services: Service[] = [];
+  const shares: Share[] = [];
   const load = startLoad();
   const sink = await startSink();
 
-  // The first start of a checkout compiles and keeps what it compiled, which takes 40 MiB more: what is measured are the later ones.
-  await mkdir(join(folder, 'first'));
-  await (await startService({ dataDir: join(folder, 'first'), role: null })).stop();
-
-  const service = (name: string, role: 'api' | null) => {
-    const known = services.get(name);
-    if (known !== undefined) return known;
-    const starting = startWithTenants(join(folder, name), role, results);
-    services.set(name, starting);
+  const place = async (name: string): Promise<SharedPlace> => {
+    const dataDir = join(folder, name);
+    await mkdir(dataDir);
+    const share = engines.share(dataDir);
+    shares.push(share);
+    return { ...placeOf(dataDir, share.environment), dropReadModels: share.dropReadModels };
+  };
+  const start = async (at: Place, role: BenchedRole): Promise<Service> => {
+    const service = await startService(at, role);
+    services.push(service);
+    return service;
+  };
+  const startWithTenants = async (name: string, role: 'api' | null): Promise<RunningService> => {
+    const at = await place(name);
+    const service = await start(at, role);
+    const what = role === null ? 'all roles' : `--role ${role}`;
+    results.progress(`service (${what}) runs after ${Math.round(service.startedInMs)} ms; making ${tenants} tenants`);
+    return { ...service, apiKeys: await provisionTenants(at, service.port, tenants) };
+  };
+  const once = (name: string, role: 'api' | null): Promise<RunningService> => {
+    const starting = withTenants.get(name) ?? startWithTenants(name, role);
+    withTenants.set(name, starting);
     return starting;
   };
+
+  // The first start of a checkout compiles and keeps what it compiled, which takes 40 MiB more: what is measured are the later ones.
+  await (await start(await place('first'), null)).stop();
+
   return {
+    engines,
     results,
     load,
     sink,
@@ -61,21 +86,24 @@ export async function openStage(results: Results): Promise<Stage> {
       references.set(name, starting);
       return starting;
     },
-    apiAlone: () => service('api', 'api'),
-    allRoles: () => service('all', null),
-    foldable: () => service('fold', null),
+    apiAlone: () => once('api', 'api'),
+    allRoles: () => once('all', null),
+    place,
+    start,
     addMemory: async () => {
-      const all = await services.get('all');
+      const all = await withTenants.get('all');
       const memory = all === undefined ? null : residentMemory(all.pid);
       if (memory === null) return;
       results.add('resident memory after load', memory.nowMiB, 'MiB');
-      results.add('resident memory under load, highest', memory.peakMiB, 'MiB', { kind: 'at most', value: 250 });
+      results.add('resident memory under load, highest', memory.peakMiB, 'MiB', engines.targets.memoryMiB);
     },
     close: async () => {
       load.stop();
       sink.stop();
       for (const { value } of fulfilled(await Promise.allSettled(references.values()))) value.stop();
-      await Promise.all(fulfilled(await Promise.allSettled(services.values())).map(({ value }) => value.stop()));
+      await Promise.all(services.map((service) => service.stop()));
+      if (engines.set === 'real') results.progress('removing topics and databases');
+      for (const share of shares) await share.remove();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -96,15 +124,6 @@ export async function loadFully(
 export function allAccepted(result: LoadResult): LoadResult {
   if (result.statuses['202'] === result.answers) return result;
   throw new Error(`not everything was accepted: ${JSON.stringify(result.statuses)}`);
-}
-
-async function startWithTenants(dataDir: string, role: 'api' | null, results: Results): Promise<RunningService> {
-  await mkdir(dataDir);
-  const service = await startService({ dataDir, role });
-  const what = role === null ? 'all roles' : `--role ${role}`;
-  results.progress(`service (${what}) listens after ${Math.round(service.startedInMs)} ms; making ${tenants} tenants`);
-  const apiKeys = await provisionTenants(dataDir, service.port, tenants);
-  return { ...service, dataDir, apiKeys };
 }
 
 function fulfilled<T>(settled: readonly PromiseSettledResult<T>[]): PromiseFulfilledResult<T>[] {

@@ -1,0 +1,139 @@
+// Fills a log with what the service would have appended: notifications that were accepted and delivered, two events each.
+// A process of its own, with the settings of the service in its environment; says to its parent what it appended.
+//
+// Directly through the log's port, since the folding is measured, not the accepting: the same bytes in the same topics and partition numbers, in seconds
+// instead of a minute. As they would come from a service that accepts a thousand a second and delivers each after a tenth of a second: an
+// outcome stands some hundred events behind its request, so most pairs fall into one batch of the fold and some don't.
+
+import { createClock } from '../src/adapters/node/clock.ts';
+import { createLogger } from '../src/adapters/node/logger.ts';
+import { createMetrics } from '../src/adapters/node/metrics.ts';
+import { createCodec } from '../src/codec/index.ts';
+import type { AttemptSucceeded, DomainEvent, NotificationRequested, Priority } from '../src/domain/events.ts';
+import { channels } from '../src/domain/events.ts';
+import type { EventId } from '../src/domain/ids.ts';
+import { eventIdFrom, notificationIdOf, tenantIdOf, uuidText } from '../src/domain/ids.ts';
+import { partitionOf } from '../src/domain/topics.ts';
+import { readConfig } from '../src/main/config.ts';
+import { openLogAndViews } from '../src/main/engines.ts';
+import type { Filled, FillPlan } from './protocol.ts';
+
+process.once('message', (plan: FillPlan) => {
+  void fill(plan).then((filled) => {
+    process.send?.(filled);
+    process.disconnect();
+  });
+});
+
+const acceptedPerSecond = 1000;
+const deliveredAfter = 100;
+/** Appended at a time: a fraction of what either log lets wait. */
+const batchEvents = 2000;
+const recipientsPerTenant = 50;
+
+const clock = createClock();
+
+async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<Filled> {
+  const { log, close } = await openLogAndViews({
+    config: readConfig(),
+    codec: createCodec(),
+    clock,
+    logger: createLogger({ level: 'warn' }),
+    metrics: createMetrics({ processMetrics: false }),
+    signal: new AbortController().signal,
+  });
+  const tenants = Array.from({ length: tenantCount }, () => tenantIdOf(clock.uuidV7()));
+  const begin = clock.now() - (notifications / acceptedPerSecond) * 1000;
+  const undelivered: NotificationRequested[] = [];
+  let batch: DomainEvent[] = [];
+  let inApp = 0;
+
+  const appendBatch = async () => {
+    const results = await Promise.all(batch.map((event) => log.append(event)));
+    const lost = results.find(({ kind }) => kind !== 'durable');
+    if (lost !== undefined) throw new Error(`the log took not all of it: ${JSON.stringify(lost)}`);
+    batch = [];
+  };
+  const deliver = () => {
+    const oldest = undelivered.shift();
+    if (oldest !== undefined) batch.push(succeeded(oldest));
+  };
+
+  const startedAt = clock.monotonic();
+  for (let i = 0; i < notifications; i++) {
+    const event = requested(i);
+    if (event.channel === 'IN_APP') inApp++;
+    batch.push(event);
+    undelivered.push(event);
+    if (undelivered.length > deliveredAfter) deliver();
+    if (batch.length >= batchEvents) await appendBatch();
+  }
+  while (undelivered.length > 0) deliver();
+  await appendBatch();
+  const tookMs = clock.monotonic() - startedAt;
+  await close();
+  // The inbox looks at the requests of its own channel and at every success.
+  return { tookMs, foldedEvents: { notifications: 2 * notifications, inbox: inApp + notifications } };
+
+  /** The channels in turn for each tenant, a tenth HIGH, two tenths BULK. */
+  function requested(i: number): NotificationRequested {
+    const tenantId = tenants[i % tenants.length] ?? tenantIdOf(clock.uuidV7());
+    const nth = Math.floor(i / tenants.length);
+    const channel = channels[nth % channels.length] ?? 'EMAIL';
+    const recipient = `user-${nth % recipientsPerTenant}@example.com`;
+    const notificationId = notificationIdOf(clock.uuidV7());
+    const requestedAt = Math.round(begin + (i / acceptedPerSecond) * 1000);
+    return {
+      type: 'NotificationRequested',
+      eventId: eventIdFrom('requested', notificationId),
+      occurredAt: requestedAt,
+      tenantId,
+      traceparent: null,
+      notificationId,
+      requestedAt,
+      channel,
+      priority: priorityOf(i % 10),
+      recipient,
+      round: 1,
+      partition: partitionOf({ tenantId, channel, recipient, notificationId }, log.partitioning),
+      request: requestOf(`A-${10_000 + i}`),
+    };
+  }
+}
+
+function priorityOf(digit: number): Priority {
+  if (digit === 0) return 'HIGH';
+  return digit <= 2 ? 'BULK' : 'DEFAULT';
+}
+
+/** What the load process of the other parts sends, rendered. */
+function requestOf(order: string): NotificationRequested['request'] {
+  return {
+    subject: `Order ${order} shipped`,
+    body: `Hello Ada, your order ${order} left our warehouse today and will reach you in two days.`,
+    bodyFormat: 'text',
+    rawSubject: 'Order {{ order }} shipped',
+    rawBody: 'Hello {{ name }}, your order {{ order }} left our warehouse today and will reach you in two days.',
+    data: JSON.stringify({ name: 'Ada', order }),
+    metadata: { source: 'bench' },
+    template: null,
+    sendAt: null,
+    batchId: null,
+  };
+}
+
+function succeeded(event: NotificationRequested): AttemptSucceeded {
+  const { request: _request, eventId: causeId, occurredAt, ...envelope } = event;
+  return {
+    ...envelope,
+    type: 'AttemptSucceeded',
+    eventId: uuidText(clock.uuidV7()) as EventId,
+    occurredAt: occurredAt + deliveredAfter,
+    causeId,
+    attempt: 1,
+    provider: 'bench',
+    messageId: null,
+    waitedMs: deliveredAfter - 2,
+    tookMs: 2,
+  };
+}

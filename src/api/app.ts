@@ -12,6 +12,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
+import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
@@ -33,6 +34,7 @@ import { createStreams } from './sse.ts';
 
 export interface ApiDependencies extends CommandDependencies {
   readonly reader: ReadModelReader;
+  readonly registry: ProviderRegistry & ProviderCatalog;
   readonly limiter: RateLimiter;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly tokenKeys: TokenKeys;

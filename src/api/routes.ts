@@ -26,6 +26,8 @@ export function routesOf({
     { method: 'GET', path: '/tenant', auth: 'bearer', endpoint: tenant.show },
     { method: 'GET', path: '/providers', auth: 'bearer', endpoint: providers.list },
     { method: 'POST', path: '/providers', auth: 'bearer', endpoint: providers.save },
+    // Before the paths with :channel: the first that fits decides.
+    { method: 'GET', path: '/providers/catalog', auth: 'bearer', endpoint: providers.catalog },
     { method: 'POST', path: '/providers/:channel/test', auth: 'bearer', endpoint: providers.test },
     { method: 'DELETE', path: '/providers/:channel', auth: 'bearer', endpoint: providers.remove },
     { method: 'GET', path: '/templates', auth: 'bearer', endpoint: templates.list },

@@ -112,6 +112,12 @@ function tellAndExit(error: unknown): never {
   process.exit(error instanceof UsageError || parsing ? 2 : 1);
 }
 
+// Whoever reads has had enough (`| head`): what it wanted it has.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
 const [name = '', ...args] = process.argv.slice(2);
 const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
 try {

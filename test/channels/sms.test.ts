@@ -66,6 +66,7 @@ describe('a text message by Twilio', () => {
     [400, 21617, 'rejected', 'content'],
     [400, 99_999, 'rejected', 'content'],
     [400, 30_001, 'retryable', 'provider'],
+    [400, 21_730, 'retryable', 'provider'],
     [429, 20_429, 'retryable', 'provider'],
     [500, 20_500, 'retryable', 'provider'],
   ])('answered %d with %d is %s, class %s', async (httpStatus, code, kind, failureClass) => {

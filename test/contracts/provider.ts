@@ -8,7 +8,7 @@ import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
 import type { Channel } from '../../src/domain/events.ts';
 import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { Outbound } from '../../src/ports/outbound.ts';
-import type { Delivery, DeliveryContext, Provider } from '../../src/ports/provider-registry.ts';
+import type { Delivery, DeliveryContext, Provider, ProviderField } from '../../src/ports/provider-registry.ts';
 import { wallClock } from '../support/wall-clock.ts';
 
 export type Behaviour =
@@ -42,6 +42,8 @@ export interface ProviderTraits {
   readonly saysRetryAfter: boolean;
   /** Whether a success has a form that can be wrong. */
   readonly hasAnswerForm: boolean;
+  /** A key of the right form that the stand-in doesn't know; null where it knows none. */
+  readonly wrongKey: string | null;
   /** The forms in which the key may come back. */
   readonly echoes: (settings: StandIn['settings']) => readonly string[];
 }
@@ -78,6 +80,30 @@ export function providerContract(traits: ProviderTraits, start: () => Promise<St
       expect(provider.check({ ...standIn.settings, config }).map(({ path }) => path)).toEqual(['config.surprise']);
     });
 
+    it('says in the catalog what it asks for: the key first, and of every field whether it can be left out', () => {
+      const fields = catalogFieldsOf(traits);
+      expect(fields[0]).toMatchObject({ path: 'apiKey', type: 'secret', required: true });
+      const given = Object.keys(standIn.settings.config).map((name) => `config.${name}`);
+      expect(fields.map(({ path }) => path)).toEqual(expect.arrayContaining(given));
+      for (const field of fields) {
+        expect(field).toMatchObject({ label: expect.stringMatching(/^[A-Z]/), help: expect.stringMatching(/\.$/) });
+        const { [field.name]: _, ...config } = standIn.settings.config;
+        const settings =
+          field.path === 'apiKey' ? { ...standIn.settings, apiKey: '' } : { ...standIn.settings, config };
+        const problems = provider.check(settings).map(({ path }) => path);
+        expect([field.path, problems]).toEqual([field.path, field.required ? [field.path] : []]);
+      }
+    });
+
+    it('takes every choice that the catalog offers, and no other', () => {
+      for (const { name, path, choices } of catalogFieldsOf(traits)) {
+        const problemsWith = (choice: unknown) =>
+          provider.check({ ...standIn.settings, config: { ...standIn.settings.config, [name]: choice } });
+        for (const choice of choices ?? []) expect(problemsWith(choice)).toEqual([]);
+        if (choices !== null) expect(problemsWith('none of them')).toEqual([{ path, message: expect.any(String) }]);
+      }
+    });
+
     it('takes a rate of 1 to 10,000 whole attempts a second, and delivers with one set', async () => {
       const configOf = (maxPerSecond: unknown) => ({ ...standIn.settings.config, maxPerSecond });
       const problems = (maxPerSecond: unknown) => {
@@ -107,6 +133,18 @@ export function providerContract(traits: ProviderTraits, start: () => Promise<St
       expect(outcome).toMatchObject({ kind: 'rejected', reason: { failureClass: 'credentials' } });
     });
 
+    const { wrongKey } = traits;
+    if (wrongKey !== null) {
+      it("gives up when the key is not the account's", async () => {
+        standIn.behave('success', '');
+        const settings = { ...standIn.settings, apiKey: wrongKey };
+        expect(provider.check(settings)).toEqual([]);
+        const context = contextOf(traits, { settings }, AbortSignal.timeout(10_000));
+        const outcome = await provider.send(aDelivery({ recipient: standIn.recipient }), context);
+        expect(outcome).toMatchObject({ kind: 'rejected', reason: { failureClass: 'credentials' } });
+      });
+    }
+
     it('gives up at a bad recipient', async () => {
       const outcome = await attempt('bad recipient');
       expect(outcome).toMatchObject({ kind: 'rejected', reason: { failureClass: 'recipient' } });
@@ -123,7 +161,7 @@ export function providerContract(traits: ProviderTraits, start: () => Promise<St
 
     it('tries again after an error of the server', async () => {
       const outcome = await attempt('server error');
-      expect(outcome).toMatchObject({ kind: 'retryable', reason: { failureClass: 'provider' } });
+      expect(outcome).toMatchObject({ kind: 'retryable', reason: { failureClass: 'provider' }, retryAfterMs: null });
     });
 
     it('is cut off at the deadline when nothing comes', async () => {
@@ -165,6 +203,9 @@ export function providerContract(traits: ProviderTraits, start: () => Promise<St
     });
   });
 }
+
+/** The time of every test of the contract, a whole second: what a stand-in says in UTC counts from it. */
+export const contractNow = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** The tenant's own signing secret: cut out of answers everywhere. */
 export const ownSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
@@ -222,8 +263,18 @@ export function contextOf(
   };
 }
 
+function catalogFieldsOf({ channel, name }: Pick<ProviderTraits, 'channel' | 'name'>): readonly ProviderField[] {
+  const outbound = createOutbound({ allow: [], clock: wallClock });
+  const catalog = createProviderRegistry({ outbound, clock: wallClock, providerUrls: {} }).catalog();
+  const providers = catalog.find((entry) => entry.channel === channel)?.providers;
+  const fields = providers?.find((provider) => provider.name === name)?.fields;
+  if (fields === undefined) throw new Error(`the catalog has no ${channel} ${name}`);
+  return fields;
+}
+
 function providerOf(outbound: Outbound, traits: ProviderTraits, standIn: StandIn): Provider {
-  const registry = createProviderRegistry({ outbound, clock: wallClock, providerUrls: standIn.providerUrls });
+  const clock = { ...wallClock, now: () => contractNow };
+  const registry = createProviderRegistry({ outbound, clock, providerUrls: standIn.providerUrls });
   const provider = registry.find(traits.channel, traits.name);
   if (provider === null) throw new Error(`the registry has no ${traits.channel} ${traits.name}`);
   return provider;

@@ -39,6 +39,8 @@ export interface AppOptions {
   readonly delivers?: boolean;
   /** Delays after failed attempts; default 50 ms, then an hour. */
   readonly retryDelaysMs?: readonly number[];
+  /** Stand-ins for providers, by name. */
+  readonly providerUrls?: Readonly<Record<string, string>>;
 }
 
 export interface LogLine {
@@ -79,7 +81,7 @@ export async function startApp(given: AppOptions = {}) {
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
   await directory.start();
   const outbound = createOutbound({ allow: ['127.0.0.1/32'], clock });
-  const registry = createProviderRegistry({ outbound, clock, providerUrls: {} });
+  const registry = createProviderRegistry({ outbound, clock, providerUrls: given.providerUrls ?? {} });
   const renderer = createTemplateRenderer({ logger, clock });
   const limiter = createMemoryRateLimiter();
   const tokens = await createEmbeddedIssuer({ keyPath: join(folder, 'issuer.pem'), issuer, audience });

@@ -2,6 +2,7 @@
 
 import type { CommandDependencies, Commands } from '../../commands/index.ts';
 import type { Outbound } from '../../ports/outbound.ts';
+import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-registry.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Cursors } from '../cursor.ts';
@@ -18,6 +19,7 @@ import { createTenantHandlers } from './tenant.ts';
 export interface HandlerDependencies extends CommandDependencies {
   readonly commands: Commands;
   readonly reader: ReadModelReader;
+  readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly cursors: Cursors;
   readonly rateLimit: RateLimit;

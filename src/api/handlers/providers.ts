@@ -1,4 +1,4 @@
-// A tenant's providers: list, save, test, delete. Keys go in whole and come out masked.
+// A tenant's providers: list, save, test, delete, and which there are. Keys go in whole and come out masked.
 
 import { z } from 'zod';
 
@@ -8,6 +8,7 @@ import type { Channel } from '../../domain/events.ts';
 import { channels } from '../../domain/events.ts';
 import { maskSecret, sealedFor } from '../../domain/tenant.ts';
 import type { Outbound } from '../../ports/outbound.ts';
+import type { ProviderCatalog } from '../../ports/provider-registry.ts';
 import type { SecretBox } from '../../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
 import { endpoint } from '../endpoint.ts';
@@ -20,6 +21,7 @@ interface Dependencies {
   readonly settings: Pick<SettingsStore, 'settings'>;
   readonly secretBox: Pick<SecretBox, 'open'>;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+  readonly registry: Pick<ProviderCatalog, 'catalog'>;
 }
 
 const saveBody = z.strictObject({
@@ -32,7 +34,7 @@ const saveBody = z.strictObject({
 
 const testBody = z.strictObject({ recipient: z.string().optional() });
 
-export function createProviderHandlers({ commands, settings, secretBox, outbound }: Dependencies) {
+export function createProviderHandlers({ commands, settings, secretBox, outbound, registry }: Dependencies) {
   const shown = (stored: StoredProvider) =>
     toProvider(stored, secretBox.open(stored.sealedApiKey, sealedFor.provider(stored.tenantId, stored.channel)));
 
@@ -41,6 +43,11 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
       const providers = (await settings.settings(tenant.id))?.providers ?? [];
       return ok(providers.map(shown).sort((a, b) => channels.indexOf(a.channel) - channels.indexOf(b.channel)));
     },
+  });
+
+  /** The same for every tenant; a form is drawn from it. */
+  const catalog = endpoint('bearer', {
+    handle: () => Promise.resolve(ok(registry.catalog())),
   });
 
   const save = endpoint('bearer', {
@@ -82,7 +89,7 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
     },
   });
 
-  return { list, save, test, remove };
+  return { list, catalog, save, test, remove };
 }
 
 function toProvider(stored: StoredProvider, apiKey: string) {

@@ -73,7 +73,10 @@ function read(answer: Answer): Verdict {
   return { kind: 'refused', fault: faultOf(status, message), code: String(status), message };
 }
 
-/** There are no codes: a 400 names the parameter ("to parameter is not a valid address"), a 404 is a domain that the account doesn't have in this region. */
+/**
+ * There are no codes: a 400 names the parameter ("to parameter is not a valid address. please check documentation"), a 404 is a domain that the
+ * account doesn't have in this region.
+ */
 function faultOf(status: number, message: string): Fault {
   // Not in the documentation; senders report it as the limit of an hour.
   if (status === 420) return 'passing';

@@ -2,6 +2,7 @@
 // https://postmarkapp.com/developer/api/email-api, https://postmarkapp.com/developer/api/overview#error-codes
 //
 // There is no idempotency key: a repeat after an answer that never came may be a second mail. It carries the same `Metadata.notificationId`.
+// Neither a limit of requests nor a header of a 429 is documented: Retry-After is read, should it be there.
 
 import { z } from 'zod';
 
@@ -69,7 +70,7 @@ const passing = new Set([100, 429]);
 const credentials = new Set([10, 400, 401, 405, 412, 413, 1235]);
 
 const inactiveRecipient = 406;
-/** An invalid request, its message says of what: "Invalid 'To' address: ...", "Illegal email address 'x' found in 'From' field". */
+/** An invalid request, its message says of what: "Error parsing 'To': Illegal email domain ...", "Invalid 'From' address: ...". */
 const invalidRequest = 300;
 
 function faultOf(status: number, code: number, message: string): Fault {

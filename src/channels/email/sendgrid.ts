@@ -70,7 +70,7 @@ function read(answer: Answer, now: number): Verdict {
     fault: faultOf(status, errors[0]?.field ?? ''),
     code: String(status),
     message: said.length === 0 ? body : said.join('; '),
-    ...waitOf(headers, now),
+    ...(status === 429 ? waitOf(headers, now) : {}),
   };
 }
 
@@ -79,7 +79,10 @@ function isField(field: string | null | undefined): field is string {
   return typeof field === 'string' && field !== '' && field !== 'null';
 }
 
-/** Errors have no codes but the field: `personalizations.0.to.0.email`, `from.email`. 451: the account's data may not be in this region. */
+/**
+ * Errors have no codes but the field: `personalizations.0.to.0.email`, `from.email`. 403 is a sender that is not verified or a key without the
+ * right, 401 an account without credits, too; 451 an account whose data may not be in this region.
+ */
 function faultOf(status: number, field: string): Fault {
   if (status === 451) return 'credentials';
   if (status !== 400) return faultOfStatus(status);
@@ -87,9 +90,9 @@ function faultOf(status: number, field: string): Fault {
   return field === 'from' || field.startsWith('from.') ? 'credentials' : 'content';
 }
 
-/** A 429 says when the next period begins, in whole seconds of UTC; there is no Retry-After. */
+/** Every answer says when the next period begins, in whole seconds of UTC; a 429 has no Retry-After beside it, as far as is documented. */
 function waitOf(headers: Answer['headers'], now: number): { retryAfterMs?: number } {
   const reset = headers['x-ratelimit-reset'] ?? '';
-  if (!/^\d{9,11}$/.test(reset)) return {};
+  if (headers['retry-after'] !== undefined || !/^\d{9,11}$/.test(reset)) return {};
   return { retryAfterMs: Math.min(Math.max(Number(reset) * 1000 - now, 0), retryAfterMaxMs) };
 }

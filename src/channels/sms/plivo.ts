@@ -2,7 +2,8 @@
 // https://docs.plivo.com/docs/messaging/api/message/send-a-message, https://docs.plivo.com/docs/messaging/api/response
 //
 // There is no idempotency key and no field for an id of ours: a repeat after an answer that never came may be a second message.
-// Errors are a status and a sentence whose wording is not documented: a 400 is read by the parameter that it names.
+// Errors are a status and a sentence whose wording is not documented: a 400 is read by the parameter that it names, or by what clients have
+// reported ("'1111111' is not a valid phone number.", https://github.com/plivo/plivo-node/issues/222). No header of a 429 is documented.
 
 import { z } from 'zod';
 
@@ -70,10 +71,11 @@ function read(answer: Answer): Verdict {
   return { kind: 'refused', fault: faultOf(status, message), code: String(status), message };
 }
 
-/** 404: the auth id is part of the address. */
+/** 404: the auth id is part of the address. A number that is not valid without a word of whose is the recipient's: the sender's is checked when it is saved. */
 function faultOf(status: number, message: string): Fault {
   if (status === 404) return 'credentials';
   if (status !== 400) return faultOfStatus(status);
   if (/\bdst\b|destination|recipient/i.test(message)) return 'recipient';
-  return /\bsrc\b|source|sender|powerpack/i.test(message) ? 'credentials' : 'content';
+  if (/\bsrc\b|source|sender|powerpack/i.test(message)) return 'credentials';
+  return /not a valid phone number/i.test(message) ? 'recipient' : 'content';
 }

@@ -4,12 +4,12 @@
 
 import type { FailureClass } from '../../domain/events.ts';
 
-/** These pass with time whatever status they come with: too many requests, full queues, congestion, a carrier's or the account's limit. */
+/** These pass with time whatever status they come with: too many requests, full queues, maintenance, congestion, a carrier's or the account's limit. */
 export const passingTwilioCodes: ReadonlySet<number> = new Set([
-  14107, 20429, 21611, 30001, 30008, 30017, 30022, 30023, 63017, 63038,
+  14107, 20429, 21611, 21730, 30001, 30008, 30017, 30022, 30023, 63017, 63018, 63038,
 ]);
 
-/** Number: not valid, the sender's own (21266), no mobile, unsubscribed (21610), not reachable, unknown, a landline. */
+/** Number: not valid, the sender's own (21266), no mobile, unsubscribed (21610), not reachable from this sender (21612), unknown, a landline. */
 const recipient = [21211, 21214, 21217, 21265, 21266, 21604, 21610, 21612, 21614, 21635, 30003, 30004, 30005, 30006];
 
 /**

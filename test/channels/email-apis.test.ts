@@ -1,0 +1,185 @@
+// Mails as the HTTP APIs of SendGrid, Postmark and Mailgun see them, and what their errors mean.
+
+import { describe, expect, it } from '@jest/globals';
+
+import type { SinkRequest } from '../support/http-sink.ts';
+import type { StandInAnswer } from '../support/stand-ins/http-stand-in.ts';
+import { json } from '../support/stand-ins/http-stand-in.ts';
+import { mailgunStandIn } from '../support/stand-ins/mailgun.ts';
+import { postmarkStandIn } from '../support/stand-ins/postmark.ts';
+import { sendgridStandIn } from '../support/stand-ins/sendgrid.ts';
+import { addressOf, httpApi } from './http-apis.ts';
+
+const id = 'notif_0abcdefghjkmnpqrstvwxyz012';
+const parsed = (request: SinkRequest | undefined) => JSON.parse(request?.body ?? '');
+const form = (request: SinkRequest | undefined) => Object.fromEntries(new URLSearchParams(request?.body));
+
+const apis = [
+  {
+    standIn: sendgridStandIn,
+    keyOf: (request: SinkRequest) => parsed(request).personalizations[0].custom_args.notificationId,
+    bodyOf: (request: SinkRequest) => [parsed(request).content[0].type, parsed(request).content[0].value],
+    bodies: ['text/plain', 'text/html'],
+  },
+  {
+    standIn: postmarkStandIn,
+    keyOf: (request: SinkRequest) => parsed(request).Metadata.notificationId,
+    bodyOf: (request: SinkRequest) => Object.entries(parsed(request)).find(([name]) => name.endsWith('Body')),
+    bodies: ['TextBody', 'HtmlBody'],
+  },
+  {
+    standIn: mailgunStandIn,
+    keyOf: (request: SinkRequest) => form(request)['v:notificationId'],
+    bodyOf: (request: SinkRequest) => Object.entries(form(request)).find(([name]) => /^(text|html)$/.test(name)),
+    bodies: ['text', 'html'],
+  },
+];
+
+describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, bodyOf, bodies }) => {
+  const api = httpApi(standIn);
+
+  it('carries an id that every try of a round has, and no other round', async () => {
+    for (const round of [1, 1, 2]) await api.send({ round });
+    expect(api.standIn().requests.map(keyOf)).toEqual([id, id, `${id}.2`]);
+  });
+
+  it('is text or HTML as its body is', async () => {
+    await api.send({ request: { body: 'Grüße & <b>' } });
+    await api.send({ request: { body: '<p>Grüße &amp; mehr', bodyFormat: 'html' } });
+    expect(api.standIn().requests.map(bodyOf)).toEqual([
+      [bodies[0], 'Grüße & <b>'],
+      [bodies[1], '<p>Grüße &amp; mehr'],
+    ]);
+  });
+
+  it('goes to nobody when the recipient is more than one address', async () => {
+    for (const recipient of [
+      'a@example.org, b@example.org',
+      'A <a@example.org>',
+      'a@example.org\r\nBcc: b@x.org',
+      '',
+    ]) {
+      expect(await api.send({ recipient })).toMatchObject({
+        kind: 'rejected',
+        reason: { failureClass: 'recipient', code: 'BAD_RECIPIENT' },
+      });
+    }
+    expect(api.standIn().requests).toEqual([]);
+  });
+});
+
+type Row = readonly [what: string, answer: StandInAnswer, kind: string, failureClass: string];
+
+describe('an answer of SendGrid', () => {
+  const api = httpApi(sendgridStandIn);
+  const error = (status: number, field: string | null, headers = {}) =>
+    json(status, { errors: [{ message: 'why', field }] }, headers);
+
+  it.each<Row>([
+    ['a sender that is not verified', error(403, 'from'), 'rejected', 'credentials'],
+    ['a sender that is no address', error(400, 'from.email'), 'rejected', 'credentials'],
+    ['a recipient', error(400, 'personalizations.0.to.0.email'), 'rejected', 'recipient'],
+    ['a subject', error(400, 'personalizations.0.subject'), 'rejected', 'content'],
+    ['a body', error(400, 'content.0.value'), 'rejected', 'content'],
+    ['the field "null"', error(400, 'null'), 'rejected', 'content'],
+    ['a mail too large', error(413, null), 'rejected', 'content'],
+    ['another region', error(451, null), 'rejected', 'credentials'],
+    ['an unknown path', error(404, null), 'rejected', 'provider'],
+    ['no JSON', { status: 400, body: '<html>' }, 'rejected', 'content'],
+    ['a gateway', { status: 502, body: '' }, 'retryable', 'provider'],
+  ])('about %s', async (_, answer, kind, failureClass) => {
+    api.standIn().answer(answer);
+    const code = String(answer.status);
+    expect(await api.send()).toMatchObject({ kind, reason: { failureClass, code } });
+  });
+
+  it('that throttles is waited for as Retry-After says, where there is one', async () => {
+    api.standIn().answer(error(429, null, { 'retry-after': '3', 'x-ratelimit-reset': '1392815263' }));
+    expect(await api.send()).toMatchObject({ kind: 'retryable', retryAfterMs: 3_000 });
+    api.standIn().answer(error(429, null, { 'x-ratelimit-reset': '1392815263' }));
+    expect(await api.send()).toMatchObject({ kind: 'retryable', retryAfterMs: 0 });
+    api.standIn().answer(error(429, null, { 'x-ratelimit-reset': 'soon' }));
+    expect(await api.send()).toMatchObject({ kind: 'retryable', retryAfterMs: null });
+  });
+});
+
+describe('an answer of Postmark', () => {
+  const api = httpApi(postmarkStandIn);
+  const error = (status: number, ErrorCode: number, Message = 'why') => json(status, { ErrorCode, Message });
+
+  it.each<readonly [number, StandInAnswer, string, string]>([
+    [10, error(401, 10), 'rejected', 'credentials'],
+    [100, error(422, 100), 'retryable', 'provider'],
+    [300, error(422, 300, "Error parsing 'To': Illegal email domain 'x.' in address"), 'rejected', 'recipient'],
+    [300, error(422, 300, "Invalid 'To' address: 'nope'."), 'rejected', 'recipient'],
+    [300, error(422, 300, "Error parsing 'From': Illegal email address ']'."), 'rejected', 'credentials'],
+    [300, error(422, 300, 'Provide either email TextBody or HtmlBody or both.'), 'rejected', 'content'],
+    [400, error(422, 400), 'rejected', 'credentials'],
+    [401, error(422, 401), 'rejected', 'credentials'],
+    [402, error(422, 402), 'rejected', 'content'],
+    [405, error(422, 405), 'rejected', 'credentials'],
+    [406, error(422, 406), 'rejected', 'recipient'],
+    [412, error(422, 412), 'rejected', 'credentials'],
+    [413, error(422, 413), 'rejected', 'credentials'],
+    [429, error(422, 429), 'retryable', 'provider'],
+    [1235, error(422, 1235), 'rejected', 'credentials'],
+    [500, { status: 500, body: '<html>' }, 'retryable', 'provider'],
+    [503, { status: 503, body: '' }, 'retryable', 'provider'],
+  ])('with code %d', async (code, answer, kind, failureClass) => {
+    api.standIn().answer(answer);
+    expect(await api.send()).toMatchObject({ kind, reason: { failureClass, code: String(code) } });
+  });
+});
+
+describe('an answer of Mailgun', () => {
+  const api = httpApi(mailgunStandIn);
+  const error = (status: number, message: string) => json(status, { message });
+
+  it.each<Row>([
+    [
+      'a recipient',
+      error(400, "'to' parameter is not a valid address. please check documentation"),
+      'rejected',
+      'recipient',
+    ],
+    [
+      'a sender',
+      error(400, "'from' parameter is not a valid address. please check documentation"),
+      'rejected',
+      'credentials',
+    ],
+    [
+      'a body',
+      error(400, "Need at least one of 'text', 'html', 'amp-html' or 'template' parameters"),
+      'rejected',
+      'content',
+    ],
+    ['an account without money', error(402, 'Payment required'), 'rejected', 'credentials'],
+    [
+      'a domain that may not send',
+      error(403, 'Domain mg.example.com is not allowed to send'),
+      'rejected',
+      'credentials',
+    ],
+    ['a domain of another region', error(404, 'Domain not found: mg.example.com'), 'rejected', 'credentials'],
+    ['a mail too large', error(413, 'too large'), 'rejected', 'content'],
+    ['a limit of an hour', error(420, 'Domain has exceeded its hourly limit'), 'retryable', 'provider'],
+    ['a gateway', { status: 504, body: '<html>' }, 'retryable', 'provider'],
+  ])('about %s', async (_, answer, kind, failureClass) => {
+    api.standIn().answer(answer);
+    const code = String(answer.status);
+    expect(await api.send()).toMatchObject({ kind, reason: { failureClass, code } });
+  });
+});
+
+describe('the address of an email API', () => {
+  it.each([
+    [sendgridStandIn, {}, 'https://api.sendgrid.com/v3/mail/send'],
+    [sendgridStandIn, { region: 'eu' }, 'https://api.eu.sendgrid.com/v3/mail/send'],
+    [postmarkStandIn, {}, 'https://api.postmarkapp.com/email'],
+    [mailgunStandIn, { region: undefined }, 'https://api.mailgun.net/v3/mg.example.com/messages'],
+    [mailgunStandIn, { region: 'eu' }, 'https://api.eu.mailgun.net/v3/mg.example.com/messages'],
+  ])('is that of the region: %#', async (standIn, config, url) => {
+    expect(await addressOf(standIn, { config })).toBe(url);
+  });
+});

@@ -2,8 +2,8 @@
 // A process of its own, with the settings of the service in its environment; says to its parent what it appended.
 //
 // Directly through the log's port, since the folding is measured, not the accepting: the same bytes in the same topics and partition numbers, in seconds
-// instead of a minute. As they would come from a service that accepts a thousand a second and delivers each after a tenth of a second: an
-// outcome stands some hundred events behind its request, so most pairs fall into one batch of the fold and some don't.
+// instead of minutes. As they would come from a service that accepts a thousand a second and delivers each after a tenth of a second: an outcome is
+// appended with the hundred requests that follow its own, once that is durable, so most pairs fall into one batch of the fold and some don't.
 
 import { createClock } from '../src/adapters/node/clock.ts';
 import { createLogger } from '../src/adapters/node/logger.ts';
@@ -26,9 +26,8 @@ process.once('message', (plan: FillPlan) => {
 });
 
 const acceptedPerSecond = 1000;
-const deliveredAfter = 100;
-/** Appended at a time: a fraction of what either log lets wait. */
-const batchEvents = 2000;
+const deliveredAfterMs = 100;
+const acceptedMeanwhile = (acceptedPerSecond * deliveredAfterMs) / 1000;
 const recipientsPerTenant = 50;
 
 const clock = createClock();
@@ -44,32 +43,24 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
   });
   const tenants = Array.from({ length: tenantCount }, () => tenantIdOf(clock.uuidV7()));
   const begin = clock.now() - (notifications / acceptedPerSecond) * 1000;
-  const undelivered: NotificationRequested[] = [];
-  let batch: DomainEvent[] = [];
   let inApp = 0;
 
-  const appendBatch = async () => {
-    const results = await Promise.all(batch.map((event) => log.append(event)));
+  const append = async (events: readonly DomainEvent[]) => {
+    const results = await Promise.all(events.map((event) => log.append(event)));
     const lost = results.find(({ kind }) => kind !== 'durable');
     if (lost !== undefined) throw new Error(`the log took not all of it: ${JSON.stringify(lost)}`);
-    batch = [];
-  };
-  const deliver = () => {
-    const oldest = undelivered.shift();
-    if (oldest !== undefined) batch.push(succeeded(oldest));
   };
 
   const startedAt = clock.monotonic();
-  for (let i = 0; i < notifications; i++) {
-    const event = requested(i);
-    if (event.channel === 'IN_APP') inApp++;
-    batch.push(event);
-    undelivered.push(event);
-    if (undelivered.length > deliveredAfter) deliver();
-    if (batch.length >= batchEvents) await appendBatch();
+  let accepted: NotificationRequested[] = [];
+  for (let from = 0; from < notifications; from += acceptedMeanwhile) {
+    const count = Math.min(acceptedMeanwhile, notifications - from);
+    const requests = Array.from({ length: count }, (_, i) => requested(from + i));
+    inApp += requests.filter(({ channel }) => channel === 'IN_APP').length;
+    await append([...requests, ...accepted.map(succeeded)]);
+    accepted = requests;
   }
-  while (undelivered.length > 0) deliver();
-  await appendBatch();
+  await append(accepted.map(succeeded));
   const tookMs = clock.monotonic() - startedAt;
   await close();
   // The inbox looks at the requests of its own channel and at every success.
@@ -128,12 +119,12 @@ function succeeded(event: NotificationRequested): AttemptSucceeded {
     ...envelope,
     type: 'AttemptSucceeded',
     eventId: uuidText(clock.uuidV7()) as EventId,
-    occurredAt: occurredAt + deliveredAfter,
+    occurredAt: occurredAt + deliveredAfterMs,
     causeId,
     attempt: 1,
     provider: 'bench',
     messageId: null,
-    waitedMs: deliveredAfter - 2,
+    waitedMs: deliveredAfterMs - 2,
     tookMs: 2,
   };
 }

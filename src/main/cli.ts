@@ -120,11 +120,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const [name = '', ...args] = process.argv.slice(2);
 const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+const isHelp = (text: string) => text === '--help' || text === '-h';
 try {
-  if (command === undefined) {
-    const asked = ['', 'help', '--help', '-h'].includes(name);
-    (asked ? process.stdout : process.stderr).write(asked ? usage : `There is no command ${name}.\n\n${usage}`);
-    process.exitCode = asked ? 0 : 2;
+  if (name === '' || name === 'help' || isHelp(name) || (command !== undefined && args.some(isHelp)))
+    process.stdout.write(usage);
+  else if (command === undefined) {
+    process.stderr.write(`There is no command ${name}.\n\n${usage}`);
+    process.exitCode = 2;
   } else await command(args);
 } catch (error) {
   tellAndExit(error);

@@ -10,9 +10,11 @@ import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
 import { banner } from './banner.ts';
 import type { Config, Role } from './config.ts';
+import { isCluster } from './config.ts';
 import { startDispatchers } from './dispatchers.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
+import { keepHeapsSmall } from './heap.ts';
 import { startApi, startOperations } from './http.ts';
 import { createProcess } from './process.ts';
 import type { ProjectorThread } from './projector-thread.ts';
@@ -34,6 +36,7 @@ interface Running {
 
 /** Runs until a signal or a failure; then stops all that runs, the last started first, and exits. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
+  if (!isCluster(config)) keepHeapsSmall();
   const told = new AbortController();
   const signal = firstSignal();
   void signal.then(() => told.abort());

@@ -219,6 +219,24 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(Buffer.from(entries[1]?.undecodable?.bytes ?? '', 'base64')).toHaveLength(entries[1]?.size ?? -1);
       });
 
+      it('hands out to whoever catches up the topics of a number side by side, the oldest event first, in full batches', async () => {
+        const event = (n: number): DomainEvent => {
+          const one = requested(0, n, n % 3 === 0 ? 'HIGH' : 'BULK');
+          return { ...one, request: { ...one.request, body: 'x'.repeat(2000) } };
+        };
+        for (let n = 0; n < 600; n += 30) await append(...range(30).map((i) => event(n + i)));
+        const reader = readerOf(await claimOf(log, 0));
+        const batches: (readonly LogEntry[])[] = [];
+        for (let taken = 0; taken < 600;) {
+          const batch = await reader.take({ eventsMax: 250, bytesMax: 4_000_000 });
+          batches.push(batch);
+          taken += batch.length;
+        }
+        const times = batches.flat().map(({ appendedAt }) => appendedAt);
+        expect(times).toEqual([...times].sort((a, b) => a - b));
+        expect(batches.map(({ length }) => length)).toEqual([250, 250, 100]);
+      });
+
       it('ends a waiting take with nothing, and aborts the claims, when the consumer stops', async () => {
         const consumer = await startConsumer(log);
         const claim = await until(() => consumer.claims.get(0));

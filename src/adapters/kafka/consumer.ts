@@ -9,6 +9,7 @@ import { createFetcher } from './fetcher.ts';
 import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import { createMembership, type Membership } from './membership.ts';
 import { committedOf, offsetsOf } from './offsets-asked.ts';
+import { sourceBytesMax } from './reader.ts';
 
 /** @param asking for offsets and commits: shared by the consumers of a process */
 export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, options: ConsumeOptions): Consumer {
@@ -21,6 +22,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     clock,
     logger,
     gatherMs: options.gatherMs ?? 0,
+    partitionBytesMax: sourceBytesMax(topics.length),
   });
 
   const committed = async (numbers: readonly number[]) => {
@@ -51,6 +53,8 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     reading: {
       fetcher,
       decoder,
+      clock,
+      inOrderOfTime: true,
       types: options.types,
       ends: (places) =>
         offsetsOf(

@@ -9,6 +9,7 @@ import { startConsumer } from './consumer.ts';
 import { createFetcher, type Fetcher } from './fetcher.ts';
 import { createLogCluster } from './log-cluster.ts';
 import { readRange } from './range.ts';
+import { sourceBytesMax } from './reader.ts';
 import type { EntryDecoder } from './schemas.ts';
 import { createTail } from './tail.ts';
 
@@ -47,6 +48,7 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
       clock,
       logger,
       gatherMs: tailGatherMs,
+      partitionBytesMax: sourceBytesMax(partitioning.partitions),
     });
     return tailFetcher;
   };

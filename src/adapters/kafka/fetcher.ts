@@ -44,6 +44,8 @@ export interface FetcherDependencies {
   readonly logger: Logger;
   /** While little comes, at most one fetch in so many ms. */
   readonly gatherMs: number;
+  /** Of one partition in an answer. A larger batch comes whole. */
+  readonly partitionBytesMax: number;
 }
 
 /** How long the broker keeps a request that it has nothing for: five idle requests a second. */
@@ -52,9 +54,7 @@ const longWaitMs = 200;
 const shortWaitMs = 20;
 const settlingMs = 1_000;
 /** Of one answer: what a process may hold beside the bounded queues of its readers. */
-const answerBytesMax = 2 * 1024 * 1024;
-/** Of one partition in it: as much as one flush of appends. A larger batch comes whole and alone. */
-const partitionBytesMax = 256 * 1024;
+const answerBytesMax = 4 * 1024 * 1024;
 /** From so much on an answer isn't little, and the next fetch doesn't wait. */
 const muchBytes = 64 * 1024;
 /** Without an answer for so long every connection is made anew. */
@@ -72,7 +72,8 @@ interface Loop {
   wake: (() => void) | null;
 }
 
-export function createFetcher({ cluster, clock, logger, gatherMs }: FetcherDependencies): Fetcher {
+export function createFetcher(deps: FetcherDependencies): Fetcher {
+  const { cluster, clock, logger, gatherMs, partitionBytesMax } = deps;
   const sources = new Map<string, FetchSource>();
   const loops = new Map<number, Loop>();
   const rests = createPartitionRests<FetchedPartition>(clock);

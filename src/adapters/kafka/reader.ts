@@ -1,8 +1,12 @@
-// Reads some partitions onwards for one taker: a bounded queue that a fetcher fills, handed out the oldest event first, each partition in its order.
+// Reads some partitions onwards for one taker: bounded queues that a fetcher fills, handed out the oldest event first, each partition in its order.
 // What waits is kept as bytes, a quarter of what the events are, and decoded when it is taken.
+//
+// Who catches up gets the topics of a number side by side as they grew, so that a notification's events come in one batch: while a partition is known
+// to hold more than was fetched of it, nothing of the others is handed out, for half a second at most.
 
 import type { EventType } from '../../domain/events.ts';
 import type { Topic } from '../../domain/topics.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { LogEntry, PartitionReader } from '../../ports/event-log.ts';
 import type { Fetcher, FetchSource } from './fetcher.ts';
 import type { FetchedPartition } from './fetch-wire.ts';
@@ -13,6 +17,9 @@ import type { EntryDecoder } from './schemas.ts';
 export interface ReaderDependencies {
   readonly fetcher: Fetcher;
   readonly decoder: EntryDecoder;
+  readonly clock: Clock;
+  /** Whether the oldest event of all partitions comes first also when it still has to be fetched; else the oldest of those that are here. */
+  readonly inOrderOfTime: boolean;
   /** Types that are worth decoding; absent: all. */
   readonly types?: ReadonlySet<EventType> | undefined;
   /** The ends of these partitions as they are now. @throws Error when they can't be asked */
@@ -28,34 +35,57 @@ export interface ReadFrom {
 }
 
 /**
- * Of one reader; past it its sources are not fetched, until half is taken. 256 KiB x 36 readers of a dispatcher x 4 dispatchers are 36 MiB when all of
- * them are flooded, and some 400 events are plenty for the 20 ms until the next fetch.
+ * Of one source; past it it is not fetched, until half is taken. 256 KiB x 36 readers of a dispatcher x 4 dispatchers are 36 MiB when all of them are
+ * flooded, and some 400 events are plenty for the 20 ms until the next fetch. A reader of many partitions has 768 KiB for all.
  */
-const queueBytesMax = 256 * 1024;
-const queueEventsMax = 2_000;
+export function sourceBytesMax(sources: number): number {
+  return Math.min(256 * 1024, Math.floor((768 * 1024) / sources));
+}
+/** Events are 128 bytes and more; smaller ones are bounded by their number. */
+const bytesPerEventMin = 128;
+
+/** Then a partition whose broker doesn't answer holds up the others no longer. */
+const behindMaxMs = 500;
 
 interface Source extends FetchSource {
   readonly from: ReadFrom;
   offset: number;
+  /** As the last answer said; before the first one there may be anything. */
+  end: number;
   readonly queue: RecordQueue;
+  bytes: number;
+  events: number;
+  isFull: boolean;
   failure: Error | null;
 }
 
+type TakeLimits = Parameters<PartitionReader['take']>[0];
+
+/** Why no more was pulled. */
+type Pulled =
+  | { readonly kind: 'full' | 'drained' | 'behind' }
+  | { readonly kind: 'unknown schema'; readonly record: StoredRecord };
+
 /** @param signal of the claim: once it aborts, take answers with nothing */
 export function createReader(
-  { fetcher, decoder, types, ends }: ReaderDependencies,
+  { fetcher, decoder, clock, inOrderOfTime, types, ends }: ReaderDependencies,
   signal: AbortSignal,
   from: readonly ReadFrom[],
 ): PartitionReader {
-  let bytes = 0;
-  let events = 0;
-  let isFull = false;
+  const bytesMax = sourceBytesMax(from.length);
+  const eventsMax = bytesMax / bytesPerEventMin;
   const waiting = new Set<() => void>();
 
   const change = () => new Promise<void>((resolve) => waiting.add(resolve));
   const changed = () => {
     for (const resolve of waiting) resolve();
     waiting.clear();
+  };
+
+  const changeWithin = async (ms: number): Promise<void> => {
+    const waited = new AbortController();
+    await Promise.race([change(), clock.sleep(ms, waited.signal)]);
+    waited.abort();
   };
 
   const isWanted = ({ value }: StoredRecord): boolean => {
@@ -68,10 +98,11 @@ export function createReader(
     try {
       const { records, next } = readRecords(fetched.bytes, source.offset);
       source.offset = next;
+      source.end = fetched.highWatermark;
       const added = source.queue.push(records.filter(isWanted));
-      bytes += added.bytes;
-      events += added.events;
-      if (bytes >= queueBytesMax || events >= queueEventsMax) isFull = true;
+      source.bytes += added.bytes;
+      source.events += added.events;
+      if (source.bytes >= bytesMax || source.events >= eventsMax) source.isFull = true;
     } catch (error) {
       source.failure = error instanceof Error ? error : new Error(String(error));
     }
@@ -84,10 +115,14 @@ export function createReader(
       topic: place.name,
       partition: place.partition,
       offset: place.offset,
+      end: Infinity,
       queue: createRecordQueue(),
+      bytes: 0,
+      events: 0,
+      isFull: false,
       failure: null,
       get wants() {
-        return !isFull && source.failure === null;
+        return !source.isFull && source.failure === null;
       },
       deliver: (fetched) => deliver(source, fetched),
       fail(error) {
@@ -100,10 +135,10 @@ export function createReader(
 
   const shift = (source: Source) => {
     const record = source.queue.shift();
-    bytes -= record?.value.length ?? 0;
-    events--;
-    if (isFull && bytes <= queueBytesMax / 2 && events <= queueEventsMax / 2) {
-      isFull = false;
+    source.bytes -= record?.value.length ?? 0;
+    source.events--;
+    if (source.isFull && source.bytes <= bytesMax / 2 && source.events <= eventsMax / 2) {
+      source.isFull = false;
       fetcher.wake();
     }
   };
@@ -119,17 +154,20 @@ export function createReader(
     return found;
   };
 
-  /** Of the records that wait: as many as fit, decoded; null when the first one is of a schema to be learned. */
-  const pull = (eventsMax: number, bytesMax: number): LogEntry[] | StoredRecord => {
-    const entries: LogEntry[] = [];
-    for (let size = 0; entries.length < eventsMax && size < bytesMax;) {
+  /** It holds more than is here of it. */
+  const isBehind = ({ queue, failure, offset, end }: Source): boolean =>
+    queue.head === undefined && failure === null && offset < end;
+
+  /** Adds to `entries` what waits, as much as fits, decoded. @throws Error only while there are none */
+  const pull = (entries: LogEntry[], limits: TakeLimits, waitsForAll: boolean): Pulled => {
+    let size = 0;
+    for (const entry of entries) size += entry.size;
+    while (entries.length < limits.eventsMax && size < limits.bytesMax) {
+      if (waitsForAll && sources.some(isBehind)) return { kind: 'behind' };
       const head = oldest();
-      if (head === null) break;
+      if (head === null) return { kind: 'drained' };
       const { source, record } = head;
-      if (decoder.typeOf(record.value) === undefined) {
-        if (entries.length > 0) break;
-        return record;
-      }
+      if (decoder.typeOf(record.value) === undefined) return { kind: 'unknown schema', record };
       if (isWanted(record)) {
         const entry = decodeOr(source, record, entries.length > 0);
         if (entry === null) break;
@@ -138,7 +176,7 @@ export function createReader(
       }
       shift(source);
     }
-    return entries;
+    return { kind: 'full' };
   };
 
   /** null instead of an error when there are entries to hand out first: the error comes with the next call. */
@@ -173,13 +211,18 @@ export function createReader(
   if (!signal.aborted) fetcher.add(sources);
 
   return {
-    async take({ eventsMax, bytesMax }) {
+    async take(limits) {
+      const entries: LogEntry[] = [];
+      let patienceUntil = inOrderOfTime ? Infinity : 0;
       for (;;) {
         if (signal.aborted) return [];
-        throwFailure();
-        const pulled = pull(eventsMax, bytesMax);
-        if (!Array.isArray(pulled)) await decoder.learn(pulled.value);
-        else if (pulled.length > 0) return pulled;
+        if (entries.length === 0) throwFailure();
+        const pulled = pull(entries, limits, clock.monotonic() < patienceUntil);
+        if (pulled.kind === 'behind') {
+          patienceUntil = Math.min(patienceUntil, clock.monotonic() + behindMaxMs);
+          await changeWithin(patienceUntil - clock.monotonic());
+        } else if (entries.length > 0) return entries;
+        else if (pulled.kind === 'unknown schema') await decoder.learn(pulled.record.value);
         else await change();
       }
     },
@@ -198,7 +241,6 @@ export function createReader(
         }
         if (heads.some((record, i) => record !== undefined && record.offset < (asked[i] ?? 0))) return false;
         if (sources.every(({ offset }, i) => offset >= (asked[i] ?? 0))) return true;
-        if (isFull) return false;
         await change();
       }
     },

@@ -91,7 +91,11 @@ export function createTail(deps: TailDependencies): Tail {
     const sinceMs = clock.now() - clockSkewMs;
     const starts = await untilItWorks(signal, () => startsOf(topic, sinceMs));
     if (starts === null || signal.aborted) return;
-    const reader = createReader({ fetcher: deps.fetcher(), decoder, ends: async () => [] }, signal, starts);
+    const reader = createReader(
+      { fetcher: deps.fetcher(), decoder, clock, inOrderOfTime: false, ends: async () => [] },
+      signal,
+      starts,
+    );
     while (!signal.aborted) {
       const entries = await untilItWorks(signal, () => reader.take(takeLimits));
       for (const entry of entries ?? []) if (!signal.aborted) tell(entry, listeners);

@@ -1,6 +1,8 @@
-// The MongoDB read-model store: the contract on a real server.
+// The MongoDB read-model store: the contract on a real server, and batches that one command can't hold.
 
 import { randomBytes } from 'node:crypto';
+
+import { describe, expect, it } from '@jest/globals';
 
 import type { MongoConnection } from '../../../src/adapters/mongodb/connection.ts';
 import { connectMongo } from '../../../src/adapters/mongodb/connection.ts';
@@ -45,4 +47,29 @@ readModelStoreContract('MongoDB', async () => {
       await close(opened);
     },
   };
+});
+
+describe('MongoDB: a batch', () => {
+  it('of more than one command takes is written all the same: 27 MB of characters that are three bytes each', async () => {
+    const url = new URL(engines().mongoUrl);
+    url.pathname = `/herald_test_${randomBytes(6).toString('hex')}`;
+    const connection = await connectMongo({ url: url.href, logger });
+    const store = openMongoReadModelStore({ connection, logger, clock });
+    await store.prepare(letters);
+    const text = '€'.repeat(100_000);
+    const ids = Array.from({ length: 90 }, (_, i) => `${i}`);
+    const write = (id: string) => ({
+      collection: 'letters',
+      id,
+      document: { tenant: 'a', at: 1, status: 'new', tag: null, text },
+    });
+    const inserted = ids.map((id) => ({ ...write(id), isNew: true }));
+    const owner = await store.transact(await store.own('letters', 0), new Map([['work', 1]]), inserted);
+    await store.transact(owner, new Map([['work', 2]]), ids.map(write));
+    const { count } = await store.count({ collection: 'letters', equals: { tenant: 'a' } }, 100);
+    expect(count).toBe(90);
+    await connection.db.dropDatabase();
+    await store.close();
+    await connection.close();
+  }, 60_000);
 });

@@ -58,10 +58,10 @@ it('a regenerated key is refused by every process within 5 s, and the new one ta
   for (const api of apis) expect(await post(api, oldKey)).toBe(202);
   const regenerated = await apis[0].call('POST', '/api/v1/auth/regenerate-key', { headers });
   const newKey = String(regenerated.body['apiKey']);
-  for (const api of apis) {
-    await until(async () => (await post(api, oldKey)) === 401, { timeoutMs: inForceMs, what: 'a 401 for the old key' });
-    expect(await post(api, newKey)).toBe(202);
-  }
+  // Seldom enough for the tenant's own limit.
+  const withinMs = { timeoutMs: inForceMs, everyMs: 200, what: 'a 401 for the old key' };
+  await Promise.all(apis.map((api) => until(async () => (await post(api, oldKey)) === 401, withinMs)));
+  for (const api of apis) expect(await post(api, newKey)).toBe(202);
 });
 
 it('a saved provider is used by every process within 5 s', async () => {

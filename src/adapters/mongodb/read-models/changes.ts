@@ -12,6 +12,7 @@ import type { Logger } from '../../../ports/logger.ts';
 import type { ReadModelReader } from '../../../ports/read-model-store.ts';
 import type { Listeners } from './listeners.ts';
 import { type PositionDocument, positionsOf, readModelOf } from './positions.ts';
+import { anyId } from './stored-collection.ts';
 import { type View, viewMs } from './versions.ts';
 
 export interface ChangesDependencies {
@@ -103,7 +104,7 @@ async function lookFor({ db, clock, signal }: ChangesDependencies, hear: (id: st
   for (let looks = 0; looks < looksPerBreak && !signal.aborted; looks++) {
     try {
       const found = await positionsOf(db)
-        .find({}, { projection: { epoch: 1, sequence: 1 } })
+        .find(anyId, { projection: { epoch: 1, sequence: 1 } })
         .toArray();
       const now = new Map(found.map(({ _id, epoch, sequence }) => [_id, `${epoch}:${sequence}`]));
       for (const [id, mark] of now) if (seen.get(id) !== mark) hear(id);

@@ -6,7 +6,7 @@ import { type AnyBulkWriteOperation, type Collection, type Db, MongoServerError 
 import type { Clock } from '../../../ports/clock.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import type { StoredCollection, StoredDocument, StoredIndex } from './stored-collection.ts';
-import { fieldsOf } from './stored-collection.ts';
+import { anyId, fieldsOf } from './stored-collection.ts';
 import type { ModelVersion } from './versions.ts';
 import { modelVersionFrom, modelVersionOf, type VersionsDocument, versionsOf, viewMs } from './versions.ts';
 
@@ -99,7 +99,7 @@ async function fillFields(db: Db, clock: Clock, before: ModelVersion, after: Mod
     const fields = before.collections.find((of) => of.collection === collection.collection)?.fields ?? {};
     if (Object.entries(collection.fields).every(([field, type]) => fields[field] === type)) continue;
     const documents = db.collection<StoredDocument>(collection.name);
-    if ((await documents.findOne({}, { projection: { _id: 1 } })) !== null) filled.push([documents, collection]);
+    if ((await documents.findOne(anyId, { projection: { _id: 1 } })) !== null) filled.push([documents, collection]);
   }
   if (filled.length === 0) return;
   await clock.sleep(formerWritersMs);
@@ -114,7 +114,7 @@ async function fillCollection(documents: Collection<StoredDocument>, collection:
     if (writes.length > 0) await documents.bulkWrite(writes, { ordered: false });
     writes = [];
   };
-  for await (const { _id, json } of documents.find({}, { projection: { json: 1 }, sort: { _id: 1 } })) {
+  for await (const { _id, json } of documents.find(anyId, { projection: { json: 1 }, sort: { _id: 1 } })) {
     const fields = fieldsOf(collection, JSON.parse(json) as object);
     // One that was replaced meanwhile has its fields already.
     const replacement = { ...fields, json };

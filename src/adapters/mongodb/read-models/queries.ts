@@ -3,6 +3,7 @@
 //   find(filter).hint(index).min(key).max(key).sort(index).limit(n)
 //
 // Two keys bound every page exactly, whatever range and key to go on from were asked: nothing is merged or sorted, and a row that isn't on the page isn't looked at.
+// They name the rows without a filter, also those of a sparse index: a filter, if only of indexed fields, would have MongoDB fetch every document.
 // Rows whose first order field is null are in no order and not found by it.
 
 import { type Document, MaxKey, MinKey } from 'mongodb';
@@ -21,10 +22,8 @@ export interface FindPlan {
   readonly min: Document;
   readonly max: Document;
   readonly sort: Record<string, 1 | -1>;
+  /** Empty: every row between the keys is on the page. */
   readonly filter: Document;
-  /** What a sparse index asks for, without the query's own filter. */
-  readonly unfiltered: Document;
-  readonly isFiltered: boolean;
 }
 
 export interface CountPlan {
@@ -39,16 +38,13 @@ export function planFind(collection: StoredCollection, query: Query): FindPlan |
   const filter = filterOf(collection, query.filter);
   if (findsNothing(index, query) || compareKeys(bounds.min, bounds.max) >= 0) return null;
   const keys = [...index.fields, '_id'];
-  const unfiltered = sparseTerms(collection, index, query.equals);
   const direction = query.order.direction === 'ascending' ? 1 : -1;
   return {
     index: index.name,
     min: keyDocument(keys, bounds.min),
     max: keyDocument(keys, bounds.max),
     sort: Object.fromEntries(keys.map((key) => [key, direction])),
-    filter: { $and: [unfiltered, filter] },
-    unfiltered,
-    isFiltered: Object.keys(filter).length > 0,
+    filter,
   };
 }
 
@@ -155,7 +151,7 @@ function findsNothing(index: StoredIndex, query: CountQuery): boolean {
   return index.sparse && Object.values(query.equals).includes(null);
 }
 
-/** What the rows of a sparse index fulfil, and what a query must say for MongoDB to use it. */
+/** What the rows of a sparse index fulfil, and what a query without keys must say for MongoDB to use it. */
 function sparseTerms(
   collection: StoredCollection,
   index: StoredIndex,

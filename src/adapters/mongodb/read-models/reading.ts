@@ -83,7 +83,7 @@ async function findPage<D extends Document>(db: Db, collection: StoredCollection
   if (!(limit >= 1)) throw new RangeError('a page has at least one row');
   const plan = planFind(collection, query);
   if (plan === null) return { documents: [], next: null };
-  const end = plan.isFiltered ? await lastRowOf(db, collection, plan, query) : null;
+  const end = Object.keys(plan.filter).length > 0 ? await lastRowOf(db, collection, plan, query) : null;
   const page = end === null ? plan : endedAt(plan, query, end);
   const rows = await cursorOf(db, collection, page, limit + 1)
     .project<StoredDocument>(rowProjection(query))
@@ -107,7 +107,7 @@ async function lastRowOf(
   plan: FindPlan,
   query: Query,
 ): Promise<FieldValue[] | null> {
-  const [last, further] = await cursorOf(db, collection, { ...plan, filter: plan.unfiltered }, 2)
+  const [last, further] = await cursorOf(db, collection, { ...plan, filter: {} }, 2)
     .skip(rowsPerPageMax - 1)
     .project<StoredDocument>(keyProjection(query))
     .toArray();

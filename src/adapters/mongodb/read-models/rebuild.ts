@@ -6,7 +6,7 @@ import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import { offsetsText, ofVersion, positionsOf } from './positions.ts';
 import { dropCollections, makeCollections } from './preparing.ts';
-import type { StoredDocument } from './stored-collection.ts';
+import { anyId, type StoredDocument } from './stored-collection.ts';
 import type { ModelVersion, VersionsDocument } from './versions.ts';
 import { modelVersionFrom, versionsOf } from './versions.ts';
 
@@ -41,7 +41,7 @@ export async function compareVersions(db: Db, readModel: string): Promise<Rebuil
   const next = nextOf(versions, readModel);
   const current = currentOf(versions);
   let documents = 0;
-  for (const { name } of next.collections) documents += await db.collection(name).countDocuments({}, { hint: '_id_' });
+  for (const { name } of next.collections) documents += await db.collection<StoredDocument>(name).countDocuments(anyId);
   if (current === null || (await positionsText(db, current)) !== (await positionsText(db, next))) {
     return { equal: null, documents, differing: [] };
   }
@@ -150,7 +150,7 @@ async function* differingIds(db: Db, before: string | undefined, after: string):
 }
 
 function inOrder(db: Db, name: string): FindCursor<StoredDocument> {
-  return db.collection<StoredDocument>(name).find({}, { projection: { json: 1 }, sort: { _id: 1 }, hint: '_id_' });
+  return db.collection<StoredDocument>(name).find(anyId, { projection: { json: 1 }, sort: { _id: 1 } });
 }
 
 /** By their bytes, as MongoDB has them; who has none comes last. */

@@ -4,6 +4,7 @@ import type { Db } from 'mongodb';
 
 import type { Logger } from '../../../ports/logger.ts';
 import { fenceRetired, removeVersion } from './rebuild.ts';
+import { anyId } from './stored-collection.ts';
 import { modelVersionFrom, retiredKeptMs, type VersionsDocument, versionsOf } from './versions.ts';
 
 export interface RetiredVersions {
@@ -37,7 +38,7 @@ async function removeDue(db: Db): Promise<number | null> {
   // The server's clock has set their times.
   const found = await versions
     .aggregate<VersionsDocument & { readonly now: Date }>([
-      { $match: { 'retired.0': { $exists: true } } },
+      { $match: { ...anyId, 'retired.0': { $exists: true } } },
       { $set: { now: '$$NOW' } },
     ])
     .toArray();

@@ -29,6 +29,9 @@ export interface StoredIndex {
   readonly sparse: boolean;
 }
 
+/** Every document, by the index of ids, which are texts: nothing scans a collection. */
+export const anyId = { _id: { $gte: '' } } as const;
+
 /** @throws Error for names that can't be a collection's or a field's, and for indexes on fields that aren't declared */
 export function storedCollectionOf(readModel: string, version: number, of: CollectionDefinition): StoredCollection {
   for (const field of Object.keys(of.fields)) checkField(field);

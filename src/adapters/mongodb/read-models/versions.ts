@@ -9,7 +9,7 @@ import type { Collection, Db } from 'mongodb';
 
 import type { Clock } from '../../../ports/clock.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
-import { type StoredCollection, storedCollectionOf } from './stored-collection.ts';
+import { anyId, type StoredCollection, storedCollectionOf } from './stored-collection.ts';
 
 /** A view is believed for so long. */
 export const viewMs = 1000;
@@ -69,7 +69,7 @@ export function createView(db: Db, clock: Clock, swapped: (readModel: string) =>
 
   const load = async (): Promise<void> => {
     const startedAt = clock.monotonic();
-    const documents = await versionsOf(db).find().toArray();
+    const documents = await versionsOf(db).find(anyId).toArray();
     const before = models;
     models = new Map(
       documents.flatMap(({ _id, version, definition }) =>

@@ -1,0 +1,211 @@
+// What the read models' queries cost on MongoDB: every query that the API, the projections and the scheduler can make, recorded as it is sent and explained
+// by the server over filled collections.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { openMongoReadModelReader } from '../../../src/adapters/mongodb/read-models/reader.ts';
+import type { FieldValue } from '../../../src/ports/read-model-store.ts';
+import { inboxReadModel } from '../../../src/projections/inbox/index.ts';
+import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../../src/projections/inbox/queries.ts';
+import type { NotificationFilter } from '../../../src/projections/notifications/queries.ts';
+import { getNotification, listNotifications } from '../../../src/projections/notifications/queries.ts';
+import {
+  namedRanges,
+  statisticsBetween,
+  statisticsRange,
+} from '../../../src/projections/notifications/statistics-range.ts';
+import { statistics } from '../../../src/projections/notifications/statistics.ts';
+import { waitForPosition } from '../../../src/projections/wait.ts';
+import { runScheduler } from '../../../src/scheduler/index.ts';
+import { readSources } from '../../architecture/sources.ts';
+import { openEngines } from '../../projections/engines.ts';
+import { noon, notificationIdFor, partition } from '../../projections/histories.ts';
+import { until } from '../../support/until.ts';
+import { silentLogger as logger } from '../sqlite/silent-logger.ts';
+import type { Store } from './cheap-queries.ts';
+import { budgetOf, clock, expectCheap, inParallel, openStore, sentBy } from './cheap-queries.ts';
+import * as filled from './filled-read-models.ts';
+
+const { tenant, recipient, minuteMs } = filled;
+
+/** Where in the source the store was asked to find or to count. */
+function watched(store: Store) {
+  const sites = new Set<string>();
+  const note = () => {
+    for (const [, path, line] of new Error().stack?.matchAll(/\/src\/([\w/-]+\.ts):(\d+)/g) ?? [])
+      sites.add(`${path}:${line}`);
+  };
+  const find: Store['find'] = (query) => {
+    note();
+    return store.find(query);
+  };
+  const count: Store['count'] = (query, cap) => {
+    note();
+    return store.count(query, cap);
+  };
+  return { sites, store: { ...store, find, count } };
+}
+
+/** The places where the source asks a store to find or to count. */
+function sitesInSource(): string[] {
+  const callsFind = /\b(\w+)\??\.(?:find|count)(?:<\w+>)?\((?!\(|\w+ =>)/;
+  /** Their `find` is no query. */
+  const others = new Set(['registry', 'providers']);
+  return readSources()
+    .filter(({ path }) => !path.startsWith('adapters/'))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, i) => {
+        const receiver = callsFind.exec(line)?.[1];
+        return receiver === undefined || others.has(receiver) ? [] : [`${path}:${i + 1}`];
+      }),
+    );
+}
+
+/** A value for each filter: a new one is missed here by the compiler. */
+const filterValues: { readonly [K in keyof NotificationFilter]-?: Required<NotificationFilter>[K] } = {
+  status: 'DELIVERED',
+  // A single one has it, the oldest: a page looks at all rows that it may.
+  channel: 'SMS',
+  priority: 'HIGH',
+  recipient,
+  templateName: filled.template,
+  batchId: filled.batch,
+  from: noon,
+  to: noon + 5000 * minuteMs,
+};
+
+/** Every combination, those with a time on whole minutes and within them. */
+function anyFilters(): NotificationFilter[] {
+  const subsets = Object.entries(filterValues).reduce<object[]>(
+    (found, [field, value]) => found.flatMap((subset) => [subset, { ...subset, [field]: value }]),
+    [{}],
+  ) as NotificationFilter[];
+  const withinMinutes = subsets.flatMap((filter) => (filter.from === undefined ? [] : [{ ...filter, from: noon + 1 }]));
+  return [...subsets, ...withinMinutes];
+}
+
+describe('MongoDB: the queries of the read models', () => {
+  const { connection, db, store: opened } = openStore();
+  const { store, sites } = watched(opened);
+  beforeAll(() => filled.fillNotificationsAndInbox(store), 60_000);
+  afterAll(() => store.close());
+
+  it('lists of notifications by every combination of filters, page after page', async () => {
+    const filters = anyFilters();
+    expect(filters).toHaveLength(2 ** 8 + 2 ** 7);
+    let keys = 0;
+    const sent = await sentBy(db, async () => {
+      await inParallel(filters, async (filter) => {
+        const { next } = await listNotifications(store, tenant, filter, { limit: 20 });
+        if (next === null) return;
+        keys++;
+        await listNotifications(store, tenant, filter, { limit: 100, after: next });
+      });
+    });
+    expect(keys).toBeGreaterThan(200);
+    await expectCheap(db, sent);
+  }, 120_000);
+
+  it('lists of notifications by page number', async () => {
+    const filters: NotificationFilter[] = [
+      {},
+      { status: 'DELIVERED', priority: 'HIGH' },
+      { channel: 'SMS', recipient },
+    ];
+    const sent = await sentBy(db, async () => {
+      for (const filter of filters) await listNotifications(store, tenant, filter, { limit: 20, page: 40 });
+    });
+    await expectCheap(db, sent);
+  });
+
+  it('counts, which look at their cap and one row more', async () => {
+    const sent = await sentBy(db, async () => {
+      for (const equals of [
+        { tenantId: tenant },
+        { tenantId: tenant, recipient },
+        { tenantId: tenant, templateName: filled.template },
+      ])
+        for (const filter of [{}, { channel: 'SMS' }])
+          expect((await store.count({ collection: 'notifications', equals, filter }, 500)).exact).toBe(false);
+    });
+    expect(sent.map(budgetOf)).toEqual(Array(6).fill(501));
+    await expectCheap(db, sent);
+  });
+
+  it('statistics of every range', async () => {
+    const now = noon + filled.notifications * minuteMs;
+    const between = [1, 60, 180, 181, 4320, 4321, 20_000].map((minutes) =>
+      statisticsBetween(noon + minuteMs, noon + minutes * minuteMs),
+    );
+    const sent = await sentBy(db, async () => {
+      for (const range of [
+        ...namedRanges.map((name) => statisticsRange(name, now)),
+        ...between,
+        statisticsBetween(undefined, noon + 1),
+      ])
+        await statistics(store, tenant, range);
+    });
+    await expectCheap(db, sent);
+  });
+
+  it('the inbox of a recipient: its list, what is unread, its stream', async () => {
+    const sent = await sentBy(db, async () => {
+      for (const unreadOnly of [true, false]) {
+        const { next } = await listInbox(store, tenant, recipient, { limit: 100, unreadOnly });
+        await listInbox(store, tenant, recipient, { limit: 100, unreadOnly, after: keyOf(next) });
+      }
+      expect((await unreadIds(store, tenant, recipient)).ids.length).toBeGreaterThan(1000);
+      await inboxMarks(store, tenant, recipient);
+      const start = { sequence: -1, readOffset: -1 };
+      const { next } = await inboxSince(store, tenant, recipient, start, 1000);
+      expect((await inboxSince(store, tenant, recipient, next, 1000)).items.length).toBeGreaterThan(0);
+    });
+    await expectCheap(db, sent);
+  });
+
+  it('documents by id and positions', async () => {
+    const ids = Array.from({ length: 1500 }, (_, i) => notificationIdFor(i + 1));
+    const [topic = ''] = inboxReadModel.topics;
+    // One that has yet to learn which versions there are.
+    const reader = openMongoReadModelReader({ connection, logger, clock });
+    const sent = await sentBy(db, async () => {
+      await getNotification(reader, tenant, notificationIdFor(1));
+      await itemsByIds(reader, tenant, recipient, ids);
+      await waitForPosition({ reader, clock }, inboxReadModel, { topic, partition, offset: 0 }, 0);
+    });
+    reader.close();
+    await expectCheap(db, sent);
+  });
+
+  it('of the scheduler: what is decided, what is due and what is long done', async () => {
+    const { log, metrics, close } = await openEngines();
+    await filled.fillTimers(store, clock.now());
+    const decided = { collection: 'timers', equals: { partition, decided: 1 } };
+    const sent = await sentBy(db, async () => {
+      const scheduler = await runScheduler({ log, store, clock, logger, metrics });
+      await until(async () => (await store.count(decided, 1)).count === 0, {
+        what: 'the decided timers to be done',
+        timeoutMs: 30_000,
+      });
+      await scheduler.stop();
+    });
+    await close();
+    // As many as before.
+    await filled.fillTimers(store, clock.now());
+    expect(new Set(sent.map(({ find, hint }) => (find === undefined ? null : hint)))).toEqual(
+      new Set([null, undefined, ...['nextDueAt', 'decided', 'doneAt'].map((field) => `by_partition_${field}_sparse`)]),
+    );
+    await expectCheap(db, sent);
+  }, 60_000);
+
+  it('are all of them: no other place in the source asks a store to find or to count', () => {
+    const places = sitesInSource();
+    expect(places.length).toBeGreaterThan(9);
+    expect(places.filter((place) => !sites.has(place))).toEqual([]);
+  });
+});
+
+function keyOf(next: readonly FieldValue[] | null): readonly FieldValue[] {
+  if (next === null) throw new Error('there is no further page');
+  return next;
+}

@@ -22,5 +22,5 @@ VOLUME /data
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.OPS_PORT || 9464}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "bin/herald.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "bin/herald.js"]
 CMD ["serve"]

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 
 import { openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
+import { StartRefusal } from '../adapters/kafka/wait-until-up.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
 import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
@@ -78,7 +79,8 @@ export async function openClusterThreadEngines(deps: ClusterDependencies) {
   };
 }
 
-function openClusterLog({ config, codec, clock, logger, metrics, signal }: ClusterDependencies) {
+/** @throws StartError when Kafka doesn't let us in, or holds a log of another shape */
+async function openClusterLog({ config, codec, clock, logger, metrics, signal }: ClusterDependencies) {
   return openKafkaEventLog({
     settings: kafkaSettingsOf(config),
     registryUrl: config.SCHEMA_REGISTRY_URL,
@@ -88,6 +90,8 @@ function openClusterLog({ config, codec, clock, logger, metrics, signal }: Clust
     logger,
     metrics,
     signal,
+  }).catch((error: unknown) => {
+    throw error instanceof StartRefusal ? new StartError(error.message) : error;
   });
 }
 

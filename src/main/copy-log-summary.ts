@@ -19,7 +19,7 @@ export function copiedSummary({ topics, positions }: CopyResult, settings: Copie
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, from, to]) => `${name.padEnd(width)}${from.padStart(12)}${to.padStart(12)}`);
   const { tenants, providers, templates } = settings;
-  const rest = `${positions} positions of groups; ${tenants} tenants, ${providers} providers, ${templates} templates`;
+  const rest = `positions of groups: ${positions}; tenants: ${tenants}, providers: ${providers}, templates: ${templates}`;
   return `${lines.join('\n')}\n${rest}\n`;
 }
 

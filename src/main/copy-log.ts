@@ -6,17 +6,15 @@
 import { existsSync } from 'node:fs';
 
 import { openKafkaCopyTarget } from '../adapters/kafka/copy-target.ts';
-import { connectMongo } from '../adapters/mongodb/connection.ts';
-import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
+import { connectMongo, type MongoConnection } from '../adapters/mongodb/connection.ts';
+import { hasFoldedReadModels } from '../adapters/mongodb/read-models/folded.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { openCopySource, type SqliteCopySource } from '../adapters/sqlite/event-log/copy-source.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { sealedFor } from '../domain/tenant.ts';
 import { CopyRefusedError } from '../ports/event-log-copy.ts';
-import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
-import { readModels } from '../projections/index.ts';
 import { copyLog } from '../replay/copy-log.ts';
 import { allTenants, copySettings, type CopiedSettings } from '../replay/copy-settings.ts';
 import { kafkaSettingsOf } from './cluster-engines.ts';
@@ -69,7 +67,7 @@ async function copyInto(config: ClusterConfig, { source, settings }: Embedded): 
       source,
       target: targets.log,
       async copySettings() {
-        await refuseUsedReadModels(targets.views, source.partitioning.partitions);
+        await refuseUsedReadModels(targets.connection);
         copied = await copySettings({ source: settings, target: targets.settings });
       },
       onProgress: progress.update,
@@ -90,16 +88,14 @@ async function openTargets(config: ClusterConfig, { clock, logger }: Process) {
   const { signal } = new AbortController();
   const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
   const settings = await openMongoSettingsStore({ connection, logger, clock });
-  const views = openMongoReadModelReader({ connection, logger, clock });
   const kafka = { settings: kafkaSettingsOf(config), registryUrl: config.SCHEMA_REGISTRY_URL };
   const log = openKafkaCopyTarget({ ...kafka, clock, logger, signal });
   return {
+    connection,
     log,
     settings,
-    views,
     async close() {
       await log.close();
-      views.close();
       await settings.close();
       await connection.close();
     },
@@ -107,15 +103,11 @@ async function openTargets(config: ClusterConfig, { clock, logger }: Process) {
 }
 
 /** Read models that follow another log would pass over the events of this one. */
-async function refuseUsedReadModels(views: ReadModelReader, partitions: number): Promise<void> {
-  for (const { definition } of readModels) {
-    for (let partition = 0; partition < partitions; partition++) {
-      if ((await views.positions(definition.name, partition)).size === 0) continue;
-      throw new CopyRefusedError(
-        "MONGODB_URL: the database holds read models of another log: give the copy a database of its own, by the URL's path.",
-      );
-    }
-  }
+async function refuseUsedReadModels(connection: MongoConnection): Promise<void> {
+  if (await hasFoldedReadModels(connection))
+    throw new CopyRefusedError(
+      "MONGODB_URL: the database holds read models of another log: give the copy a database of its own, by the URL's path.",
+    );
 }
 
 /** Before anything is copied: with another secret nobody could open what the settings have sealed. */

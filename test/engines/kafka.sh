@@ -20,6 +20,8 @@
 #   KAFKA_CLUSTER_PORT=19094 (brokers 19094-19096)  KAFKA_CLUSTER_CONTROLLER_PORT=19097 (19097-19099)
 #   KAFKA_FRESH=1 (start with empty data)  KAFKA_AUTO_CREATE=false  KAFKA_REBALANCE_DELAY_MS=0
 #   KAFKA_BROKER_SESSION_MS=4000 (how long a killed broker counts as alive; Kafka's own default is 9000)
+#   of the single broker: KAFKA_LISTENERS='SASL_SSL://127.0.0.1:PORT,SSL://...' (beside the plaintext one, named by protocol;
+#   KAFKA_EXTRA_CONF sets them up)  KAFKA_SCRAM_USERS='SCRAM-SHA-256=[name=...,password=...] lines' (made with its data)
 #   KAFKA_LOG_LEVEL=warn  KAFKA_EXTRA_CONF='key=value lines'  KAFKA_JVM_OPTS  START_TIMEOUT=60
 PROG=kafka.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -67,7 +69,7 @@ fetch() {
 need_jars() { [ -f "$HOME_DIR/.complete" ] || die "Kafka $KAFKA_VERSION is not in $HOME_DIR; run '$PROG fetch' first"; }
 
 write_config() { # write_config NODE
-  local n=$1 dir id voters rf isr i; dir=$(node_dir "$n")
+  local n=$1 dir id voters rf isr i further=${KAFKA_LISTENERS:+,$KAFKA_LISTENERS}; dir=$(node_dir "$n")
   if [ "$n" = single ]; then
     id=1 rf=1 isr=1 voters="1@127.0.0.1:$KAFKA_CONTROLLER_PORT"
   else
@@ -79,9 +81,9 @@ process.roles=broker,controller
 node.id=$id
 controller.quorum.voters=$voters
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:$(node_port "$n"),CONTROLLER://127.0.0.1:$(node_controller_port "$n")
-advertised.listeners=PLAINTEXT://127.0.0.1:$(node_port "$n")
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:$(node_port "$n"),CONTROLLER://127.0.0.1:$(node_controller_port "$n")$further
+advertised.listeners=PLAINTEXT://127.0.0.1:$(node_port "$n")$further
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
 inter.broker.listener.name=PLAINTEXT
 log.dirs=$dir/data
 num.partitions=1
@@ -124,11 +126,12 @@ cluster_id() { # cluster_id NODE -> the id that this data has or will have
 }
 
 format_node() { # format_node NODE   (only when its data folder was never formatted)
-  local n=$1 dir out; dir=$(node_dir "$n")
+  local n=$1 dir out user; local -a users=(); dir=$(node_dir "$n")
   [ ! -f "$dir/data/meta.properties" ] || return 0
   mkdir -p -- "$dir/data"
+  while read -r user; do [ -z "$user" ] || users+=(--add-scram "$user"); done <<< "${KAFKA_SCRAM_USERS:-}"
   if ! out=$("$JAVA" -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "${JVM[@]}" kafka.tools.StorageTool format \
-      --cluster-id "$(cluster_id "$n")" --config "$dir/server.properties" 2>&1); then
+      --cluster-id "$(cluster_id "$n")" --config "$dir/server.properties" ${users[@]+"${users[@]}"} 2>&1); then
     printf '%s\n' "$out" | tail -n 15 >&2
     die "formatting the storage of $(node_name "$n") failed"
   fi

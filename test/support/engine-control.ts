@@ -24,6 +24,8 @@ export interface OwnEngine {
 
 export interface OwnKafka extends Omit<OwnEngine, 'kill' | 'start' | 'pause' | 'resume'> {
   readonly brokers: readonly string[];
+  /** Addresses of the listeners of its KafkaSecurity, by name. */
+  readonly further: ReadonlyMap<string, string>;
   /** Broker n of `brokers`, counted from 1; default 1. */
   kill(n?: number): Promise<void>;
   start(n?: number): Promise<void>;
@@ -31,10 +33,26 @@ export interface OwnKafka extends Omit<OwnEngine, 'kill' | 'start' | 'pause' | '
   resume(n?: number): Promise<void>;
 }
 
+/** What a single broker has beside its plaintext listener. */
+interface KafkaSecurity {
+  /** Each on a port of its own, under the name of its protocol. */
+  readonly listeners: readonly ('SSL' | 'SASL_SSL')[];
+  /** Lines of server.properties. */
+  readonly conf: readonly string[];
+  readonly scramUsers: readonly { readonly mechanism: string; readonly name: string; readonly password: string }[];
+}
+
+type OwnKafkaOptions =
+  | { readonly brokers: 1; readonly security?: KafkaSecurity }
+  | { readonly brokers: 3; readonly security?: never };
+
 /** Three brokers: replication factor 3, min.insync.replicas 2 by default. About 3 s for one, 9 to 18 s for three. */
-export async function startOwnKafka({ brokers: count }: { readonly brokers: 1 | 3 }): Promise<OwnKafka> {
-  const port = await freePorts(2 * count);
+export async function startOwnKafka({ brokers: count, security }: OwnKafkaOptions): Promise<OwnKafka> {
+  const furtherCount = security?.listeners.length ?? 0;
+  const port = await freePorts(2 * count + furtherCount);
+  const further = security?.listeners.map((name, i) => ({ name, address: `127.0.0.1:${port + 2 * count + i}` })) ?? [];
   const own = await ownScript('kafka.sh', {
+    ...(security === undefined ? {} : securityVariables(security, further)),
     KAFKA_PORT: String(port),
     KAFKA_CONTROLLER_PORT: String(port + 1),
     KAFKA_CLUSTER_PORT: String(port),
@@ -48,11 +66,25 @@ export async function startOwnKafka({ brokers: count }: { readonly brokers: 1 | 
   return {
     address: brokers.join(','),
     brokers,
+    further: new Map(further.map(({ name, address }) => [name, address])),
     kill: (n = 1) => own.run('kill', ...node(n)),
     start: (n = 1) => (count === 1 ? own.run('start') : own.run('start-node', String(n))),
     pause: (n = 1) => own.run('pause', ...node(n)),
     resume: (n = 1) => own.run('resume', ...node(n)),
     stop: own.stop,
+  };
+}
+
+function securityVariables(
+  { conf, scramUsers }: KafkaSecurity,
+  listeners: readonly { readonly name: string; readonly address: string }[],
+): Readonly<Record<string, string>> {
+  return {
+    KAFKA_LISTENERS: listeners.map(({ name, address }) => `${name}://${address}`).join(','),
+    KAFKA_EXTRA_CONF: conf.join('\n'),
+    KAFKA_SCRAM_USERS: scramUsers
+      .map(({ mechanism, name, password }) => `${mechanism}=[name=${name},password=${password}]`)
+      .join('\n'),
   };
 }
 

@@ -7,6 +7,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 
 import { engines } from './engines.ts';
+import { removeSubjects } from './registry-subjects.ts';
 import { until } from './until.ts';
 
 export interface EnginesShare {
@@ -65,12 +66,6 @@ async function removeTopicsAndGroups(brokers: readonly string[], prefix: string)
     if (topics.length > 0) await admin.deleteTopics({ topics });
     await admin.disconnect();
   }
-}
-
-async function removeSubjects(registryUrl: string, prefix: string): Promise<void> {
-  const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[];
-  for (const subject of subjects.filter((name) => name.startsWith(prefix)))
-    await fetch(`${registryUrl}/subjects/${encodeURIComponent(subject)}`, { method: 'DELETE' });
 }
 
 async function removeDatabase(url: string, database: string): Promise<void> {

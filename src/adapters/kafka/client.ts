@@ -10,6 +10,7 @@ import type { Topic } from '../../domain/topics.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { createKafkaLog, kafkaLogLevel } from './kafka-log.ts';
 import { mendRequestQueue } from './request-queue.ts';
+import { tlsOptions, type TlsSettings } from './tls.ts';
 
 export interface KafkaSettings {
   /** host:port */
@@ -17,8 +18,7 @@ export interface KafkaSettings {
   /** Put before the name of every topic and group; may be empty. */
   readonly prefix: string;
   readonly clientId: string;
-  /** PEM texts; `ca` null: those that the system trusts. */
-  readonly tls: null | { readonly ca: string | null; readonly cert: string | null; readonly key: string | null };
+  readonly tls: null | TlsSettings;
   readonly sasl: null | {
     readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
     readonly username: string;
@@ -59,6 +59,7 @@ const reauthenticationThresholdMs = 10_000;
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 4 };
 const keepAliveMs = 30_000;
 
+/** @throws StartRefusal naming a TLS setting that can't work */
 export function createKafkaClient({ settings, logger }: { settings: KafkaSettings; logger: Logger }): KafkaClient {
   mendRequestQueue();
   const { brokers, clientId, prefix } = settings;
@@ -72,7 +73,7 @@ export function createKafkaClient({ settings, logger }: { settings: KafkaSetting
     retry,
     socketFactory,
   };
-  const ssl = sslOf(settings);
+  const ssl = settings.tls === null ? undefined : tlsOptions(settings.tls);
   const sasl = saslOf(settings);
   const kafka = new Kafka({
     ...shared,
@@ -102,12 +103,6 @@ export function createKafkaClient({ settings, logger }: { settings: KafkaSetting
 function namesWith(prefix: string): Names {
   const without = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : null);
   return { topic: (topic) => prefix + topic, group: (group) => prefix + group, topicOf: without, groupOf: without };
-}
-
-function sslOf({ tls }: KafkaSettings): ConnectionOptions | undefined {
-  if (tls === null) return undefined;
-  const { ca, cert, key } = tls;
-  return { ...(ca === null ? {} : { ca }), ...(cert === null ? {} : { cert }), ...(key === null ? {} : { key }) };
 }
 
 function saslOf({ sasl }: KafkaSettings): SASLOptions | undefined {

@@ -8,6 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { RawEntry } from '../../ports/event-log-copy.ts';
 import { CopyRefusedError } from '../../ports/event-log-copy.ts';
 import type { Logger } from '../../ports/logger.ts';
+import { backOffMaxMs, backOffMs, patienceMs } from './copy-patience.ts';
 import { answeredError } from './kafka-errors.ts';
 import type { LogCluster } from './log-cluster.ts';
 import { offsetsOf } from './offsets-asked.ts';
@@ -36,10 +37,6 @@ const producerEpoch = 0;
 const sequences = 2 ** 31;
 /** How long the leader waits for its replicas: less than a request's own timeout (3 s). */
 const replicasTimeoutMs = 2_500;
-/** A broker that was killed is replaced within 10 s and may be back after 12. */
-const patienceMs = 60_000;
-const backOffMs = 50;
-const backOffMaxMs = 1_000;
 
 const outOfOrder = new Set(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER']);
 /** However often it is sent. */
@@ -104,10 +101,15 @@ async function produce(
     throw new CopyRefusedError(
       `Someone else writes into the target: ${placeText(place)} took the event of offset ${first} at ${answer.baseOffset}. Copy into an empty log.`,
     );
-  if (answer.logAppendTime !== '-1')
+  if (!hasKeptTimes(answer.logAppendTime, entries))
     throw new CopyRefusedError(
       `${placeText(place)} did not keep the time of the event at offset ${first}: its message.timestamp.type was changed. Copy into an empty log.`,
     );
+}
+
+/** The broker tells an append time of its own if it gave one; of a batch that it had taken before, the batch's latest time. */
+function hasKeptTimes(told: string, entries: readonly RawEntry[]): boolean {
+  return told === '-1' || Number(told) === entries.reduce((latest, of) => Math.max(latest, of.appendedAt), 0);
 }
 
 /** The broker has taken more than we know of: a process before this one, or one beside it. */

@@ -4,7 +4,7 @@ import type { EventType } from '../../domain/events.ts';
 import type { Topic } from '../../domain/topics.ts';
 import type { WrittenSchema } from '../../ports/event-log-copy.ts';
 import type { Registry } from './registry.ts';
-import { registerUnder, subjectOf, topicsOfType } from './subjects.ts';
+import { allSettled, registerUnder, subjectOf, topicsOfType } from './subjects.ts';
 import { StartRefusal } from './wait-until-up.ts';
 
 export interface WrittenIds {
@@ -36,7 +36,7 @@ export async function registerWritten(
 /** One after the other a type's versions come in their order; all subjects of one at once. */
 async function registerOne({ registry, nameOf }: WrittenDependencies, schema: WrittenSchema): Promise<number> {
   const subjects = topicsOf(schema).map((topic) => subjectOf(nameOf(topic), schema));
-  const [id] = await Promise.all(subjects.map((subject) => registerUnder(registry, subject, schema.json)));
+  const [id] = await allSettled(subjects.map((subject) => registerUnder(registry, subject, schema.json)));
   if (id === undefined) throw new Error(`no topic takes events of type ${schema.type}`);
   return id;
 }

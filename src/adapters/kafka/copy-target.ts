@@ -8,6 +8,7 @@ import type { Logger } from '../../ports/logger.ts';
 import { createAdmins } from './admin.ts';
 import { createKafkaClient, type KafkaSettings } from './client.ts';
 import { appendCopied, type CopyPlace } from './copy-append.ts';
+import { patiently } from './copy-patience.ts';
 import { writePositions } from './copy-positions.ts';
 import { registerWritten, type WrittenIds } from './copy-schemas.ts';
 import { setTimestamps } from './copy-topics.ts';
@@ -74,9 +75,11 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
     }
   };
 
-  const timestampsOf = ({ cluster, names, source }: Begun) => {
+  const asked = <T>({ cluster }: Begun, ask: () => Promise<T>) => patiently({ cluster, clock, logger }, ask);
+  const stamp = (of: Begun, type: 'CreateTime' | 'LogAppendTime'): Promise<void> => {
+    const { cluster, names, source } = of;
     const { partitions } = source.partitioning;
-    return { admins, cluster, clock, names, partitions };
+    return asked(of, () => setTimestamps({ admins, cluster, clock, names, partitions }, type));
   };
 
   const begin = async (source: Source): Promise<'begun' | 'complete'> => {
@@ -92,8 +95,18 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
     const cluster = createLogCluster({ client, topics: names });
     begun = { source, cluster, producerId: state.copy.producerId, ids, names };
     await waitUntilUp('Kafka', () => cluster.connect(), waiting);
-    if (state.kind === 'copying') await setTimestamps(timestampsOf(begun), 'CreateTime');
-    return state.kind === 'copying' ? 'begun' : 'complete';
+    if (state.kind === 'copying') await stamp(begun, 'CreateTime');
+    return (await isUnderWay(begun)) ? 'begun' : 'complete';
+  };
+
+  /** Whoever was faster with the same log may have completed it: then its topics must not keep the times that this process asked for. */
+  const isUnderWay = async (of: Begun): Promise<boolean> => {
+    const { source, producerId } = of;
+    const copy = { producerId, source: source.identity };
+    const state = () => beginCopy(client, source.partitioning, { copy, nowMs: clock.now() });
+    if ((await asked(of, state)).kind === 'copying') return true;
+    await stamp(of, 'LogAppendTime');
+    return false;
   };
 
   const ready = (): Begun => {
@@ -103,7 +116,8 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
   const placeOf = (topic: Topic, partition: number): CopyPlace => ({ topic, name: nameOf(topic), partition });
   const valueOf = ({ schema, bytes }: RawEntry): Buffer => Buffer.concat([headerOf(ready().ids.of(schema)), bytes]);
   const holds = async ({ name, partition }: CopyPlace, entry: RawEntry): Promise<boolean> => {
-    const record = await recordAt(ready().cluster, { topic: name, partition }, entry.offset);
+    const { cluster } = ready();
+    const record = await asked(ready(), () => recordAt(cluster, { topic: name, partition }, entry.offset));
     return record !== null && record.appendedAt === entry.appendedAt && record.value.equals(valueOf(entry));
   };
 
@@ -115,7 +129,7 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
         topic: nameOf(topic),
         partition,
       }));
-      return offsetsOf(cluster, places, 'end');
+      return asked(ready(), () => offsetsOf(cluster, places, 'end'));
     },
     holds: (topic, partition, entry) => holds(placeOf(topic, partition), entry),
     append(topic, partition, entries) {
@@ -123,17 +137,16 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
       return appendCopied({ cluster, clock, logger, producerId, valueOf, holds }, placeOf(topic, partition), entries);
     },
     async writePositions(positions) {
-      const { cluster, source, producerId } = ready();
-      const copy = { producerId, source: source.identity };
-      // Whoever was faster with the same log may have opened it by now, and its groups have gone on.
-      const { kind } = await beginCopy(client, source.partitioning, { copy, nowMs: clock.now() });
-      if (kind !== 'copying')
+      // The groups of a log that was opened have gone on.
+      if (!(await isUnderWay(ready()).catch(refusal)))
         throw new CopyRefusedError('Another process has completed the copy of this log meanwhile.');
-      await writePositions({ cluster, names: client.names, clock }, positions);
+      await writePositions({ cluster: ready().cluster, names: client.names, clock }, positions);
     },
     async complete() {
-      await setTimestamps(timestampsOf(ready()), 'LogAppendTime');
-      await endCopy(client, clock.now());
+      await stamp(ready(), 'LogAppendTime');
+      await asked(ready(), () => endCopy(client, clock.now()));
+      // Once more: another process of this copy may have set the other one in between, and sees from now on that it must not.
+      await stamp(ready(), 'LogAppendTime');
     },
     async close() {
       begun?.cluster.close();

@@ -48,14 +48,14 @@ export interface KafkaEventLog extends EventLog {
 
 /**
  * Waits for the brokers and the registry, and says so. Makes what is missing.
- * @throws Error when the log was made with another partitioning, a topic has another number of partitions, a schema is incompatible, the credentials are
- * wrong, or the signal is aborted
+ * @throws Error when the log was made with another partitioning, a topic has another number of partitions, a schema is incompatible, credentials or
+ * certificates are wrong, or the signal is aborted
  */
 export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<KafkaEventLog> {
   const { settings, registryUrl, shape, codec, clock, logger, metrics, limits = defaultAppendLimits } = options;
   const { partitioning, topics } = shape;
-  const registry = createRegistry(registryUrl);
   const client = createKafkaClient({ settings, logger });
+  const registry = createRegistry(registryUrl);
   const admins = createAdmins(client.kafka);
   const { producing, ids } = await prepareOrClose(options, { client, admins, registry });
 

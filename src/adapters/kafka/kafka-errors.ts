@@ -2,13 +2,18 @@
 
 /** Kafka's name of the error that a broker answered with (NOT_LEADER_FOR_PARTITION); null: no broker answered. */
 export function answeredError(error: unknown): string | null {
-  // kafkajs wraps errors in errors when it gives up; three deep at most.
-  for (let cause = error, depth = 0; depth < 4 && cause instanceof Error; depth++) {
+  for (const cause of causesOf(error)) {
     const type: unknown = Reflect.get(cause, 'type');
     if (typeof type === 'string') return type;
-    cause = Reflect.get(cause, 'cause');
   }
   return null;
+}
+
+/** An error and what caused it: kafkajs wraps errors in errors when it gives up; four deep at most. */
+export function causesOf(error: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; causes.length < 4 && cause instanceof Error; { cause } = cause) causes.push(cause);
+  return causes;
 }
 
 /** Codes after which it is asked who leads the partition: moved, not known yet, being elected, behind. */

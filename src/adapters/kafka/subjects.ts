@@ -28,7 +28,7 @@ export function topicsOfType(type: EventType): Topic[] {
 /** Safe to repeat, and for several processes at once. @throws RegistryRefusal naming the subject; any other Error may pass */
 export async function registerSchemas({ registry, codec, nameOf }: SchemaDependencies): Promise<SchemaIds> {
   const known = await registry.subjects();
-  const ids = await Promise.all(
+  const ids = await allSettled(
     codec.newestSchemas().map(async (schema): Promise<[EventType, number]> => {
       const type = schema.type as EventType;
       const subjects = topicsOfType(type).map((topic) => subjectOf(nameOf(topic), schema));
@@ -48,8 +48,16 @@ async function registerType(
     const id = await registry.lookup(first, json);
     if (id !== null) return id;
   }
-  await Promise.all(others.map((subject) => registerUnder(registry, subject, json)));
+  await allSettled(others.map((subject) => registerUnder(registry, subject, json)));
   return registerUnder(registry, first, json);
+}
+
+/** Once all have ended, so that nothing is under way when it rejects; a refusal goes before what may pass. */
+export async function allSettled<T>(requests: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(requests);
+  const failures = settled.flatMap((of) => (of.status === 'rejected' ? [of.reason as unknown] : []));
+  if (failures.length > 0) throw failures.find((error) => error instanceof RegistryRefusal) ?? failures[0];
+  return settled.flatMap((of) => (of.status === 'fulfilled' ? [of.value] : []));
 }
 
 /** @throws RegistryRefusal naming the subject; any other Error may pass */

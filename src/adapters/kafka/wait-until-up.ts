@@ -2,6 +2,8 @@
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
+import { accessProblem, reasonOf } from './access.ts';
+import { causesOf } from './kafka-errors.ts';
 
 export interface WaitDependencies {
   readonly clock: Clock;
@@ -20,10 +22,13 @@ export class StartRefusal extends Error {
 
 const betweenTriesMs = 500;
 const betweenLinesMs = 5_000;
-/** Wrong credentials, in kafkajs and in the registry; all else may pass. */
-const finalErrors = ['StartRefusal', 'RegistryRefusal', 'KafkaJSSASLAuthenticationError'];
+/** Said by us or by the registry; all else but what keeps us out of Kafka may pass. */
+const finalErrors = ['StartRefusal', 'RegistryRefusal'];
 
-/** @param what the engine, for the log: "Kafka". @throws Error when the signal is aborted; whatever `attempt` throws that can't pass */
+/**
+ * @param what the engine, for the log: "Kafka"
+ * @throws Error when the signal is aborted; StartRefusal naming the settings when Kafka doesn't let us in; whatever else `attempt` throws that can't pass
+ */
 export async function waitUntilUp<T>(
   what: string,
   attempt: () => Promise<T>,
@@ -37,9 +42,10 @@ export async function waitUntilUp<T>(
       if (toldAt > -Infinity) logger.info(`${what} is there`);
       return result;
     } catch (error) {
-      if (isFinal(error)) throw error;
+      const refusal = refusalOf(error);
+      if (refusal !== null) throw refusal;
       if (clock.monotonic() - toldAt >= betweenLinesMs) {
-        logger.warn(`waiting for ${what}`, { reason: error instanceof Error ? error.message : String(error) });
+        logger.warn(`waiting for ${what}`, { reason: reasonOf(error) });
         toldAt = clock.monotonic();
       }
     }
@@ -47,11 +53,9 @@ export async function waitUntilUp<T>(
   }
 }
 
-/** kafkajs wraps errors in errors when it gives up; four deep at most. */
-function isFinal(error: unknown): boolean {
-  for (let cause = error, depth = 0; depth < 4 && cause instanceof Error; depth++) {
-    if (finalErrors.includes(cause.name)) return true;
-    ({ cause } = cause);
-  }
-  return false;
+/** Null: it may pass. */
+function refusalOf(error: unknown): unknown {
+  if (causesOf(error).some(({ name }) => finalErrors.includes(name))) return error;
+  const problem = accessProblem(error);
+  return problem === null ? null : new StartRefusal(problem, error);
 }

@@ -16,6 +16,7 @@ import { allTopics, defaultPartitioning } from '../../../src/domain/topics.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
 import { engines } from '../../support/engines.ts';
+import { removeSubjects } from '../../support/registry-subjects.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 
 /** As the wall clock, and a sleep ends with its signal. */
@@ -92,12 +93,4 @@ async function removeTopics(kafka: Kafka, prefix: string): Promise<void> {
   const topics = (await admin.listTopics()).filter((name) => name.startsWith(prefix));
   if (topics.length > 0) await admin.deleteTopics({ topics });
   await admin.disconnect();
-}
-
-async function removeSubjects(registryUrl: string, prefix: string): Promise<void> {
-  const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[];
-  const ours = subjects.filter((name) => name.startsWith(prefix));
-  await Promise.all(
-    ours.map((name) => fetch(`${registryUrl}/subjects/${encodeURIComponent(name)}`, { method: 'DELETE' })),
-  );
 }

@@ -95,7 +95,23 @@ export interface ReadModelReader {
   ready(): Promise<boolean>;
 }
 
+/**
+ * How long a partition number rests after a transaction while events keep coming, in ms: a transaction costs nearly the same for one event and for
+ * fifty. After 100 and more it doesn't rest, and an event that comes alone is folded at once.
+ */
+export interface FoldPace {
+  /** In one transaction at most. */
+  readonly eventsMax: number;
+  /** After fewer than five events. */
+  readonly fewMs: number;
+  /** After more. */
+  readonly manyMs: number;
+  /** All numbers rest until the same beat of the clock, where the store commits them together. */
+  readonly onBeat: boolean;
+}
+
 export interface ReadModelStore extends ReadModelReader {
+  readonly pace: FoldPace;
   /** Makes the collections and indexes that are missing. */
   prepare(definition: ReadModelDefinition): Promise<void>;
   /** Takes a partition number over: raises its epoch and reads its offsets. */

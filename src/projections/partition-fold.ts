@@ -9,9 +9,9 @@ import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
 import { StaleOwnerError } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import type { Document, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
+import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
-import { foldBytesMax, foldEventsMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
+import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
 
 export interface FoldDependencies {
   readonly log: EventLog;
@@ -43,14 +43,14 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
   if (owned === null) return null;
   let owner: Ownership = owned;
   const reader = claim.read(startingOffsets(readModel, owner.offsets));
-  /** The beat before which nothing more is taken, by the monotonic clock. */
-  let nextBeatAt = -Infinity;
+  /** Before then nothing more is taken, by the monotonic clock. */
+  let restsUntil = -Infinity;
 
   return {
     async take() {
-      const rest = nextBeatAt - clock.monotonic();
+      const rest = restsUntil - clock.monotonic();
       if (rest > 0) await clock.sleep(rest, claim.signal);
-      const limits = { eventsMax: foldEventsMax, bytesMax: foldBytesMax };
+      const limits = { eventsMax: store.pace.eventsMax, bytesMax: foldBytesMax };
       return (await retried(deps, claim, 'read', () => reader.take(limits))) ?? [];
     },
     async atEnd() {
@@ -66,8 +66,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       });
       if (done === null) return null;
       owner = done.owner;
-      const beat = restMs(entries.length);
-      nextBeatAt = beat === 0 ? -Infinity : Math.ceil(clock.monotonic() / beat) * beat;
+      restsUntil = restAfter(entries.length, store.pace, clock.monotonic());
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return done.writes;
     },
@@ -80,14 +79,11 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
   };
 }
 
-/**
- * A transaction costs nearly the same for one event and for fifty, so under load the next batch is taken on the next beat of the clock, for all numbers
- * the same, where the store can commit them together: every 25 ms after a few events, every 100 ms after more. An event that comes alone is
- * folded at once, and whoever catches up (batches of 100 and more) doesn't rest.
- */
-function restMs(entries: number): number {
-  if (entries >= 100) return 0;
-  return entries >= 5 ? 100 : 25;
+/** Until when a number rests after so many events; whoever catches up doesn't. */
+function restAfter(entries: number, { fewMs, manyMs, onBeat }: FoldPace, now: number): number {
+  if (entries >= 100) return -Infinity;
+  const ms = entries >= 5 ? manyMs : fewMs;
+  return onBeat ? Math.ceil(now / ms) * ms : now + ms;
 }
 
 const retryFirstMs = 50;

@@ -40,7 +40,5 @@ export function startingOffsets(readModel: ReadModel, stored: ReadonlyMap<Topic,
   return new Map(readModel.topics.map((topic) => [topic, stored.get(topic) ?? 0]));
 }
 
-/** Events folded in one transaction: 500 documents of 2 KiB are written in 10-40 ms. */
-export const foldEventsMax = 1000;
 /** An InboxRead names up to 5,000 ids in 160 KiB: a batch touches 35,000 items at most. */
 export const foldBytesMax = 1024 * 1024;

@@ -6,7 +6,7 @@ import type { Topic } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import type { DecodedEntry, ReadModel } from './read-model.ts';
-import { foldBytesMax, foldEventsMax, isDecoded } from './read-model.ts';
+import { foldBytesMax, isDecoded } from './read-model.ts';
 
 export type Offsets = ReadonlyMap<Topic, number>;
 
@@ -81,7 +81,7 @@ function openBatch({ readModel, target, owner, from, to }: RangeFold) {
       if (!isInRange || !isDecoded(entry) || types?.has(entry.event.type) === false) return 'open';
       entries.push(entry);
       bytes += entry.size;
-      return entries.length >= foldEventsMax || bytes >= foldBytesMax ? 'full' : 'open';
+      return entries.length >= target.pace.eventsMax || bytes >= foldBytesMax ? 'full' : 'open';
     },
     /** Resolves when the batch before is written, which this one builds on: one is in flight at most. */
     async flush(offsets: Offsets): Promise<void> {

@@ -9,7 +9,7 @@
 #   mongo.sh status | uri | log [LINES] | clean (remove its data)
 #
 # Environment (defaults): ENGINES_DIR=<project>/.engines  ENGINES_RUN_DIR=$ENGINES_DIR  MONGO_PORT=27017
-#   MONGO_CACHE_GB=0.25 (WiredTiger cache)  MONGO_OPLOG_MB=128  MONGO_TTL_SECS=60 (pause between TTL sweeps)
+#   MONGO_CACHE_GB=1 (WiredTiger cache)  MONGO_OPLOG_MB=512  MONGO_TTL_SECS=60 (pause between TTL sweeps)
 #   MONGO_ARGS (further mongod arguments)  START_TIMEOUT=60  PYTHON=python3 (with pip)
 #
 # The server is SSPL-1.0, run as a process of its own for tests; nothing of it is committed or shipped.
@@ -143,11 +143,11 @@ start() {
     mkdir -p -- "$DATA"
     # shellcheck disable=SC2206
     args=(--dbpath "$DATA" --port "$MONGO_PORT" --bind_ip 127.0.0.1 --nounixsocket --logpath "$LOG" --logappend
-          --storageEngine wiredTiger --wiredTigerCacheSizeGB "${MONGO_CACHE_GB:-0.25}"
+          --storageEngine wiredTiger --wiredTigerCacheSizeGB "${MONGO_CACHE_GB:-1}"
           --setParameter diagnosticDataCollectionEnabled=false
           --setParameter shutdownTimeoutMillisForSignaledShutdown=100
           --setParameter "ttlMonitorSleepSecs=${MONGO_TTL_SECS:-60}"
-          --replSet "$MONGO_RS" --oplogSize "${MONGO_OPLOG_MB:-128}" ${MONGO_ARGS:-})
+          --replSet "$MONGO_RS" --oplogSize "${MONGO_OPLOG_MB:-512}" ${MONGO_ARGS:-})
     LD_LIBRARY_PATH=$LIBS${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
       setsid "$MONGOD" "${args[@]}" </dev/null >>"$LOG.out" 2>&1 &
     pid=$!

@@ -8,7 +8,7 @@ import type { ReadModelStore } from '../../../src/ports/read-model-store.ts';
 import { inboxReadModel } from '../../../src/projections/inbox/index.ts';
 import { notificationsReadModel } from '../../../src/projections/notifications/index.ts';
 import type { DecodedEntry, ReadModel } from '../../../src/projections/read-model.ts';
-import { foldEventsMax, offsetsAfter } from '../../../src/projections/read-model.ts';
+import { offsetsAfter } from '../../../src/projections/read-model.ts';
 import type { TimersDocument } from '../../../src/projections/timers/document.ts';
 import { decide, mergeTimerEvent, timersCollection } from '../../../src/projections/timers/document.ts';
 import { timersReadModel } from '../../../src/projections/timers/index.ts';
@@ -21,6 +21,8 @@ export const batch = 'batch_1' as BatchId;
 export const minuteMs = 60_000;
 /** One a minute from noon on. */
 export const notifications = 6000;
+
+const eventsPerBatch = 500;
 
 /** Of each index's leading value more than half; of the channel SMS a single one, the oldest. */
 export async function fillNotificationsAndInbox(store: ReadModelStore): Promise<void> {
@@ -47,8 +49,8 @@ export async function fillTimers(store: ReadModelStore, now: number): Promise<vo
     (i: number) => withoutTimer(i, now - 8 * dayMs + i),
     (i: number) => decide(timerOf(i, { retryAt: now - 1 }), now),
   ];
-  for (let from = 0; from < 2400; from += foldEventsMax) {
-    const writes = Array.from({ length: foldEventsMax }, (_, i): Write => {
+  for (let from = 0; from < 2400; from += eventsPerBatch) {
+    const writes = Array.from({ length: eventsPerBatch }, (_, i): Write => {
       const document = kinds[i % kinds.length]?.(from + i) ?? null;
       return { collection: timersCollection.name, id: notificationIdFor(from + i + 1), document };
     });
@@ -61,8 +63,8 @@ async function fold(store: ReadModelStore, readModel: ReadModel, all: readonly D
   await store.prepare(definition);
   const entries = all.filter(({ topic, event }) => topics.includes(topic) && types?.has(event.type) !== false);
   let owner = await store.own(definition.name, partition);
-  for (let at = 0; at < entries.length; at += foldEventsMax) {
-    const some = entries.slice(at, at + foldEventsMax);
+  for (let at = 0; at < entries.length; at += eventsPerBatch) {
+    const some = entries.slice(at, at + eventsPerBatch);
     owner = await store.transact(owner, offsetsAfter(some), await readModel.fold(some, store));
   }
 }

@@ -5,7 +5,7 @@
 
 import type { Logger } from '../../../ports/logger.ts';
 import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
-import type { ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
+import type { FoldPace, ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
@@ -54,6 +54,9 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   };
 }
 
+/** 500 documents of 2 KiB are written in 10 to 40 ms. The store commits all numbers of a beat together. */
+const pace: FoldPace = { eventsMax: 500, fewMs: 25, manyMs: 100, onBeat: true };
+
 function storeOn(connection: Connection, view: View, tell: (readModel: string) => void) {
   const listeners = createListeners();
   const changed = (readModel: string) => {
@@ -61,6 +64,7 @@ function storeOn(connection: Connection, view: View, tell: (readModel: string) =
     listeners.changed(readModel);
   };
   return {
+    pace,
     ...createReading(() => connection, view),
     ...createWriting(connection, view, changed),
     onChange: (readModel: string, listener: () => void) => listeners.add(readModel, listener),

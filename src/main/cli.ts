@@ -99,12 +99,13 @@ function hoursOf(text: string | undefined): number {
 
 class UsageError extends Error {}
 
+/** What an engine's adapter says when trying again can't help; by name, since only a process that uses an engine loads it. */
+const toMend = new Set(['StartError', 'StartRefusal', 'RegistryRefusal', 'MongoRefusal']);
+
 /** A person's mistake is a sentence on stderr; only a bug shows its stack. */
 function tellAndExit(error: unknown): never {
   const known =
-    error instanceof UsageError ||
-    error instanceof ConfigError ||
-    (error instanceof Error && error.name === 'StartError');
+    error instanceof UsageError || error instanceof ConfigError || (error instanceof Error && toMend.has(error.name));
   const parsing = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
   const told =
     error instanceof Error ? (known || parsing ? error.message : (error.stack ?? error.message)) : String(error);

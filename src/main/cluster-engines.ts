@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 
 import { openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
-import { StartRefusal } from '../adapters/kafka/wait-until-up.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
 import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
@@ -79,8 +78,7 @@ export async function openClusterThreadEngines(deps: ClusterDependencies) {
   };
 }
 
-/** @throws StartError when Kafka doesn't let us in, or holds a log of another shape */
-async function openClusterLog({ config, codec, clock, logger, metrics, signal }: ClusterDependencies) {
+function openClusterLog({ config, codec, clock, logger, metrics, signal }: ClusterDependencies) {
   return openKafkaEventLog({
     settings: kafkaSettingsOf(config),
     registryUrl: config.SCHEMA_REGISTRY_URL,
@@ -90,8 +88,6 @@ async function openClusterLog({ config, codec, clock, logger, metrics, signal }:
     logger,
     metrics,
     signal,
-  }).catch((error: unknown) => {
-    throw error instanceof StartRefusal ? new StartError(error.message) : error;
   });
 }
 

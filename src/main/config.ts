@@ -176,7 +176,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     values[name] = parsed?.data ?? null;
   }
   const isProduction = values['NODE_ENV'] === 'production';
-  problems.push(...missing(environment, isProduction));
+  problems.push(...missing(environment, isProduction), ...unusedTls(environment, values['KAFKA_TLS'] === true));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, isProduction } as Config;
 }
@@ -215,6 +215,14 @@ function missing(environment: Readonly<Record<string, string | undefined>>, isPr
   if (!isProduction) return incomplete;
   const required = ['ENCRYPTION_SECRET', ...authentication].filter(absent);
   return [...required.map((name) => `${name}: is required in production, where nothing is made up`), ...incomplete];
+}
+
+/** Rather than a connection in plain text that somebody took for another. */
+function unusedTls(environment: Readonly<Record<string, string | undefined>>, hasTls: boolean): string[] {
+  const names = hasTls ? [] : ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
+  return names
+    .filter((name) => given(environment, name) !== undefined)
+    .map((name) => `${name}: is of no use without KAFKA_TLS=true`);
 }
 
 /** An empty variable counts as one that isn't set. */

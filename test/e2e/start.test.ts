@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -143,6 +144,9 @@ describe('token', () => {
 });
 
 describe('settings', () => {
+  const hardlyMade = join(tmpdir(), 'herald-hardly-made');
+  afterAll(() => rm(hardlyMade, { recursive: true, force: true }));
+
   it('are listed with their defaults, secrets unseen', async () => {
     const { stdout, code } = await command(['config'], { ENCRYPTION_SECRET: 'a-very-secret-secret-of-32-characters' });
     expect(code).toBe(0);
@@ -158,10 +162,20 @@ describe('settings', () => {
     [{ PROVIDER_URLS: '{"resend":3}' }, ['PROVIDER_URLS']],
     [{ RETRY_DELAYS: '1s,soon' }, ['RETRY_DELAYS']],
     [{ KAFKA_BROKERS: '127.0.0.1:1' }, ['SCHEMA_REGISTRY_URL', 'MONGODB_URL', 'REDIS_URL']],
+    [{ KAFKA_TLS_CA: '/nowhere/ca.pem' }, ['KAFKA_TLS_CA']],
+    [
+      {
+        KAFKA_BROKERS: '127.0.0.1:1',
+        SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1',
+        REDIS_URL: 'redis://127.0.0.1:1',
+        MONGODB_URL: 'mongodb://127.0.0.1/?replicaSet=rs0&nonsense=1',
+      },
+      ['MONGODB_URL'],
+    ],
     [{ AUTH_ISSUER: 'https://issuer.example.com' }, ['AUTH_JWKS_URL', 'AUTH_AUDIENCE']],
   ])('that are wrong or missing stop the start and are named: %j', async (environment, names) => {
     const { code, stderr } = await command(['serve'], {
-      DATA_DIR: join(tmpdir(), 'herald-never-made'),
+      DATA_DIR: hardlyMade,
       ...environment,
     });
     expect(code).toBe(1);

@@ -5,6 +5,14 @@ import { MongoClient, MongoServerError, MongoServerSelectionError, type Db } fro
 
 import type { Logger } from '../../ports/logger.ts';
 
+/** Trying again can't help: the start stops. */
+export class MongoRefusal extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'MongoRefusal';
+  }
+}
+
 export interface MongoConnection {
   readonly client: MongoClient;
   /** The database that the URL's path names, else `herald`. */
@@ -21,8 +29,8 @@ export interface MongoConnectionOptions {
 
 /**
  * Waits for a server that is away, and says so.
- * @throws Error (without a password in its text) when waiting won't help: a URL that can't be read, refused credentials, a server that is no member
- * of a replica set or too old; and when the signal aborts
+ * @throws MongoRefusal (without a password in its text) when waiting won't help: a URL that can't be read, refused credentials, a server that is no
+ * member of a replica set or too old; Error when the signal aborts
  */
 export async function connectMongo({ url, logger, signal }: MongoConnectionOptions): Promise<MongoConnection> {
   const client = clientOf(url);
@@ -39,7 +47,7 @@ export async function connectMongo({ url, logger, signal }: MongoConnectionOptio
   try {
     for (let failures = 0; ; failures++) {
       const problem = await problemOf(client, signal);
-      if (isStandalone) throw new Error(standaloneMessage);
+      if (isStandalone) throw new MongoRefusal(standaloneMessage);
       if (problem === null) break;
       signal?.throwIfAborted();
       if (failures % attemptsPerLogLine === 0) logger.warn('waiting for MongoDB', { hosts, reason: problem });
@@ -56,7 +64,7 @@ export async function connectMongo({ url, logger, signal }: MongoConnectionOptio
 const defaultDb = 'herald';
 
 const standaloneMessage =
-  'this MongoDB server is no member of a replica set, and only those have transactions: start it with --replSet and run rs.initiate(), ' +
+  'MONGODB_URL: this MongoDB server is no member of a replica set, and only those have transactions: start it with --replSet and run rs.initiate(), ' +
   'also when there is but one';
 
 /** Wire version of MongoDB 4.4, the oldest that is supported. */
@@ -105,7 +113,7 @@ function clientOf(url: string): MongoClient {
     problem = error instanceof Error ? error.name : 'unknown';
   }
   // The driver's own text may quote the URL, which may hold a password.
-  throw new Error(`the URL of MongoDB can't be read (${problem})`);
+  throw new MongoRefusal(`MONGODB_URL: can't be read (${problem})`);
 }
 
 /** Null once a member of a replica set with a primary answers; else why not, when waiting may help. @throws Error when it won't */
@@ -117,12 +125,12 @@ async function problemOf(client: MongoClient, signal: AbortSignal | undefined): 
     wireVersion = Number(hello['maxWireVersion']);
   } catch (error) {
     if (error instanceof MongoServerError && isRefusal(error)) {
-      throw new Error(`MongoDB refuses the user of its URL: ${error.codeName ?? error.code}`, { cause: error });
+      throw new MongoRefusal(`MONGODB_URL: MongoDB refuses its user: ${error.codeName ?? error.code}`, error);
     }
     if (error instanceof MongoServerSelectionError) return reasonOf(error);
     return error instanceof Error ? error.message : String(error);
   }
-  if (wireVersion < wireVersionMin) throw new Error('MongoDB 4.4 or newer is needed');
+  if (wireVersion < wireVersionMin) throw new MongoRefusal('MONGODB_URL: MongoDB 4.4 or newer is needed');
   return null;
 }
 

@@ -9,6 +9,7 @@ import { MongoClient } from 'mongodb';
 import { engines } from '../support/engines.ts';
 import type { EnginesShare } from '../support/engines-share.ts';
 import { makeShare } from '../support/engines-share.ts';
+import { until } from '../support/until.ts';
 
 const { kafkaBrokers, registryUrl, mongoUrl, redisUrl } = engines();
 const kafka = new Kafka({ brokers: [...kafkaBrokers], logLevel: logLevel.NOTHING });
@@ -18,6 +19,9 @@ const shares = [makeShare(), makeShare()] as const;
 const [removed, kept] = shares;
 
 const prefixOf = (share: EnginesShare) => share.environment['KAFKA_PREFIX'] ?? '';
+/** A subject that Herald makes. */
+const versionsOf = (share: EnginesShare) =>
+  `${registryUrl}/subjects/${prefixOf(share)}notifications.deliveries-herald.AttemptFailed/versions`;
 const databaseOf = (share: EnginesShare) => mongo.db(new URL(share.environment['MONGODB_URL'] ?? '').pathname.slice(1));
 
 /** A new one each time: kafkajs' admin asks for topics that it has once seen, those that are gone too. */
@@ -34,11 +38,21 @@ async function withAdmin<T>(act: (admin: Admin) => Promise<T>): Promise<T> {
 async function fill(share: EnginesShare): Promise<void> {
   const prefix = prefixOf(share);
   const topic = `${prefix}topic`;
-  await withAdmin(async (admin) => {
-    await admin.createTopics({ topics: [{ topic }], waitForLeaders: true });
-    await admin.setOffsets({ groupId: `${prefix}group`, topic, partitions: [{ partition: 0, offset: '0' }] });
-  });
-  await fetch(`${registryUrl}/subjects/${prefix}subject/versions`, {
+  const offsets = { groupId: `${prefix}group`, topic, partitions: [{ partition: 0, offset: '0' }] };
+  await withAdmin((admin) => admin.createTopics({ topics: [{ topic }], waitForLeaders: false }));
+  // The broker says for a moment that it doesn't know the topic, which kafkajs doesn't wait for.
+  await until(
+    () =>
+      withAdmin((admin) => admin.setOffsets(offsets)).then(
+        () => true,
+        () => false,
+      ),
+    {
+      timeoutMs: 30_000,
+      what: 'the topic to be known',
+    },
+  );
+  await fetch(versionsOf(share), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ schema: '"string"' }),
@@ -50,7 +64,7 @@ async function fill(share: EnginesShare): Promise<void> {
 
 async function contents(share: EnginesShare) {
   const isOurs = (name: string) => name.startsWith(prefixOf(share));
-  const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[];
+  const { ok: hasSubject } = await fetch(versionsOf(share));
   const { topics, groups } = await withAdmin(async (admin) => ({
     topics: await admin.listTopics(),
     groups: (await admin.listGroups()).groups.map(({ groupId }) => groupId),
@@ -58,7 +72,7 @@ async function contents(share: EnginesShare) {
   return {
     topics: topics.filter(isOurs).length,
     groups: groups.filter(isOurs).length,
-    subjects: subjects.filter(isOurs).length,
+    subjects: hasSubject ? 1 : 0,
     collections: (await databaseOf(share).collections()).map((collection) => collection.collectionName).sort(),
     keys: (await redis.keys(`${prefixOf(share)}*`)).length,
   };
@@ -68,7 +82,7 @@ beforeAll(async () => {
   await mongo.connect();
   // At once: kafkajs takes 5 s to set an offset.
   await Promise.all(shares.map(fill));
-});
+}, 60_000);
 afterAll(async () => {
   await kept.remove();
   await mongo.close();

@@ -50,7 +50,9 @@ describe('the start of a log on Kafka', () => {
   it('refuses topics of another number of partitions, naming one with both counts', async () => {
     const world = makeWorld();
     const name = world.settings.prefix + bulk;
-    await withAdmin(world, (admin) => admin.createTopics({ topics: [{ topic: name, numPartitions: 3 }] }));
+    await withAdmin(world, (admin) =>
+      admin.createTopics({ topics: [{ topic: name, numPartitions: 3 }], waitForLeaders: false }),
+    );
     await expect(world.open({ shape: few })).rejects.toThrow(`Topic ${name} has 3 partitions, not 12`);
   });
 
@@ -58,7 +60,9 @@ describe('the start of a log on Kafka', () => {
     const world = makeWorld();
     const topic = world.settings.prefix + bulk;
     const configEntries = [{ name: 'retention.ms', value: '3600000' }];
-    await withAdmin(world, (admin) => admin.createTopics({ topics: [{ topic, numPartitions: 12, configEntries }] }));
+    await withAdmin(world, (admin) =>
+      admin.createTopics({ topics: [{ topic, numPartitions: 12, configEntries }], waitForLeaders: false }),
+    );
     await world.open({ shape: few });
     const line = world.lines.find(({ message }) => message === 'a topic is not set up as the log needs it');
     expect(line).toMatchObject({ level: 'warn', fields: { topic, settings: { 'retention.ms': '3600000' } } });

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { DeliveryWorld } from '../../support/delivery-world.ts';
 import { startDeliveryWorld } from '../../support/delivery-world.ts';
 import type { DataDir } from '../../support/data-dir.ts';
@@ -19,6 +21,10 @@ const count = Number(process.env['E2E_CLUSTER'] ?? '2000');
 const finishMs = 60_000 + count * 20;
 /** Commits come every 200 ms; on a machine that does all of this at once they come later. */
 const commitWindowMs = 1500;
+/** How long after a process stopped or started numbers may move. */
+const movingMs = 5000;
+/** So that the posting lasts as long as the restarts. */
+const rollingPauseMs = 200;
 const priorities = ['HIGH', 'DEFAULT', 'BULK'];
 const others = ['dispatcher', 'projector', 'scheduler'];
 /** By webhook-id. */
@@ -30,6 +36,8 @@ let dataDir: DataDir;
 let world: DeliveryWorld;
 let apis: Herald[];
 let nodes: Node[][];
+let startApi: () => Promise<Herald>;
+let startRole: (role: string) => Promise<Node>;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
@@ -41,14 +49,13 @@ beforeAll(async () => {
     response.writeHead(path.startsWith('/broken-once') && times.length === 0 ? 500 : 200).end();
   });
   const environment = { ...world.environment, RETRY_DELAYS: '1s,1s,1s,1s' };
-  const startApi = () => startHerald(dataDir, environment, ['--role', 'api']);
+  startApi = () => startHerald(dataDir, environment, ['--role', 'api']);
+  startRole = (role) => startNode(dataDir, environment, ['--role', role]);
   apis = [await startApi()];
   // Before the others start: a change is in force on them within 5 s, which is another test.
   await world.configure(first(apis));
   apis.push(await startApi());
-  nodes = await Promise.all(
-    others.map((role) => Promise.all([0, 1].map(() => startNode(dataDir, environment, ['--role', role])))),
-  );
+  nodes = await Promise.all(others.map((role) => Promise.all([startRole(role), startRole(role)])));
 }, 180_000);
 
 afterAll(async () => {
@@ -87,6 +94,41 @@ describe('two processes of every role', () => {
         `${world.mail.mails.length - sentBy('EMAIL')} mails and ${world.sms.requests.length - sentBy('SMS')} SMS came again`,
     );
   }, 600_000);
+
+  it('restarted one after another under load: no 202 is lost, repeats are what had just been finished on numbers that moved', async () => {
+    apis[1] = await startApi();
+    for (const [i, role] of others.entries()) nodes[i] = [...(nodes[i] ?? []).slice(0, 1), await startRole(role)];
+    const [repeatedBefore, acceptedBefore] = [surplus().length, accepted.size];
+    const moves: number[] = [];
+    let isRolling = true;
+    const steady = inParallel(requests('rolled'), 10, async (request, i) => {
+      if (isRolling) await sleep(rollingPauseMs);
+      await postTo(i % 2, request);
+    });
+    for (const place of [0, 1]) {
+      for (const [i, role] of others.entries()) {
+        moves.push(Date.now());
+        await nodes[i]?.[place]?.stop();
+        const anew = await startRole(role);
+        moves.push(Date.now());
+        nodes[i] = (nodes[i] ?? []).map((node, at) => (at === place ? anew : node));
+      }
+      await apis[place]?.stop();
+      apis[place] = await startApi();
+    }
+    isRolling = false;
+    await steady;
+    expect([...statuses.keys()]).toEqual([202]);
+    await allDelivered(accepted.size);
+    const repeated = surplus().slice(repeatedBefore);
+    for (const times of repeated) {
+      const justBefore = times.some((time) => moves.some((move) => Math.abs(time - move) <= movingMs));
+      expect({ justBefore, times, moves }).toMatchObject({ justBefore: true });
+    }
+    console.log(
+      `${accepted.size - acceptedBefore} accepted during a rolling restart; ${repeated.length} webhooks came again`,
+    );
+  }, 600_000);
 });
 
 /** Everything that was accepted has a DELIVERED record; what was appended though its 202 never arrived may have one as well. */
@@ -112,7 +154,7 @@ async function allDelivered(atLeast: number): Promise<void> {
 /** A client whose process of the API has died turns to the other one. */
 async function postTo(api: number, request: Readonly<Record<string, unknown>>): Promise<void> {
   let answer = await poster.post(apis[api] ?? first(apis), request);
-  if (answer.status === null) answer = await poster.post(first(apis), request);
+  if (answer.status === null) answer = await poster.post(apis[1 - api] ?? first(apis), request);
   statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
   if (answer.id !== null) accepted.set(answer.id, String(request['channel']));
 }

@@ -202,8 +202,9 @@ export function createMembership(deps: MembershipDependencies): Membership {
       identity = null;
       resting.abort();
       // A join that is under way answers when the whole group has come together: it is left after that, without anyone waiting for it.
-      const left = running.then(leave);
-      await Promise.race([left, clock.sleep(leaveMaxMs)]);
+      const left = new AbortController();
+      const leaving = running.then(leave).finally(() => left.abort());
+      await Promise.race([leaving, clock.sleep(leaveMaxMs, left.signal)]);
     },
   };
 }

@@ -53,7 +53,7 @@ export function acceptNotification({ directory, renderer, log, clock }: Dependen
     const source = input.template === null ? rawSource(input) : await templateSource(directory, input, input.template);
     const rendering = source.isPlain
       ? asItStands(source, channel)
-      : renderer.render(source, input.data ?? {}, { isEmail: channel === 'EMAIL' });
+      : renderer.render(source, input.data ?? {}, { isEmail: channel === 'EMAIL', owner: tenantId });
     const rendered = rendering instanceof Promise ? await rendering : rendering;
     checkSizes(rendered);
     if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);

@@ -16,7 +16,7 @@ interface Dependencies {
 
 /** @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
 export function cancelNotification({ log, clock }: Dependencies) {
-  return async (facts: NotificationFacts): Promise<Position> => {
+  return async (facts: NotificationFacts, traceparent: string | null = null): Promise<Position> => {
     const status = statusOf(facts);
     if (status !== 'SCHEDULED' && status !== 'RETRYING') {
       throw new DomainError(
@@ -32,7 +32,7 @@ export function cancelNotification({ log, clock }: Dependencies) {
         eventId: uuidText(clock.uuidV7()) as EventId,
         occurredAt: clock.now(),
         tenantId,
-        traceparent: null,
+        traceparent,
         notificationId: id,
         requestedAt,
         channel,

@@ -11,7 +11,9 @@ import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
 import { acceptNotification } from './accept-notification.ts';
 import { cancelNotification } from './cancel-notification.ts';
+import { createKey } from './create-key.ts';
 import { createTemplate } from './create-template.ts';
+import { deleteKey } from './delete-key.ts';
 import { deleteProvider } from './delete-provider.ts';
 import { deleteTemplate } from './delete-template.ts';
 import { markInboxRead } from './mark-inbox-read.ts';
@@ -44,6 +46,8 @@ export function createCommands(deps: CommandDependencies) {
     markInboxRead: markInboxRead(deps),
     provisionTenant: provisionTenant(deps),
     regenerateKey: regenerateKey(deps),
+    createKey: createKey(deps),
+    deleteKey: deleteKey(deps),
     saveProvider: saveProvider(deps),
     deleteProvider: deleteProvider(deps),
     testProvider: testProvider(deps),

@@ -13,9 +13,9 @@ interface Dependencies {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Two at once name the same round, so their events have one id and make one round. @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
+/** Two at once name the same round, so their events have one id and make one round. The round's trace is that of the request for it. @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
 export function retryNotification({ log, clock }: Dependencies) {
-  return async (facts: NotificationFacts): Promise<Position> => {
+  return async (facts: NotificationFacts, traceparent: string | null = null): Promise<Position> => {
     const status = statusOf(facts);
     if (status !== 'FAILED' || facts.request === null) {
       throw new DomainError('CONFLICT', `Only a FAILED notification can be sent again; this one is ${status}.`);
@@ -29,7 +29,7 @@ export function retryNotification({ log, clock }: Dependencies) {
         eventId: eventIdFrom('retry', id, round),
         occurredAt: clock.now(),
         tenantId,
-        traceparent: null,
+        traceparent,
         notificationId: id,
         requestedAt,
         channel,

@@ -2,9 +2,11 @@
 
 import { badField, DomainError } from '../domain/errors.ts';
 import type { Channel } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
 import { isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
+import { SecretBoxError } from '../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../ports/settings-store.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { AuditDependencies, Author } from './record-change.ts';
@@ -41,7 +43,7 @@ export function saveProvider(deps: SaveProviderDependencies) {
     const stored =
       (await deps.settings.settings(tenantId))?.providers.find((known) => known.channel === channel) ?? null;
     const context = sealedFor.provider(tenantId, channel);
-    const storedKey = stored === null ? null : deps.secretBox.open(stored.sealedApiKey, context);
+    const storedKey = stored === null ? null : openable(() => deps.secretBox.open(stored.sealedApiKey, context));
     const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, input.provider) : input.apiKey;
     const problems = provider.check({ apiKey, config });
     const [first] = problems;
@@ -73,15 +75,26 @@ export function saveProvider(deps: SaveProviderDependencies) {
 
 /** A key is kept for the provider that it was given for: another one must not be sent it. */
 function keptKey(stored: StoredProvider | null, storedKey: string | null, provider: string): string {
-  if (stored === null || storedKey === null)
-    throw badField('apiKey', 'is masked, and no key is stored that it could stand for');
+  if (stored === null) throw badField('apiKey', 'is masked, and no key is stored that it could stand for');
   if (stored.provider !== provider)
     throw badField('apiKey', `is masked, and the stored key is one of ${stored.provider}`);
+  if (storedKey === null) throw badField('apiKey', 'is masked, and the stored key cannot be opened: send it whole');
   return storedKey;
+}
+
+/** null: it can't be opened. A new key takes its place all the same. */
+function openable(open: () => string): string | null {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null;
+    throw error;
+  }
 }
 
 interface Before {
   readonly stored: StoredProvider | null;
+  /** null: there is none, or it can't be opened. */
   readonly storedKey: string | null;
   readonly apiKey: string;
   readonly now: number;
@@ -95,12 +108,30 @@ async function previousKey(
 ): Promise<Pick<StoredProvider, 'sealedPreviousApiKey' | 'previousUntil'>> {
   if (channel !== 'WEBHOOK') return { sealedPreviousApiKey: null, previousUntil: null };
   if (stored !== null && storedKey === apiKey) {
-    return { sealedPreviousApiKey: stored.sealedPreviousApiKey, previousUntil: stored.previousUntil };
+    return { sealedPreviousApiKey: renewed(deps.secretBox, stored), previousUntil: stored.previousUntil };
   }
-  const signing = stored?.enabled === true ? storedKey : null;
-  const previous = signing ?? (await deps.directory.webhookSecret(tenantId));
+  const previous = stored?.enabled === true ? storedKey : await ownSecret(deps, tenantId);
+  if (previous === null) return { sealedPreviousApiKey: null, previousUntil: null };
   return {
     sealedPreviousApiKey: deps.secretBox.seal(previous, sealedFor.provider(tenantId, channel)),
     previousUntil: now + webhookSecretOverlapMs,
   };
+}
+
+/** Under the secret in use: a save that began before a rotation and ends after it must not bring the old one's text back. */
+function renewed(secretBox: SecretBox, { tenantId, channel, sealedPreviousApiKey }: StoredProvider): string | null {
+  if (sealedPreviousApiKey === null || secretBox.isCurrent(sealedPreviousApiKey)) return sealedPreviousApiKey;
+  const context = sealedFor.provider(tenantId, channel);
+  const previous = openable(() => secretBox.open(sealedPreviousApiKey, context));
+  return previous === null ? sealedPreviousApiKey : secretBox.seal(previous, context);
+}
+
+/** null: it can't be opened, so nothing was signed with it lately. */
+async function ownSecret(deps: SaveProviderDependencies, tenantId: TenantId): Promise<string | null> {
+  try {
+    return await deps.directory.webhookSecret(tenantId);
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null;
+    throw error;
+  }
 }

@@ -8,6 +8,7 @@ import type { ProviderSettings, Tenant } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
+import { SecretBoxError } from '../ports/secret-box.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 
 export interface TestProviderDependencies {
@@ -30,7 +31,7 @@ const deadlineMs = 15_000;
 
 /** What keeps a test from being made or from succeeding is a result, not an error. */
 export function testProvider(deps: TestProviderDependencies) {
-  return async ({ tenant, channel, recipient }: TestProviderInput): Promise<TestResult> => {
+  const test = async ({ tenant, channel, recipient }: TestProviderInput): Promise<TestResult> => {
     const settings = await deps.directory.provider(tenant.id, channel);
     const enabled = settings?.enabled === true ? settings : null;
     const provider = enabled === null ? deps.registry.builtIn(channel) : deps.registry.find(channel, enabled.provider);
@@ -42,6 +43,11 @@ export function testProvider(deps: TestProviderDependencies) {
       );
     return resultOf(await attempt(deps, { tenant, provider, settings: enabled, recipient: to }));
   };
+  return (input: TestProviderInput) =>
+    test(input).catch((error: unknown) => {
+      if (error instanceof SecretBoxError) return failed("The stored key can't be opened: save the provider again.");
+      throw error;
+    });
 }
 
 function recipientOf(tenant: Tenant, channel: Channel, given: string | null): string | null {
@@ -71,7 +77,8 @@ async function attempt(
 ): Promise<DeliveryOutcome> {
   const { directory, clock } = deps;
   const [webhookSecret, secrets] = await Promise.all([
-    directory.webhookSecret(tenant.id),
+    // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
+    provider.channel === 'WEBHOOK' && settings === null ? directory.webhookSecret(tenant.id) : '',
     directory.secretsOf(tenant.id),
   ]);
   const deadline = new AbortController();

@@ -1,7 +1,7 @@
 // A tenant and what it set: its keys, its providers, its limits.
 
 import type { Channel } from './events.ts';
-import type { TemplateId, TenantId } from './ids.ts';
+import type { ApiKeyId, TemplateId, TenantId } from './ids.ts';
 
 /** `limit` requests in `windowMs`; the window begins with its first request. */
 export interface RateLimit {
@@ -19,6 +19,16 @@ export interface Tenant {
   /** null: the service's own RATE_LIMIT. */
   readonly rateLimit: RateLimit | null;
 }
+
+/** What a further API key may do: send, serve the inbox, read what the dashboard shows. */
+export const scopes = ['notify', 'inbox', 'read'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** The tenant's main key is its backend's: it sends and serves the inbox. What the dashboard reads takes a token, or a key made for it. */
+export const mainKeyScopes: readonly Scope[] = ['notify', 'inbox'];
+
+/** Further keys of a tenant; all of them are loaded with it. */
+export const namedKeysMax = 50;
 
 /** A tenant's provider of one channel, its key opened. Lives in memory alone. */
 export interface ProviderSettings {
@@ -58,7 +68,8 @@ export function isMasked(secret: string): boolean {
   return secret.includes('•');
 }
 
-const bullets = '••••••';
+/** A secret of which nothing is shown, or which can't be opened. */
+export const bullets = '••••••';
 
 /** How long a replaced webhook secret goes on signing beside the new one. */
 export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;
@@ -67,5 +78,6 @@ export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;
 export const sealedFor = {
   provider: (tenantId: TenantId, channel: Channel) => `${tenantId}:${channel}`,
   apiKey: (tenantId: TenantId) => `${tenantId}:api-key`,
+  namedKey: (tenantId: TenantId, id: ApiKeyId) => `${tenantId}:api-key:${id}`,
   webhookSecret: (tenantId: TenantId) => `${tenantId}:webhook-secret`,
 } as const;

@@ -2,7 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 
+import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
+import type { SecretBox } from '../ports/secret-box.ts';
 import type { Config } from './config.ts';
 import { dataFiles } from './data-files.ts';
 
@@ -12,4 +14,10 @@ export function encryptionSecretOf(config: Config): string {
     config.ENCRYPTION_SECRET ??
     readOrCreateSecret(dataFiles(config.DATA_DIR).encryptionSecret, () => randomBytes(32).toString('base64url'))
   );
+}
+
+/** Seals under the secret in use, opens under the former one as well. */
+export function secretBoxOf(config: Config): SecretBox {
+  const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
+  return createSecretBox(encryptionSecretOf(config), previous === null ? [] : [previous]);
 }

@@ -7,9 +7,12 @@ export class SecretBoxError extends Error {
   }
 }
 
+/** Seals under one secret; opens under that one and under those that were in use before it. */
 export interface SecretBox {
   /** @param context associated data, e.g. `tnt_...:EMAIL`: the sealed text opens under the same context alone */
   seal(plain: string, context: string): string;
-  /** @throws SecretBoxError when it was tampered with, sealed elsewhere, or under another secret */
+  /** @throws SecretBoxError when it was tampered with, sealed elsewhere, or under a secret that is not known */
   open(sealed: string, context: string): string;
+  /** Whether it says that it was sealed under the secret that `seal` uses. */
+  isCurrent(sealed: string): boolean;
 }

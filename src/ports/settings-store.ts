@@ -2,9 +2,10 @@
 // Secrets in here are sealed (ports/secret-box.ts); API keys are looked up by their SHA-256.
 
 import type { Channel } from '../domain/events.ts';
-import type { TemplateId, TenantId } from '../domain/ids.ts';
-import type { Template, Tenant } from '../domain/tenant.ts';
+import type { ApiKeyId, TemplateId, TenantId } from '../domain/ids.ts';
+import type { Scope, Template, Tenant } from '../domain/tenant.ts';
 
+/** The main key, and those that it replaced. */
 export interface StoredApiKey {
   readonly tenantId: TenantId;
   /** SHA-256 of the key, in hex. */
@@ -13,6 +14,29 @@ export interface StoredApiKey {
   readonly createdAt: number;
   /** UTC ms from when on it is refused; null: it holds. */
   readonly expiresAt: number | null;
+}
+
+/** A further key, by name; holds until it is deleted. */
+export interface StoredNamedKey {
+  readonly id: ApiKeyId;
+  readonly tenantId: TenantId;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** The key's first characters, to tell it by. */
+  readonly prefix: string;
+  /** SHA-256 of the key, in hex. */
+  readonly hash: string;
+  readonly sealedKey: string;
+  readonly createdAt: number;
+  /** UTC ms; null: never, as far as was noted. */
+  readonly lastUsedAt: number | null;
+}
+
+/** That a further key was used, the latest time. */
+export interface KeyUse {
+  readonly tenantId: TenantId;
+  readonly id: ApiKeyId;
+  readonly at: number;
 }
 
 export interface StoredProvider {
@@ -38,6 +62,8 @@ export interface StoredTenant extends Tenant {
 export interface TenantSettings {
   readonly tenant: StoredTenant;
   readonly keys: readonly StoredApiKey[];
+  /** Oldest first. */
+  readonly namedKeys: readonly StoredNamedKey[];
   readonly providers: readonly StoredProvider[];
 }
 
@@ -48,16 +74,23 @@ export interface SettingsChanges {
   readonly tenantIds: readonly TenantId[];
 }
 
-/** Every call rejects with an Error when the store is away. Each write raises the store's revision. */
+/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses` raises the store's revision. */
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
   createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
   tenantBySubject(subject: string): Promise<StoredTenant | null>;
-  /** By an API key's hash, expired ones too. */
+  /** By an API key's hash, named ones and expired ones too. */
   tenantIdByKeyHash(hash: string): Promise<TenantId | null>;
   settings(tenantId: TenantId): Promise<TenantSettings | null>;
-  /** The new key in, every other of the tenant's keys expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten. */
+  /** The new key in, every other main key of the tenant expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten. */
   replaceKey(key: StoredApiKey, oldExpiresAt: number): Promise<void>;
+
+  /** `full`: the tenant has `max` named keys; nothing was written. */
+  createNamedKey(key: StoredNamedKey, max: number): Promise<'created' | 'full'>;
+  /** False when there was none. */
+  deleteNamedKey(tenantId: TenantId, id: ApiKeyId): Promise<boolean>;
+  /** Raises `lastUsedAt`, never lowers it; what is gone is passed over. */
+  noteKeyUses(uses: readonly KeyUse[]): Promise<void>;
 
   saveProvider(provider: StoredProvider): Promise<void>;
   /** False when there was none. */
@@ -72,6 +105,12 @@ export interface SettingsStore {
   /** Only when the stored version is the one before the given; `stale` and `gone` say why not. */
   updateTemplate(template: Template): Promise<'updated' | 'taken' | 'stale' | 'gone'>;
   deleteTemplate(tenantId: TenantId, id: TemplateId): Promise<boolean>;
+
+  /**
+   * Puts new sealed texts in the place of old ones, wherever the tenant's settings hold them: keys, providers' keys, the webhook secret.
+   * What has changed since it was read is left as it is. Resolves with how many were replaced; none is no write.
+   */
+  replaceSealed(tenantId: TenantId, newByOld: ReadonlyMap<string, string>): Promise<number>;
 
   /** Tenants changed after the revision (0: nothing is reported, only the revision to begin with). */
   changesSince(revision: number): Promise<SettingsChanges>;

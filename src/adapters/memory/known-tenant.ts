@@ -2,14 +2,23 @@
 // alone.
 
 import type { Channel } from '../../domain/events.ts';
-import type { ProviderSettings, Tenant } from '../../domain/tenant.ts';
-import { sealedFor } from '../../domain/tenant.ts';
+import type { ApiKeyId } from '../../domain/ids.ts';
+import type { ProviderSettings, Scope, Tenant } from '../../domain/tenant.ts';
+import { mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
 import { type SecretBox, SecretBoxError } from '../../ports/secret-box.ts';
-import type { StoredApiKey, StoredProvider, TenantSettings } from '../../ports/settings-store.ts';
+import type { StoredApiKey, StoredNamedKey, StoredProvider, TenantSettings } from '../../ports/settings-store.ts';
+
+/** An API key as it is looked up. */
+export interface FoundKey {
+  /** null: the tenant's main one, or one that it replaced. */
+  readonly id: ApiKeyId | null;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: number | null;
+}
 
 export interface KnownTenant {
   readonly tenant: Tenant;
-  keyWithHash(hash: string): StoredApiKey | null;
+  keyWithHash(hash: string): FoundKey | null;
   /** @throws SecretBoxError */
   provider(channel: Channel, now: number): ProviderSettings | null;
   hasEnabledProvider(channel: Channel): boolean;
@@ -21,7 +30,8 @@ export interface KnownTenant {
   secrets(now: number): readonly string[];
 }
 
-export function knownTenantOf({ tenant: stored, keys, providers }: TenantSettings, secretBox: SecretBox): KnownTenant {
+export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): KnownTenant {
+  const { tenant: stored, keys, namedKeys, providers } = settings;
   const { sealedWebhookSecret, ...tenant } = stored;
   const { id } = tenant;
   const opened = new Map<Channel, ProviderSettings>();
@@ -30,12 +40,18 @@ export function knownTenantOf({ tenant: stored, keys, providers }: TenantSetting
   let secrets: { readonly all: readonly string[]; readonly until: number } = { all: [], until: 0 };
 
   const openKey = (key: StoredApiKey) => secretBox.open(key.sealedKey, sealedFor.apiKey(id));
+  const openNamedKey = (key: StoredNamedKey) => secretBox.open(key.sealedKey, sealedFor.namedKey(id, key.id));
   const openWebhookSecret = () => (webhookSecret ??= secretBox.open(sealedWebhookSecret, sealedFor.webhookSecret(id)));
   const ofChannel = (channel: Channel) => providers.find((provider) => provider.channel === channel);
 
   return {
     tenant,
-    keyWithHash: (hash) => keys.find((key) => key.hash === hash) ?? null,
+    keyWithHash(hash) {
+      const main = keys.find((key) => key.hash === hash);
+      if (main !== undefined) return { id: null, scopes: mainKeyScopes, expiresAt: main.expiresAt };
+      const named = namedKeys.find((key) => key.hash === hash);
+      return named === undefined ? null : { id: named.id, scopes: named.scopes, expiresAt: null };
+    },
     provider(channel, now) {
       const provider = ofChannel(channel);
       if (provider === undefined) return null;
@@ -57,6 +73,7 @@ export function knownTenantOf({ tenant: stored, keys, providers }: TenantSetting
       const validKeys = keys.filter((key) => !hasEnded(key.expiresAt, now));
       const all = [
         ...validKeys.map((key) => openable(() => openKey(key))),
+        ...namedKeys.map((key) => openable(() => openNamedKey(key))),
         openable(openWebhookSecret),
         ...providers.flatMap((provider) => providerSecrets(provider, secretBox, now)),
       ];
@@ -82,7 +99,9 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
     channel,
     provider: provider.provider,
     apiKey: secretBox.open(sealedApiKey, context),
-    previousApiKey: sealedPreviousApiKey === null ? null : secretBox.open(sealedPreviousApiKey, context),
+    // One that can't be opened signs nothing; the current one does.
+    previousApiKey:
+      sealedPreviousApiKey === null ? null : openable(() => secretBox.open(sealedPreviousApiKey, context)),
     config: provider.config,
     enabled: provider.enabled,
     createdAt: provider.createdAt,

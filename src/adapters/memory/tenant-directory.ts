@@ -4,15 +4,16 @@
 // forgotten at once. While the store is away what is known is served for `staleMaxMs` since the last successful look;
 // what isn't known rejects.
 
-import type { TenantId } from '../../domain/ids.ts';
-import type { Template, Tenant } from '../../domain/tenant.ts';
+import type { ApiKeyId, TenantId } from '../../domain/ids.ts';
+import type { Template } from '../../domain/tenant.ts';
 import type { ApiKeys } from '../../ports/api-keys.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { SecretBox } from '../../ports/secret-box.ts';
 import type { SettingsStore } from '../../ports/settings-store.ts';
-import type { TenantDirectory } from '../../ports/tenant-directory.ts';
+import type { KeyHolder, TenantDirectory } from '../../ports/tenant-directory.ts';
 import { createBoundedCache } from './bounded-cache.ts';
+import { createKeyUses, type KeyUses } from './key-uses.ts';
 import { hasEnded, type KnownTenant } from './known-tenant.ts';
 import { createKnownTenants, type KnownTenants } from './known-tenants.ts';
 import { watchSettings } from './settings-watch.ts';
@@ -41,6 +42,7 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
   const { store, secretBox, clock, logger, pollMs = 2000, staleMaxMs = 15 * 60 * 1000 } = options;
   const isFresh = () => watch.ageMs() <= staleMaxMs;
   const tenants = createKnownTenants({ store, secretBox, clock, isFresh });
+  const uses = createKeyUses({ store, clock, logger });
   const watch = watchSettings({ store, clock, logger, pollMs, changed: tenants.drop });
   const needed = async (tenantId: TenantId): Promise<KnownTenant> => {
     const known = await tenants.tenant(tenantId);
@@ -50,8 +52,11 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
 
   return {
     start: watch.start,
-    close: watch.close,
-    tenantByApiKey: lookUpKeys(options, tenants, isFresh),
+    async close() {
+      await watch.close();
+      await uses.close();
+    },
+    holderOfApiKey: lookUpKeys(options, { tenants, uses, isFresh }),
     tenantBySubject: lookUpSubjects(store, tenants),
     templateByName: lookUpTemplates(store, tenants),
     tenant: async (tenantId) => (await tenants.tenant(tenantId))?.tenant ?? null,
@@ -71,32 +76,46 @@ interface KnownKey {
   readonly known: KnownTenant;
   readonly expiresAt: number | null;
   /** Made once: a warm look-up allocates nothing. */
-  readonly answer: Promise<Tenant>;
+  readonly answer: Promise<KeyHolder>;
+  /** Of a further key, whose uses are noted. */
+  readonly id: ApiKeyId | null;
 }
 
 /** The hot path: by the text of the key while its tenant's entry is kept, else by its hash. */
 function lookUpKeys(
   { store, apiKeys, clock }: TenantDirectoryOptions,
-  tenants: KnownTenants,
-  isFresh: () => boolean,
-): TenantDirectory['tenantByApiKey'] {
+  { tenants, uses, isFresh }: { readonly tenants: KnownTenants; readonly uses: KeyUses; isFresh(): boolean },
+): TenantDirectory['holderOfApiKey'] {
   const warm = createBoundedCache<KnownKey>({ weightMax: keysMax });
 
-  const lookUp = async (apiKey: string): Promise<Tenant | null> => {
+  /** A tenant that the store finds by a key and that lacks it here was loaded before the key was made, on another node. */
+  const withKey = async (tenantId: TenantId, hash: string): Promise<KnownTenant | null> => {
+    const known = await tenants.tenant(tenantId);
+    if (known === null || known.keyWithHash(hash) !== null) return known;
+    tenants.drop([tenantId]);
+    return tenants.tenant(tenantId);
+  };
+
+  const lookUp = async (apiKey: string): Promise<KeyHolder | null> => {
     if (!apiKeys.isWellFormed(apiKey)) return null;
     const hash = apiKeys.hash(apiKey);
     const tenantId = await tenants.idOf(`key:${hash}`, () => store.tenantIdByKeyHash(hash));
-    const known = tenantId === null ? null : await tenants.tenant(tenantId);
+    const known = tenantId === null ? null : await withKey(tenantId, hash);
     const key = known?.keyWithHash(hash) ?? null;
     if (known === null || key === null || hasEnded(key.expiresAt, clock.now())) return null;
-    warm.set(apiKey, { known, expiresAt: key.expiresAt, answer: Promise.resolve(known.tenant) });
-    return known.tenant;
+    const { id, scopes, expiresAt } = key;
+    const holder: KeyHolder = { tenant: known.tenant, scopes };
+    warm.set(apiKey, { known, expiresAt, answer: Promise.resolve(holder), id });
+    if (id !== null) uses.note(known.tenant.id, id);
+    return holder;
   };
 
   return (apiKey) => {
     const key = warm.get(apiKey);
     if (key === undefined || !tenants.isKept(key.known) || !isFresh()) return lookUp(apiKey);
-    return hasEnded(key.expiresAt, clock.now()) ? Promise.resolve(null) : key.answer;
+    if (hasEnded(key.expiresAt, clock.now())) return Promise.resolve(null);
+    if (key.id !== null) uses.note(key.known.tenant.id, key.id);
+    return key.answer;
   };
 }
 

@@ -15,18 +15,22 @@ const authTagLength = 16;
 const version = 'v1';
 const salt = 'herald';
 
-export function createSecretBox(encryptionSecret: string): SecretBox {
-  const key = derive(encryptionSecret, 'herald secret box v1: key', 32);
-  const keyId = derive(encryptionSecret, 'herald secret box v1: key id', 4).toString('hex');
+/** @param previousSecrets open what they have sealed; nothing is sealed under them */
+export function createSecretBox(encryptionSecret: string, previousSecrets: readonly string[] = []): SecretBox {
+  const current = keyOf(encryptionSecret);
+  const keys = new Map([...previousSecrets.map(keyOf), current].map((key) => [key.id, key.bytes]));
   return {
     seal(plain, context) {
       const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv(algorithm, key, nonce, { authTagLength }).setAAD(Buffer.from(context));
+      const cipher = createCipheriv(algorithm, current.bytes, nonce, { authTagLength }).setAAD(Buffer.from(context));
       const sealed = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return `${version}.${keyId}.${sealed.toString('base64url')}`;
+      return `${version}.${current.id}.${sealed.toString('base64url')}`;
     },
     open(sealed, context) {
-      const bytes = Buffer.from(envelopeBody(sealed, keyId), 'base64url');
+      const { keyId, body } = envelopeOf(sealed);
+      const key = keys.get(keyId);
+      if (key === undefined) throw new SecretBoxError('a secret was sealed under another ENCRYPTION_SECRET');
+      const bytes = Buffer.from(body, 'base64url');
       if (bytes.length < nonceBytes + authTagLength) throw new SecretBoxError('a sealed secret is cut short');
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength });
       decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-authTagLength));
@@ -37,16 +41,23 @@ export function createSecretBox(encryptionSecret: string): SecretBox {
         throw new SecretBoxError('a sealed secret was changed, or was sealed for something else');
       }
     },
+    isCurrent: (sealed) => sealed.startsWith(`${version}.${current.id}.`),
   };
 }
 
-function envelopeBody(sealed: string, keyId: string): string {
-  const [sealedVersion, sealedKeyId, body, ...rest] = sealed.split('.');
+function envelopeOf(sealed: string): { readonly keyId: string; readonly body: string } {
+  const [sealedVersion, keyId = '', body, ...rest] = sealed.split('.');
   if (sealedVersion !== version || body === undefined || rest.length > 0) {
     throw new SecretBoxError('a sealed secret has a form that this version does not know');
   }
-  if (sealedKeyId !== keyId) throw new SecretBoxError('a secret was sealed under another ENCRYPTION_SECRET');
-  return body;
+  return { keyId, body };
+}
+
+function keyOf(secret: string): { readonly id: string; readonly bytes: Buffer } {
+  return {
+    id: derive(secret, 'herald secret box v1: key id', 4).toString('hex'),
+    bytes: derive(secret, 'herald secret box v1: key', 32),
+  };
 }
 
 function derive(secret: string, purpose: string, length: number): Buffer {

@@ -5,17 +5,21 @@ import type { Collection, Db } from 'mongodb';
 
 import type { TenantId } from '../../../domain/ids.ts';
 import type { Template } from '../../../domain/tenant.ts';
-import type { StoredApiKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
+import type { StoredApiKey, StoredNamedKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
 export interface TenantDocument extends Omit<StoredTenant, 'id'> {
   readonly _id: TenantId;
+  /** Main keys and further ones alike, so that one index finds all. */
   readonly keys: readonly KeyDocument[];
   readonly providers: readonly ProviderDocument[];
   /** The store's revision when anything of the tenant changed last, its templates included. */
   readonly revision: number;
 }
 
-export type KeyDocument = Omit<StoredApiKey, 'tenantId'>;
+export type KeyDocument = Omit<StoredApiKey, 'tenantId'> & { readonly named?: NamedPart };
+
+/** What a further key has beside what every key has. */
+export type NamedPart = Pick<StoredNamedKey, 'id' | 'name' | 'scopes' | 'prefix' | 'lastUsedAt'>;
 
 /** The config as JSON text, so that it comes back as it was saved whatever its fields are named. */
 export type ProviderDocument = Omit<StoredProvider, 'tenantId' | 'config'> & { readonly config: string };

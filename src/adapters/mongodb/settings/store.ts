@@ -6,6 +6,7 @@ import type { Logger } from '../../../ports/logger.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import type { MongoConnection } from '../connection.ts';
 import { collectionsIn, prepare } from './collections.ts';
+import { namedKeysIn, replaceSealedIn } from './named-keys.ts';
 import { templatesIn } from './templates.ts';
 import { tenantsIn } from './tenants.ts';
 import { createWriter } from './writing.ts';
@@ -29,6 +30,8 @@ export async function openMongoSettingsStore(options: MongoSettingsStoreOptions)
   const write = createWriter({ connection, collections, clock });
   return {
     ...tenantsIn(collections, write),
+    ...namedKeysIn(collections, write),
+    replaceSealed: replaceSealedIn(collections, write),
     ...templatesIn(collections, write),
     async changesSince(revision) {
       if (revision === 0) {

@@ -3,11 +3,13 @@
 import type {
   SettingsStore,
   StoredApiKey,
+  StoredNamedKey,
   StoredProvider,
   StoredTenant,
   TenantSettings,
 } from '../../../ports/settings-store.ts';
 import type { Collections, KeyDocument, ProviderDocument, TenantDocument } from './collections.ts';
+import { namedKeyOf } from './named-keys.ts';
 import type { WriteTenant } from './writing.ts';
 
 type Tenants = Pick<
@@ -70,13 +72,15 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
   };
 }
 
-/** All end by then; those that had ended when the new one began are forgotten: an unknown key and an ended one are refused alike. */
+/** Main keys all end by then; those that had ended when the new one began are forgotten: an unknown key and an ended one are refused alike. */
 function keptKeys(
   keys: readonly KeyDocument[],
   { from, until }: { readonly from: number; readonly until: number },
 ): readonly KeyDocument[] {
   const endOf = ({ expiresAt }: KeyDocument) => expiresAt ?? Number.POSITIVE_INFINITY;
-  return keys.filter((key) => endOf(key) >= from).map((key) => ({ ...key, expiresAt: Math.min(endOf(key), until) }));
+  return keys
+    .filter((key) => endOf(key) >= from)
+    .map((key) => (key.named === undefined ? { ...key, expiresAt: Math.min(endOf(key), until) } : key));
 }
 
 function documentOf(tenant: StoredTenant, key: StoredApiKey): TenantDocument {
@@ -113,11 +117,16 @@ function settingsOf(document: TenantDocument): TenantSettings {
   const { _id: tenantId, keys, providers } = document;
   return {
     tenant: tenantOf(document),
-    keys: keys.map((key) => ({ tenantId, ...key })),
+    keys: keys.filter(({ named }) => named === undefined).map((key) => ({ tenantId, ...key })),
+    namedKeys: keys.flatMap((key) => namedKeyOf(tenantId, key)).sort(byAge),
     providers: providers.map((provider) => ({ tenantId, ...provider, config: configOf(provider) })),
   };
 }
 
 function configOf({ config }: ProviderDocument): Record<string, unknown> {
   return JSON.parse(config) as Record<string, unknown>;
+}
+
+function byAge(a: StoredNamedKey, b: StoredNamedKey): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }

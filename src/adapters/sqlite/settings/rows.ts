@@ -3,9 +3,9 @@
 import type { SQLOutputValue } from 'node:sqlite';
 
 import type { Channel } from '../../../domain/events.ts';
-import type { TemplateId, TenantId } from '../../../domain/ids.ts';
-import type { Template } from '../../../domain/tenant.ts';
-import type { StoredApiKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
+import type { ApiKeyId, TemplateId, TenantId } from '../../../domain/ids.ts';
+import type { Scope, Template } from '../../../domain/tenant.ts';
+import type { StoredApiKey, StoredNamedKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
@@ -29,6 +29,20 @@ export function apiKeyOf(row: Row): StoredApiKey {
     sealedKey: text(row, 'sealed_key'),
     createdAt: number(row, 'created_at'),
     expiresAt: numberOrNull(row, 'expires_at'),
+  };
+}
+
+export function namedKeyOf(row: Row): StoredNamedKey {
+  return {
+    id: text(row, 'id') as ApiKeyId,
+    tenantId: text(row, 'tenant_id') as TenantId,
+    name: text(row, 'name'),
+    scopes: text(row, 'scopes').split(',') as Scope[],
+    prefix: text(row, 'prefix'),
+    hash: text(row, 'hash'),
+    sealedKey: text(row, 'sealed_key'),
+    createdAt: number(row, 'created_at'),
+    lastUsedAt: numberOrNull(row, 'last_used_at'),
   };
 }
 

@@ -28,6 +28,19 @@ export const settingsSchemaSql = `
   );
   CREATE INDEX IF NOT EXISTS api_keys_by_tenant ON api_keys (tenant_id, created_at);
 
+  CREATE TABLE IF NOT EXISTS named_keys (
+    id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    sealed_key TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER
+  );
+  CREATE INDEX IF NOT EXISTS named_keys_by_tenant ON named_keys (tenant_id, created_at, id);
+
   CREATE TABLE IF NOT EXISTS providers (
     tenant_id TEXT NOT NULL REFERENCES tenants (id),
     channel TEXT NOT NULL,

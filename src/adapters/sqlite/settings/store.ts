@@ -3,13 +3,16 @@
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
-import { apiKeyOf, number, providerOf, tenantOf, text } from './rows.ts';
+import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
+import { apiKeyOf, namedKeyOf, number, providerOf, tenantOf, text } from './rows.ts';
 import { settingsSchemaSql } from './schema.ts';
 import { templatesOn } from './templates.ts';
 import { providersOn, tenantsOn } from './tenants.ts';
 
 /** Tenants that one look reports; a further look goes on after them. */
 const changesMax = 1000;
+
+const namedKeysSql = 'SELECT * FROM named_keys WHERE tenant_id = ? ORDER BY created_at, id';
 
 /** @throws Error when the file can't be opened */
 export function openSettingsStore(options: { readonly path: string }): SettingsStore {
@@ -18,14 +21,22 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
   const write = writerOn(connection);
   return {
     ...tenantsOn(connection, write),
+    ...namedKeysOn(connection, write),
     ...providersOn(connection, write),
     ...templatesOn(connection, write),
+    replaceSealed: replaceSealedOn(connection, write),
     async settings(tenantId) {
       const row = connection.statement('SELECT * FROM tenants WHERE id = ?').get(tenantId);
       if (row === undefined) return null;
       const keys = connection.statement('SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at').all(tenantId);
+      const namedKeys = connection.statement(namedKeysSql).all(tenantId);
       const providers = connection.statement('SELECT * FROM providers WHERE tenant_id = ?').all(tenantId);
-      return { tenant: tenantOf(row), keys: keys.map(apiKeyOf), providers: providers.map(providerOf) };
+      return {
+        tenant: tenantOf(row),
+        keys: keys.map(apiKeyOf),
+        namedKeys: namedKeys.map(namedKeyOf),
+        providers: providers.map(providerOf),
+      };
     },
     async changesSince(revision) {
       if (revision === 0) {

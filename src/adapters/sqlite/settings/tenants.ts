@@ -22,7 +22,7 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
       return row === undefined ? null : tenantOf(row);
     },
     async tenantIdByKeyHash(hash) {
-      const row = connection.statement('SELECT tenant_id FROM api_keys WHERE hash = ?').get(hash);
+      const row = connection.statement(tenantByHashSql).get(hash, hash);
       return row === undefined ? null : (text(row, 'tenant_id') as TenantId);
     },
     async replaceKey(key, oldExpiresAt) {
@@ -65,6 +65,9 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
       }),
   };
 }
+
+const tenantByHashSql = `
+  SELECT tenant_id FROM api_keys WHERE hash = ? UNION ALL SELECT tenant_id FROM named_keys WHERE hash = ?`;
 
 // Keys that had ended before this one: an unknown key and an ended one are refused alike, and a tenant's keys stay few.
 const forgetKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ? AND expires_at < ?';

@@ -1,6 +1,6 @@
 // The HTTP server around an app: limits on what a client may send and how slowly, and a stop that finishes what is in flight.
 
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 
 import type { Logger } from '../ports/logger.ts';
@@ -12,22 +12,42 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
-const limits = {
+/** What a client may send, and how slowly it may send and read. */
+export const serverLimits = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
   /** The whole request with its body; answers, and so streams, may take longer. */
   requestTimeout: 30_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
+  /** Neither a byte read nor one written: a client that doesn't take its answer. Streams have a comment every 15 s. */
+  silenceTimeout: 60_000,
+  /** 1,000 streams and 3,000 others; one costs 10 to 30 KiB, 100 MiB in all. One more is closed as it comes. */
+  maxConnections: 4000,
 } as const;
 
+export type ServerLimits = { readonly [Name in keyof typeof serverLimits]: number };
+
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly logger: Logger;
+  readonly limits?: Partial<ServerLimits>;
+}
+
 /** @throws Error when the address can't be had */
-export async function listen(
-  app: RequestListener,
-  { host, port, logger }: { readonly host: string; readonly port: number; readonly logger: Logger },
-): Promise<HttpServer> {
-  const server = createServer({ ...limits, noDelay: true }, app);
+export async function listen(app: RequestListener, { host, port, logger, limits }: ListenOptions): Promise<HttpServer> {
+  const { silenceTimeout, maxConnections, ...timeouts } = { ...serverLimits, ...limits };
+  // A request without a host is refused here, in the shape of every refusal.
+  const server = createServer({ ...timeouts, noDelay: true, requireHostHeader: false }, (req, res) => {
+    if (req.headers.host === undefined && req.httpVersion === '1.1') refuseHost(res);
+    else app(req, res);
+  });
   server.maxHeadersCount = 100;
+  server.maxConnections = maxConnections;
+  server.timeout = silenceTimeout;
+  // RFC 9110 10.1.1 leaves it to the server whether an expectation that it doesn't know is refused.
+  server.on('checkExpectation', app);
   server.on('clientError', (err: NodeJS.ErrnoException, socket) => {
     logger.debug('a client sent what is no HTTP', { code: err.code });
     if (!socket.writable || err.code === 'ECONNRESET') {
@@ -69,16 +89,34 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
   });
 }
 
+function refuseHost(res: ServerResponse): void {
+  const body = bodyOf('BAD_REQUEST', 'The request has no header Host.');
+  res.writeHead(400, { ...refusalHeaders, 'content-length': Buffer.byteLength(body) });
+  res.end(body);
+}
+
+const refusalHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+};
+
+function bodyOf(code: string, error: string): string {
+  return JSON.stringify({ code, error, details: [], requestId: '' });
+}
+
 function refusal(status: string, code: string, error: string): string {
-  const body = JSON.stringify({ code, error, details: [], requestId: '' });
-  return `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
+  const body = bodyOf(code, error);
+  const headers = Object.entries({ ...refusalHeaders, 'content-length': Buffer.byteLength(body) });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`;
 }
 
 const refusals: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: refusal(
     '431 Request Header Fields Too Large',
     'BAD_REQUEST',
-    'The address and the headers hold at most 16 KiB.',
+    'The address and the headers hold at most 16 KiB, in at most 100 headers.',
   ),
   ERR_HTTP_REQUEST_TIMEOUT: refusal('408 Request Timeout', 'BAD_REQUEST', 'The request took too long to arrive.'),
 };

@@ -11,8 +11,13 @@ import { isText } from './text-check.ts';
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  throw badFields(detailsOf(result.error.issues, input));
+  throw badFields(detailsOf(result.error.issues, input).slice(0, detailsMax));
 }
+
+/** Of a body with thousands of unknown fields so many are told. */
+const detailsMax = 100;
+/** Of an unknown field's name. */
+const nameCharactersMax = 200;
 
 /** The parameters of a URL's query, each at most once. @throws DomainError BAD_REQUEST */
 export function queryOf(url: string): Record<string, string> {
@@ -22,7 +27,9 @@ export function queryOf(url: string): Record<string, string> {
   for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
     if (Object.hasOwn(values, name)) throw badField(name, 'is given more than once');
     if (!isText(value)) throw badField(name, 'must not hold NUL or half a surrogate pair');
-    Object.defineProperty(values, name, { value, enumerable: true });
+    // A schema that takes other names passes over this one silently.
+    if (name === '__proto__') throw badField(name, 'is not a known field');
+    values[name] = value;
   }
   return values;
 }
@@ -33,7 +40,10 @@ function detailsOf(issues: readonly Issue[], input: unknown): ErrorDetail[] {
   return issues.flatMap((issue): ErrorDetail[] => {
     const path = issue.path.map(String).join('.');
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }));
+      return issue.keys.slice(0, detailsMax).map((key) => {
+        const name = key.slice(0, nameCharactersMax);
+        return { path: path === '' ? name : `${path}.${name}`, message: 'is not a known field' };
+      });
     }
     return [{ path, message: valueAt(input, issue.path) === undefined ? 'is required' : messageOf(issue) }];
   });

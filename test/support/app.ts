@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { OutboundDependencies } from '../../src/adapters/http/outbound.ts';
 import { createOutbound } from '../../src/adapters/http/outbound.ts';
 import { createTemplateRenderer } from '../../src/adapters/liquid/template-renderer.ts';
 import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
@@ -18,6 +19,7 @@ import { openReadModelStore } from '../../src/adapters/sqlite/read-models/store.
 import { openSettingsStore } from '../../src/adapters/sqlite/settings/store.ts';
 import type { ApiDependencies, ApiOptions } from '../../src/api/app.ts';
 import { createApi } from '../../src/api/app.ts';
+import type { ServerLimits } from '../../src/api/server.ts';
 import { listen } from '../../src/api/server.ts';
 import { createProviderRegistry } from '../../src/channels/registry.ts';
 import { createCodec } from '../../src/codec/index.ts';
@@ -41,6 +43,9 @@ export interface AppOptions {
   readonly retryDelaysMs?: readonly number[];
   /** Stand-ins for providers, by name. */
   readonly providerUrls?: Readonly<Record<string, string>>;
+  /** What the guard lets through, and who resolves names; default 127.0.0.1 and the system. */
+  readonly outbound?: Partial<OutboundDependencies>;
+  readonly server?: Partial<ServerLimits>;
 }
 
 export interface LogLine {
@@ -80,7 +85,7 @@ export async function startApp(given: AppOptions = {}) {
   const apiKeys = createApiKeys(clock);
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
   await directory.start();
-  const outbound = createOutbound({ allow: ['127.0.0.1/32'], clock });
+  const outbound = createOutbound({ allow: ['127.0.0.1/32'], clock, ...given.outbound });
   const registry = createProviderRegistry({ outbound, clock, providerUrls: given.providerUrls ?? {} });
   const renderer = createTemplateRenderer({ logger, clock });
   const limiter = createMemoryRateLimiter();
@@ -129,7 +134,7 @@ export async function startApp(given: AppOptions = {}) {
     closing: closing.signal,
     options: {
       rateLimit: { limit: 100_000, windowMs: 10_000 },
-      tokens: { issuer, audience, tenantClaim: 'sub' },
+      tokens: { issuer, audience, tenantClaim: 'sub', algorithms: ['RS256', 'ES256'] },
       corsOrigins: ['https://dashboard.test'],
       cursorSecret: 'cursor secret of the tests',
       jwks: tokens.jwks,
@@ -137,7 +142,12 @@ export async function startApp(given: AppOptions = {}) {
     },
   };
   const replaced = { ...deps, ...given.replace?.(deps) };
-  const server = await listen(createApi(replaced), { host: '127.0.0.1', port: 0, logger });
+  const server = await listen(createApi(replaced), {
+    host: '127.0.0.1',
+    port: 0,
+    logger,
+    ...(given.server === undefined ? {} : { limits: given.server }),
+  });
   const url = `http://127.0.0.1:${server.port}`;
 
   const call = async (

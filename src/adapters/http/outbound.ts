@@ -9,6 +9,7 @@ import { isIP } from 'node:net';
 import type { Agent as UndiciAgent } from 'undici';
 
 import type { Clock } from '../../ports/clock.ts';
+import type { Metrics } from '../../ports/metrics.ts';
 import type { Outbound, OutboundRequest, OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
 import { createAddressPolicy } from './guard-addresses.ts';
@@ -45,6 +46,7 @@ export interface OutboundDependencies {
   /** Addresses and CIDRs that the guard lets through, with http too. */
   readonly allow: readonly string[];
   readonly clock: Clock;
+  readonly metrics?: Metrics;
   readonly limits?: Partial<OutboundLimits>;
   readonly resolve?: Resolve;
 }
@@ -56,6 +58,8 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
   const resolve = createNameCache({ clock: dependencies.clock, resolve: dependencies.resolve ?? systemResolve });
   const guard = { policy, resolve };
   const sockets = new Set<Socket>();
+  let exchanges = 0;
+  dependencies.metrics?.gauge('herald_outbound_in_flight', () => exchanges + sockets.size);
   const agent = new Agent({
     connect: guardedConnector(guard, limits),
     connections: limits.connectionsPerOrigin,
@@ -88,7 +92,21 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
   }
 
   return {
-    request: (request) => new Promise((done, failed) => exchange(request, done, failed)),
+    request: (request) =>
+      new Promise((resolve, reject) => {
+        exchanges++;
+        exchange(
+          request,
+          (response) => {
+            exchanges--;
+            resolve(response);
+          },
+          (error) => {
+            exchanges--;
+            reject(error);
+          },
+        );
+      }),
     async connect(to) {
       const socket = await guardedSocket(guard, to);
       sockets.add(socket);

@@ -1,5 +1,6 @@
 // What one render knows: the data, the names that tags set, the clock's time, what it may still use up.
 
+import { addMissing, type MissingNames } from './missing-names.ts';
 import { LimitError } from './template-error.ts';
 import { type Key, propertyOf } from './values.ts';
 
@@ -12,6 +13,8 @@ export interface Frame {
   /** UTC ms, for `now` and `today`: one time for the whole message. */
   readonly now: number;
   readonly memory: Budget;
+  /** null: nobody asks. */
+  readonly missing: MissingNames | null;
 }
 
 /** What is used up as the render goes on; liquidjs's filters call `use`. */
@@ -40,7 +43,13 @@ export function readPath(frame: Frame, keys: readonly Key[], exact: string): unk
   else if (Object.hasOwn(frame.data, exact)) return frame.data[exact];
   else if (Object.hasOwn(frame.data, root)) value = frame.data[root];
   for (let i = 1; i < keys.length && value !== undefined; i++) value = propertyOf(value, keys[i] ?? '');
+  if (value === undefined && scope === undefined && frame.missing !== null) addMissing(frame.missing, exact);
   return value;
+}
+
+/** Whether a tag has set the name: what lacks below it isn't lacking in the data. */
+export function isLocal(frame: Frame, name: Key): boolean {
+  return localScope(frame, name) !== undefined;
 }
 
 function localScope(frame: Frame, name: Key): Readonly<Record<string, unknown>> | undefined {

@@ -7,9 +7,10 @@ import { outputTooLong, type TaggedInput } from './tagged.ts';
 import { toTemplateError } from './template-error.ts';
 
 /** @throws TemplateError */
-export function renderInPlace(parts: readonly (string | OutputPart)[], { data, html, now }: TaggedInput): string {
+export function renderInPlace(parts: readonly (string | OutputPart)[], input: TaggedInput): string {
   const memory = createBudget(templateLimits.memoryInPlaceMax, 'takes too much memory to render');
-  const frame: Frame = { data, html, now, memory, locals: noLocals };
+  const { data, html, now, missing } = input;
+  const frame: Frame = { data, html, now, memory, missing, locals: noLocals };
   let text = '';
   for (const part of parts) {
     text += typeof part === 'string' ? part : writePart(part, frame);

@@ -7,6 +7,8 @@ export const templateLimits = {
   sourceCharactersMax: 256 * 1024,
   /** Outputs and tags of a source; parsing them takes about 10 ms. */
   placeholdersMax: 2000,
+  /** Of one output or tag; some of what reads them grows with the square of their length. */
+  placeholderCharactersMax: 8 * 1024,
   /** Blocks in one another; parsing and rendering recurse. */
   depthMax: 20,
   filtersMax: 20,
@@ -24,14 +26,21 @@ export const templateLimits = {
   workerHeapMiB: 96,
   /** Loading the worker takes about 100 ms of a free core. */
   workerStartMsMax: 10_000,
+  /** Threads of templates with tags: the second is started only while the first is held up, so that a slow template holds up no other. */
+  threadsMax: 2,
+  /** A render that takes longer holds others up; nearly all take 1 ms. */
+  heldUpMs: 25,
   /** Waiting for the worker: 256 jobs of at most 256 KiB source and 64 KiB data are 80 MiB at worst, 1 MiB as templates are. */
   queueMax: 256,
-  /** A quarter of the queue: one template's flood leaves room for others. */
-  queuePerSourceMax: 64,
+  /** A quarter of the queue: one owner's flood leaves room for others. */
+  queuePerOwnerMax: 64,
   /** A job that waited longer is answered 503: its caller has given up, or soon will. */
   queueMsMax: 2000,
   /** Sources refused after they broke a limit, the oldest forgotten first; 100 bytes each. */
   refusedMax: 1000,
+  /** Names that a preview tells of: as many as a source has outputs at most, 500 KiB of them. */
+  missingNamesMax: 2000,
+  missingNameCharactersMax: 256,
   /** Compiled sources: 8 MiB are 1,000 templates of 2 KiB with 10 placeholders. */
   cacheBytesMax: 8 * 1024 * 1024,
   /** Formats of dates; longer than any real one. */

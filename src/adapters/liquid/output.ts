@@ -2,8 +2,9 @@
 
 import { ParseError, type Token, Tokenizer, TypeGuards } from 'liquidjs';
 import { type FilterDefinition, filters } from './filters.ts';
-import { type Frame, readPath } from './frame.ts';
+import { type Frame, isLocal, readPath } from './frame.ts';
 import { templateLimits } from './limits.ts';
+import { addMissing } from './missing-names.ts';
 import { escapeHtml, Html, type Key, propertyOf, toText } from './values.ts';
 
 type Evaluate = (frame: Frame) => unknown;
@@ -129,7 +130,11 @@ function compilePath({
   const [root, ...rest] = variable === undefined ? keys : [compileOperand(variable), ...keys];
   return (frame) => {
     let value = typeof root === 'function' ? rootValue(frame, root) : readPath(frame, [root ?? ''], String(root));
-    for (const key of rest) value = propertyOf(value, typeof key === 'function' ? asKey(key(frame)) : key);
+    const isKnown = value !== undefined;
+    const names = rest.map((key) => (typeof key === 'function' ? asKey(key(frame)) : key));
+    for (const name of names) value = propertyOf(value, name);
+    if (value === undefined && isKnown && frame.missing !== null && typeof root === 'string' && !isLocal(frame, root))
+      addMissing(frame.missing, [root, ...names].join('.'));
     return value;
 
     function rootValue(frame: Frame, evaluate: Evaluate): unknown {
@@ -162,7 +167,8 @@ function checkSpelling(text: string, token: Token): void {
   if (!pathPattern.test(text)) throw unexpected(text, token);
 }
 
-const word = String.raw`[\w?\u0080-\uffff-]+`;
+/** No white space in it (some is beyond ASCII): what two neighbours of a pattern can both match is tried in every division. */
+const word = String.raw`(?:(?!\s)[\w?\u0080-\uffff-])+`;
 const key = String.raw`\[\s*(?:"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|${word}(?:\.${word}|\[[^\[\]\s]*\])*)\s*\]`;
 const pathPattern = new RegExp(`^(?:${word}|${key})(?:\\.${word}|${key})*$`);
 

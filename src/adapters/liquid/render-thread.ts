@@ -16,6 +16,8 @@ export class ThreadLostError extends Error {
 }
 
 export interface RenderThread {
+  /** Loaded. @throws ThreadLostError */
+  readonly started: Promise<unknown>;
   /** One at a time. @throws ThreadLostError; DataCloneError when the data can't be copied into the thread (which then goes on) */
   run(job: WorkerJob): Promise<WorkerAnswer>;
   readonly isLost: boolean;
@@ -70,6 +72,7 @@ export function startRenderThread(workerUrl: URL): RenderThread {
   }
 
   return {
+    started,
     async run(job) {
       await started;
       if (lost !== null) throw lost;

@@ -135,13 +135,17 @@ class TemplateParser extends Parser {
   }
 
   override parse(source: string): Template[] {
+    const { placeholdersMax, placeholderCharactersMax } = templateLimits;
     const tokens = new FastTokenizer(source, this.restricted.options.operators).readTopLevelTokens(
       this.restricted.options,
     );
-    const surplus = tokens.filter(TypeGuards.isDelimitedToken)[templateLimits.placeholdersMax];
-    if (surplus !== undefined) {
-      throw new ParseError(new Error(`must have at most ${templateLimits.placeholdersMax} outputs and tags`), surplus);
-    }
+    const placeholders = tokens.filter(TypeGuards.isDelimitedToken);
+    const surplus = placeholders[placeholdersMax];
+    if (surplus !== undefined)
+      throw new ParseError(new Error(`must have at most ${placeholdersMax} outputs and tags`), surplus);
+    const long = placeholders.find(({ begin, end }) => end - begin > placeholderCharactersMax);
+    if (long !== undefined)
+      throw new ParseError(new Error(`must have at most ${placeholderCharactersMax} characters`), long);
     return this.parseTokens(tokens);
   }
 

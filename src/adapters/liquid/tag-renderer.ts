@@ -1,27 +1,34 @@
-// Templates with tags: they wait for the one render thread, which is started on first use and replaced when it is lost.
-// Only the template that was running is lost with its thread; those that wait go on in the next one.
+// Templates with tags: they wait for a render thread, which is started on first use and replaced when it is lost; a second one is started
+// when a slow template holds up others, and stays. Only the template that was running is lost with its thread; those that wait go on in the next one.
 
 import { assertNever } from '../../domain/assert-never.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { templateLimits } from './limits.ts';
-import { createRefusedSources } from './refused-sources.ts';
+import { createRefusedSources, type OwnedSource } from './refused-sources.ts';
 import { type RenderThread, startRenderThread, ThreadLostError } from './render-thread.ts';
 import { nowhere, TemplateError } from './template-error.ts';
 import type { WorkerAnswer, WorkerJob } from './worker-messages.ts';
 
 export interface TagRenderer {
-  /** @throws TemplateError; DomainError SERVICE_UNAVAILABLE when the queue is full or the wait too long */
-  render(job: WorkerJob): Promise<string>;
+  /** Names that were missing are added to the job's own. @throws TemplateError; DomainError SERVICE_UNAVAILABLE when the queue is full or the wait too long */
+  render(job: WorkerJob, owner: string): Promise<string>;
   close(): Promise<void>;
 }
 
 interface Waiting {
+  readonly owner: string;
   readonly job: WorkerJob;
   readonly queuedAt: number;
   resolve(text: string): void;
   reject(error: unknown): void;
+}
+
+/** A place for a thread: whoever works it off goes on until nobody waits. */
+interface Seat {
+  thread: RenderThread | null;
+  isWorking: boolean;
 }
 
 export function createTagRenderer({
@@ -31,48 +38,71 @@ export function createTagRenderer({
   readonly logger: Logger;
   readonly workerUrl: URL;
 }): TagRenderer {
-  const { queueMax, queuePerSourceMax, refusedMax } = templateLimits;
-  const queue = createFairQueue<Waiting>({ jobsMax: queueMax, jobsPerSourceMax: queuePerSourceMax });
+  const { queueMax, queuePerOwnerMax, refusedMax, threadsMax, heldUpMs } = templateLimits;
+  const queue = createFairQueue<Waiting>({ jobsMax: queueMax, jobsPerOwnerMax: queuePerOwnerMax });
   const refused = createRefusedSources({ sourcesMax: refusedMax });
-  let thread: RenderThread | null = null;
-  let working = false;
+  const seats: Seat[] = [{ thread: null, isWorking: false }];
   let closed = false;
 
-  async function workOff(): Promise<void> {
-    if (working) return;
-    working = true;
+  async function workOff(seat: Seat): Promise<void> {
+    seat.isWorking = true;
     for (let next = queue.take(); next !== undefined; next = queue.take()) {
       if (closed) next.reject(stopping());
       else if (performance.now() - next.queuedAt > templateLimits.queueMsMax) next.reject(busy());
-      else await answer(next);
+      else await answer(seat, next);
     }
-    working = false;
+    seat.isWorking = false;
   }
 
-  async function answer({ job, resolve, reject }: Waiting): Promise<void> {
-    if (thread === null || thread.isLost) thread = startRenderThread(workerUrl);
+  async function answer(seat: Seat, waiting: Waiting): Promise<void> {
+    const { owner, job, resolve, reject } = waiting;
+    let heldUp: NodeJS.Timeout | undefined;
     try {
-      resolve(rendered(job, await thread.run(job)));
+      // It may have been refused while it waited.
+      throwIfRefused({ owner, source: job.source });
+      if (seat.thread === null || seat.thread.isLost) seat.thread = startRenderThread(workerUrl);
+      await seat.thread.started;
+      heldUp = setTimeout(relieve, heldUpMs);
+      resolve(rendered(waiting, await seat.thread.run(job)));
     } catch (error) {
-      reject(error instanceof ThreadLostError ? afterLoss(job, error) : error);
+      reject(error instanceof ThreadLostError ? afterLoss(waiting, error) : error);
+    } finally {
+      clearTimeout(heldUp);
     }
+  }
+
+  /** One more thread for those who wait behind a slow template. */
+  function relieve(): void {
+    if (closed || queue.size === 0 || seats.length >= threadsMax) return;
+    const seat = { thread: null, isWorking: false };
+    seats.push(seat);
+    void workOff(seat);
   }
 
   /** @throws TemplateError */
-  function rendered(job: WorkerJob, answer: WorkerAnswer): string {
-    if (answer.kind === 'rendered') return answer.text;
+  function throwIfRefused(owned: OwnedSource): void {
+    const reason = refused.reasonOf(owned);
+    if (reason !== null) throw new TemplateError('limit', `${reason}; it is refused until it is changed`, nowhere);
+  }
+
+  /** @throws TemplateError */
+  function rendered(waiting: Waiting, answer: WorkerAnswer): string {
+    if (answer.kind === 'rendered') {
+      for (const name of answer.missing) waiting.job.missing?.add(name);
+      return answer.text;
+    }
     if (answer.kind === 'ready') throw new Error('the template worker answered out of turn');
     const { kind, message, line, column } = answer.error;
-    if (kind === 'limit') refuse(job, message);
+    if (kind === 'limit') refuse(waiting, message);
     throw new TemplateError(kind, message, { line, column });
   }
 
-  function afterLoss(job: WorkerJob, error: ThreadLostError): Error {
+  function afterLoss(waiting: Waiting, error: ThreadLostError): Error {
     switch (error.reason) {
       case 'time':
-        return refuse(job, 'takes too long to render');
+        return refuse(waiting, 'takes too long to render');
       case 'memory':
-        return refuse(job, 'takes too much memory to render');
+        return refuse(waiting, 'takes too much memory to render');
       case 'ended':
         return stopping();
       case 'start':
@@ -84,26 +114,26 @@ export function createTagRenderer({
     }
   }
 
-  function refuse({ source }: WorkerJob, reason: string): TemplateError {
-    const sourceHash = refused.add(source, reason);
+  function refuse({ owner, job }: Waiting, reason: string): TemplateError {
+    const sourceHash = refused.add({ owner, source: job.source }, reason);
     logger.warn('a template broke a limit and is refused from now on', { sourceHash, reason });
     return new TemplateError('limit', reason, nowhere);
   }
 
   return {
-    render(job) {
-      return new Promise<string>((resolve, reject) => {
-        const reason = refused.reasonOf(job.source);
-        if (reason !== null)
-          return reject(new TemplateError('limit', `${reason}; it is refused until it is changed`, nowhere));
-        if (closed) return reject(stopping());
-        if (!queue.push(job.source, { job, queuedAt: performance.now(), resolve, reject })) return reject(busy());
-        void workOff();
-      });
+    async render(job, owner) {
+      throwIfRefused({ owner, source: job.source });
+      if (closed) throw stopping();
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      if (!queue.push(owner, { owner, job, queuedAt: performance.now(), resolve, reject })) throw busy();
+      const idles = seats.filter((seat) => !seat.isWorking);
+      const idle = idles.find(({ thread }) => thread?.isLost === false) ?? idles[0];
+      if (idle !== undefined) void workOff(idle);
+      return promise;
     },
     async close() {
       closed = true;
-      await thread?.end();
+      await Promise.all(seats.flatMap(({ thread }) => (thread === null ? [] : [thread.end()])));
     },
   };
 }

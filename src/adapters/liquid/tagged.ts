@@ -3,6 +3,7 @@
 import { Context, type Emitter, type Liquid, type Template, toValueSync } from 'liquidjs';
 import { createBudget, type Frame, readPath } from './frame.ts';
 import { templateLimits } from './limits.ts';
+import type { MissingNames } from './missing-names.ts';
 import { nowhere, TemplateError, toTemplateError } from './template-error.ts';
 import { type Key, propertyOf, toText } from './values.ts';
 
@@ -11,6 +12,8 @@ export interface TaggedInput {
   readonly html: boolean;
   /** UTC ms */
   readonly now: number;
+  /** Where missing names are noted; null: nobody asks. */
+  readonly missing: MissingNames | null;
 }
 
 /** @throws TemplateError */
@@ -30,14 +33,14 @@ export class TemplateContext extends Context {
   readonly frame: Frame;
   private readonly locals: Record<string, unknown>[];
 
-  constructor(liquid: Liquid, { data, html, now }: TaggedInput) {
+  constructor(liquid: Liquid, { data, html, now, missing }: TaggedInput) {
     const memory = createBudget(templateLimits.memoryInWorkerMax, 'takes too much memory to render');
     const steps = createBudget(templateLimits.stepsMax, 'takes too long to render');
     const memoryLimit = { use: memory.use } as unknown as Context['memoryLimit'];
     const renderLimit = { check: () => steps.use(1) } as unknown as Context['renderLimit'];
     super(data, liquid.options, { sync: true }, { memoryLimit, renderLimit, liquid });
     this.locals = [this.bottom()];
-    this.frame = { data, html, now, memory, locals: this.locals };
+    this.frame = { data, html, now, memory, missing, locals: this.locals };
   }
 
   override push(scope: object): number {

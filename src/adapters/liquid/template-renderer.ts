@@ -4,9 +4,15 @@ import { badField, type DomainError, type ErrorDetail } from '../../domain/error
 import { bodyProblem, isHtmlSource, subjectProblem } from '../../domain/template.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
-import type { RenderedTemplate, TemplateRenderer } from '../../ports/template-renderer.ts';
+import type {
+  RenderedTemplate,
+  RenderOptions,
+  TemplateRenderer,
+  TemplateSource,
+} from '../../ports/template-renderer.ts';
 import { createTemplateCompiler } from './compiler.ts';
 import { renderInPlace } from './in-place.ts';
+import type { MissingNames } from './missing-names.ts';
 import { createTagRenderer } from './tag-renderer.ts';
 import type { TemplateSyntax } from './syntax.ts';
 import type { TaggedInput } from './tagged.ts';
@@ -31,7 +37,12 @@ export function createTemplateRenderer({
   const tags = createTagRenderer({ logger, workerUrl });
 
   /** Text at once, or the call that has the tags rendered: made once nothing else of the message can fail. @throws DomainError naming the field */
-  function renderField(field: Field, source: string, input: TaggedInput): string | (() => Promise<string>) {
+  function renderField(
+    field: Field,
+    source: string,
+    input: TaggedInput,
+    owner: string,
+  ): string | (() => Promise<string>) {
     try {
       const parsed = compiler.parse(source);
       if (parsed.kind === 'flat') return renderInPlace(parsed.parts, input);
@@ -39,9 +50,27 @@ export function createTemplateRenderer({
       throw toRefusal(field, thrown);
     }
     return () =>
-      tags.render({ source, ...input }).catch((error: unknown) => {
+      tags.render({ source, ...input }, owner).catch((error: unknown) => {
         throw toRefusal(field, error);
       });
+  }
+
+  function renderMessage(
+    source: TemplateSource,
+    data: TaggedInput['data'],
+    { isEmail, owner }: RenderOptions,
+    missing: Missing,
+  ): RenderedTemplate | Promise<RenderedTemplate> {
+    const bodyFormat = isEmail && isHtmlSource(source.body) ? 'html' : 'text';
+    const now = clock.now();
+    const ofSubject = { data, now, html: false, missing: missing.subject };
+    const ofBody = { data, now, html: bodyFormat === 'html', missing: missing.body };
+    const subject = source.subject === null ? null : renderField('subject', source.subject, ofSubject, owner);
+    const body = renderField('body', source.body, ofBody, owner);
+    if (typeof body === 'string' && typeof subject !== 'function') return finished({ subject, body, bodyFormat });
+    return Promise.all([called(subject), called(body)]).then(([subject, body]) =>
+      finished({ subject, body, bodyFormat }),
+    );
   }
 
   return {
@@ -52,19 +81,21 @@ export function createTemplateRenderer({
       ];
       return details.filter((detail) => detail !== null);
     },
-    render({ subject: ofSubject, body: ofBody }, data, { isEmail }) {
-      const bodyFormat = isEmail && isHtmlSource(ofBody) ? 'html' : 'text';
-      const now = clock.now();
-      const subject = ofSubject === null ? null : renderField('subject', ofSubject, { data, now, html: false });
-      const body = renderField('body', ofBody, { data, now, html: bodyFormat === 'html' });
-      if (typeof body === 'string' && typeof subject !== 'function') return finished({ subject, body, bodyFormat });
-      return Promise.all([called(subject), called(body)]).then(([subject, body]) =>
-        finished({ subject, body, bodyFormat }),
-      );
+    render: (source, data, options) => renderMessage(source, data, options, nobodyAsks),
+    async preview(source, data, options) {
+      const subject: MissingNames = new Set();
+      const body: MissingNames = new Set();
+      const rendered = await renderMessage(source, data, options, { subject, body });
+      return { ...rendered, missing: [...new Set([...subject, ...body])] };
     },
     close: () => tags.close(),
   };
 }
+
+/** Of each field its own, since both may be rendered at the same time. */
+type Missing = Readonly<Record<Field, MissingNames | null>>;
+
+const nobodyAsks: Missing = { subject: null, body: null };
 
 function called<T extends string | null>(rendering: T | (() => Promise<T>)): T | Promise<T> {
   return typeof rendering === 'function' ? rendering() : rendering;

@@ -9,7 +9,12 @@ export interface WorkerJob extends TaggedInput {
 export type WorkerAnswer =
   /** Loaded; the first job may come. */
   | { readonly kind: 'ready' }
-  | { readonly kind: 'rendered'; readonly text: string }
+  | {
+      readonly kind: 'rendered';
+      readonly text: string;
+      /** In order; empty when nobody asked. */
+      readonly missing: readonly string[];
+    }
   | {
       readonly kind: 'failed';
       /** A TemplateError's own. */

@@ -17,7 +17,7 @@ function perform(job: WorkerJob): WorkerAnswer {
     const parsed = compiler.parse(job.source);
     const text =
       parsed.kind === 'flat' ? renderInPlace(parsed.parts, job) : renderTagged(compiler.liquid, parsed.templates, job);
-    return { kind: 'rendered', text };
+    return { kind: 'rendered', text, missing: [...(job.missing ?? [])] };
   } catch (thrown) {
     const { kind, message, line, column } = toTemplateError(thrown);
     return { kind: 'failed', error: { kind, message, line, column } };

@@ -96,7 +96,9 @@ describe('where both know a template, it renders as liquidjs renders it', () => 
       fc.asyncProperty(fc.array(piece, { maxLength: 5 }), data, async (pieces, data) => {
         const body = pieces.join('');
         const expected = liquid.parseAndRenderSync(body, data) as string;
-        expect((await renderer.render({ subject: null, body }, data, { isEmail: false })).body).toBe(expected);
+        expect((await renderer.render({ subject: null, body }, data, { isEmail: false, owner: 'tnt_a' })).body).toBe(
+          expected,
+        );
       }),
       { numRuns: 1000 },
     );
@@ -117,8 +119,8 @@ describe('the worker', () => {
     writeFileSync(file, `import { parentPort } from 'node:worker_threads';\n${code}`);
     return createTemplateRenderer({ logger, workerUrl: pathToFileURL(file) });
   };
-  const render = async (body: string): Promise<string> =>
-    (await renderer.render({ subject: null, body }, {}, { isEmail: false })).body;
+  const render = async (body: string, owner = 'tnt_a'): Promise<string> =>
+    (await renderer.render({ subject: null, body }, {}, { isEmail: false, owner })).body;
   const tagged = (text: string): string => `{% if true %}${text}{% endif %}`;
   const readyThen = (onJob: string): string =>
     `parentPort.on('message', (job) => { ${onJob} }); parentPort.postMessage({ kind: 'ready' });`;
@@ -135,7 +137,7 @@ describe('the worker', () => {
   it('that uses up its memory costs the template that did it, and no other', async () => {
     renderer = withWorker(
       readyThen(
-        `if (job.source.includes('bomb')) { const held = []; for (;;) held.push(new Array(100_000).fill(held.length)); } parentPort.postMessage({ kind: 'rendered', text: 'fine' });`,
+        `if (job.source.includes('bomb')) { const held = []; for (;;) held.push(new Array(100_000).fill(held.length)); } parentPort.postMessage({ kind: 'rendered', text: 'fine', missing: [] });`,
       ),
     );
     const [bomb, other] = await Promise.allSettled([render(tagged('bomb')), render(tagged('other'))]);
@@ -155,7 +157,7 @@ describe('the worker', () => {
   it('that crashes is replaced; what it was rendering may be tried again', async () => {
     renderer = withWorker(
       readyThen(
-        `if (job.source.includes('crash')) throw new Error('bug'); parentPort.postMessage({ kind: 'rendered', text: 'fine' });`,
+        `if (job.source.includes('crash')) throw new Error('bug'); parentPort.postMessage({ kind: 'rendered', text: 'fine', missing: [] });`,
       ),
     );
     await expect(render(tagged('crash'))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
@@ -169,12 +171,12 @@ describe('the worker', () => {
     expect(await render('{{ "x" }}')).toBe('x');
   });
 
-  it('has a queue with an end, of which one template gets a quarter', async () => {
+  it('has a queue with an end, of which one owner gets a quarter', async () => {
     renderer = withWorker(`parentPort.postMessage({ kind: 'ready' });`);
-    const flood = Array.from({ length: 70 }, () => render(tagged('flood')));
-    const others = Array.from({ length: 250 }, (_, i) => render(tagged(String(i))));
+    const flood = Array.from({ length: 70 }, (_, i) => render(tagged(`flood ${i}`)));
+    const others = Array.from({ length: 250 }, (_, i) => render(tagged(String(i)), `tnt_${i}`));
     const settled = Promise.allSettled([...flood, ...others]);
-    // One runs, 64 of its source wait; then 192 others find room.
+    // One runs, 64 of its owner wait; then 192 others find room.
     await expect(flood.at(-1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 1 });
     await expect(others.at(-1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await renderer.close();
@@ -185,9 +187,52 @@ describe('the worker', () => {
     expect(outcomes.filter((message) => message.includes('stopping'))).toHaveLength(65 + 192);
   });
 
+  it('that is held up by a slow template gets help: others are rendered meanwhile', async () => {
+    renderer = withWorker(
+      readyThen(
+        `if (job.source.includes('slow')) for (;;); parentPort.postMessage({ kind: 'rendered', text: 'fine', missing: [] });`,
+      ),
+    );
+    // Both threads are there, and loaded.
+    const first = render(tagged('slow 1')).catch(() => undefined);
+    await Promise.all([first, render(tagged('waits'))]);
+    await Promise.all([render(tagged('a')), render(tagged('b'))]);
+    const order: string[] = [];
+    const slow = render(tagged('slow 2')).catch(() => order.push('slow'));
+    const others = Array.from({ length: 5 }, (_, i) => render(tagged(`${i}`), 'tnt_b').then(() => order.push('other')));
+    await Promise.all([slow, ...others]);
+    expect(order).toEqual(['other', 'other', 'other', 'other', 'other', 'slow']);
+  });
+
+  it('renders a source that broke a limit not once more, also when it waited already', async () => {
+    renderer = withWorker(
+      readyThen(
+        `if (job.source.includes('slow')) for (;;); parentPort.postMessage({ kind: 'rendered', text: 'fine', missing: [] });`,
+      ),
+    );
+    const flood = await Promise.allSettled(Array.from({ length: 60 }, () => render(tagged('slow'))));
+    expect(flood.every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(render(tagged('slow'))).rejects.toMatchObject({
+      details: [{ message: expect.stringContaining('refused') }],
+    });
+    // Both threads may have had it at the same time.
+    expect(logged.length).toBeLessThanOrEqual(2);
+  });
+
+  it('refuses a source to its owner alone: others may have the same, with other data', async () => {
+    renderer = createTemplateRenderer({ logger });
+    const body = '{% for i in l %}{% if l contains "no" %}{% endif %}{% endfor %}!';
+    const source = { subject: null, body };
+    const isEmail = false;
+    const l = Array.from({ length: 20_000 }, (_, i) => i);
+    await expect(renderer.preview(source, { l }, { isEmail, owner: 'tnt_a' })).rejects.toThrow(/takes too long/);
+    await expect(renderer.preview(source, { l: [1] }, { isEmail, owner: 'tnt_a' })).rejects.toThrow(/refused/);
+    expect(await renderer.preview(source, { l: [1] }, { isEmail, owner: 'tnt_b' })).toMatchObject({ body: '!' });
+  });
+
   it('knows nothing of the environment', async () => {
     renderer = withWorker(
-      readyThen(`parentPort.postMessage({ kind: 'rendered', text: JSON.stringify(process.env) });`),
+      readyThen(`parentPort.postMessage({ kind: 'rendered', text: JSON.stringify(process.env), missing: [] });`),
     );
     expect(await render(tagged('x'))).toBe('{}');
   });

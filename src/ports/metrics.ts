@@ -1,7 +1,20 @@
 // Counters and measured values, by the names of metricNames; labels are few and never a tenant, a recipient or an id.
 
 /** The labels that there are; a metric carries those that it is given. */
-export const labelNames = ['channel', 'lane', 'method', 'outcome', 'read_model', 'route', 'status', 'topic'] as const;
+export const labelNames = [
+  'channel',
+  'class',
+  'lane',
+  'method',
+  'outcome',
+  'provider',
+  'read_model',
+  'reason',
+  'route',
+  'status',
+  'thread',
+  'topic',
+] as const;
 
 export type MetricLabels = Readonly<Partial<Record<(typeof labelNames)[number], string>>>;
 
@@ -19,15 +32,24 @@ export type CounterName =
   | 'herald_fold_failures_total'
   | 'herald_folded_events_total'
   | 'herald_http_requests_total'
+  | 'herald_streams_ended_total'
   | 'herald_timers_fired_total';
 
 /** Seconds, all of them. */
-export type HistogramName = 'herald_accept_seconds' | 'herald_attempt_seconds' | 'herald_append_seconds';
+export type HistogramName =
+  | 'herald_accept_seconds'
+  | 'herald_append_seconds'
+  | 'herald_attempt_seconds'
+  | 'herald_timer_late_seconds';
 
 export type GaugeName =
   | 'herald_append_queue'
-  | 'herald_lane_depth'
+  | 'herald_event_loop_delay_seconds'
   | 'herald_in_flight'
+  | 'herald_lane_age_seconds'
+  | 'herald_lane_depth'
+  | 'herald_outbound_in_flight'
   | 'herald_projector_lag'
   | 'herald_redis_up'
-  | 'herald_streams';
+  | 'herald_streams'
+  | 'herald_timers_due';

@@ -4,20 +4,23 @@ import type { Topic } from '../domain/topics.ts';
 
 export type FieldValue = string | number | null;
 
-/** A plain JSON object. Fields that an index or a filter names are its top-level ones, text or number. */
+/** A plain JSON object. Fields that an index or a filter names are its top-level ones: text, number or a list of texts. */
 export type Document = object;
+
+/** `texts` is a list of texts: an index has an entry for each of them, so that equality on it asks for documents that hold one. */
+export type FieldType = 'text' | 'number' | 'texts';
 
 export interface IndexDefinition {
   /** Equality fields first, then the order fields; the document's id breaks ties after them. */
   readonly fields: readonly string[];
-  /** Documents whose value here is null are not in the index (and are never found by it). */
+  /** Documents whose value here is null are not in the index (and are never found by it). One with a list is always sparse, and the list stands first. */
   readonly sparse?: boolean;
 }
 
 export interface CollectionDefinition {
   readonly name: string;
-  /** Every field that an index or a filter names, and its type. */
-  readonly fields: Readonly<Record<string, 'text' | 'number'>>;
+  /** Every field that an index or a filter names, and its type. No filter and no order names a list. */
+  readonly fields: Readonly<Record<string, FieldType>>;
   readonly indexes: readonly IndexDefinition[];
 }
 

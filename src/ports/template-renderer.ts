@@ -14,6 +14,17 @@ export interface RenderedTemplate {
   readonly bodyFormat: 'text' | 'html';
 }
 
+export interface PreviewedTemplate extends RenderedTemplate {
+  /** Names that were asked for and that `data` doesn't have: dotted paths in the order of their first use, the subject's before the body's. */
+  readonly missing: readonly string[];
+}
+
+export interface RenderOptions {
+  readonly isEmail: boolean;
+  /** Who the template belongs to: those who wait for the worker take turns by it. */
+  readonly owner: string;
+}
+
 export interface TemplateRenderer {
   /** What doesn't parse, each with line and column in its message and `subject` or `body` as its path; empty when all is well. */
   check(source: TemplateSource): readonly ErrorDetail[];
@@ -25,7 +36,13 @@ export interface TemplateRenderer {
   render(
     source: TemplateSource,
     data: Readonly<Record<string, unknown>>,
-    options: { readonly isEmail: boolean },
+    options: RenderOptions,
   ): RenderedTemplate | Promise<RenderedTemplate>;
+  /** The same, and which names were missing. @throws as `render` does */
+  preview(
+    source: TemplateSource,
+    data: Readonly<Record<string, unknown>>,
+    options: RenderOptions,
+  ): Promise<PreviewedTemplate>;
   close(): Promise<void>;
 }

@@ -2,12 +2,18 @@
 
 import type { Channel } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
-import type { ProviderSettings, Template, Tenant } from '../domain/tenant.ts';
+import type { ProviderSettings, Scope, Template, Tenant } from '../domain/tenant.ts';
+
+/** Whose an API key is, and what it may do. */
+export interface KeyHolder {
+  readonly tenant: Tenant;
+  readonly scopes: readonly Scope[];
+}
 
 /** Rejections of every call: an Error when the settings are neither cached (at most 15 minutes stale) nor to be had. */
 export interface TenantDirectory {
-  /** null: no such key, or it ended. */
-  tenantByApiKey(apiKey: string): Promise<Tenant | null>;
+  /** null: no such key, or it ended. A further key's use is noted. */
+  holderOfApiKey(apiKey: string): Promise<KeyHolder | null>;
   tenantBySubject(subject: string): Promise<Tenant | null>;
   tenant(tenantId: TenantId): Promise<Tenant | null>;
   /** null when there is none. `enabled` is not looked at. @throws SecretBoxError when its key can't be opened. */
@@ -15,11 +21,11 @@ export interface TenantDirectory {
   /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */
   canDeliver(tenantId: TenantId, channel: Channel): Promise<boolean>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
-  /** The current API key, whole. */
+  /** The current main API key, whole. @throws SecretBoxError when it can't be opened */
   apiKey(tenantId: TenantId): Promise<string>;
-  /** `whsec_...`, the tenant's own. */
+  /** `whsec_...`, the tenant's own. @throws SecretBoxError when it can't be opened */
   webhookSecret(tenantId: TenantId): Promise<string>;
-  /** Everything of the tenant that must never be told to anyone: API keys, signing secrets. */
+  /** Everything of the tenant that must never be told to anyone: API keys, signing secrets; as far as it can be opened. */
   secretsOf(tenantId: TenantId): Promise<readonly string[]>;
   /** Forget what is known of a tenant, after a change on this node. */
   forget(tenantId: TenantId): void;

@@ -3,10 +3,11 @@
 import { inboxReadModel } from './inbox/index.ts';
 import { notificationsReadModel } from './notifications/index.ts';
 import type { ReadModel } from './read-model.ts';
+import { searchReadModel } from './search/index.ts';
 import { timersReadModel } from './timers/index.ts';
 
 /** Folded by projectors. */
-export const projectedReadModels: readonly ReadModel[] = [notificationsReadModel, inboxReadModel];
+export const projectedReadModels: readonly ReadModel[] = [notificationsReadModel, inboxReadModel, searchReadModel];
 
 /** All of them: the scheduler folds the timers itself. */
 export const readModels: readonly ReadModel[] = [...projectedReadModels, timersReadModel];

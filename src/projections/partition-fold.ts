@@ -11,6 +11,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
+import type { Turns } from './turns.ts';
 import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
 
 export interface FoldDependencies {
@@ -20,6 +21,8 @@ export interface FoldDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Shared by the read models of a thread; without it none gives way to another. */
+  readonly turns?: Turns;
 }
 
 export interface PartitionFold {
@@ -37,8 +40,9 @@ export interface PartitionFold {
 
 /** Takes the claim's number over in the store; null when the claim ended before that worked. */
 export async function ownPartition(deps: FoldDependencies, claim: Claim): Promise<PartitionFold | null> {
-  const { store, readModel, metrics, clock } = deps;
+  const { store, readModel, metrics, clock, turns } = deps;
   const { name } = readModel.definition;
+  const pace = readModel.mayLag === true ? slower(store.pace) : store.pace;
   const owned = await retried(deps, claim, 'own', () => store.own(name, claim.partition));
   if (owned === null) return null;
   let owner: Ownership = owned;
@@ -50,7 +54,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     async take() {
       const rest = restsUntil - clock.monotonic();
       if (rest > 0) await clock.sleep(rest, claim.signal);
-      const limits = { eventsMax: store.pace.eventsMax, bytesMax: foldBytesMax };
+      const limits = { eventsMax: pace.eventsMax, bytesMax: foldBytesMax };
       return (await retried(deps, claim, 'read', () => reader.take(limits))) ?? [];
     },
     async atEnd() {
@@ -60,13 +64,17 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       const decoded = entries.filter(isDecoded);
       if (decoded.length < entries.length && !(await reportUndecodable(deps, claim, entries))) return null;
       const offsets = offsetsAfter(entries);
-      const done = await retried(deps, claim, 'fold', async () => {
+      const foldOnce = async () => {
         const writes = await readModel.fold(decoded, store);
         return { writes, owner: await store.transact(owner, offsets, writes) };
-      });
+      };
+      const done = await retried(deps, claim, 'fold', () =>
+        readModel.mayLag === true && turns !== undefined ? turns.run(claim.signal, foldOnce) : foldOnce(),
+      );
       if (done === null) return null;
+      if (readModel.mayLag !== true) turns?.noted(entries.length);
       owner = done.owner;
-      restsUntil = restAfter(entries.length, store.pace, clock.monotonic());
+      restsUntil = restAfter(entries.length, pace, clock.monotonic());
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return done.writes;
     },
@@ -77,6 +85,11 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     },
     find: <D extends Document>(query: Query) => retried(deps, claim, 'read', () => store.find<D>(query)),
   };
+}
+
+/** What may lag makes a quarter of the transactions. */
+function slower(pace: FoldPace): FoldPace {
+  return { ...pace, fewMs: 4 * pace.fewMs, manyMs: 4 * pace.manyMs };
 }
 
 /** Until when a number rests after so many events; whoever catches up doesn't. */

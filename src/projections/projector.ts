@@ -24,9 +24,7 @@ export interface ProjectorDependencies extends FoldDependencies {
 export async function runProjector(deps: ProjectorDependencies): Promise<RunningProjector> {
   const { metrics, readModel, clock } = deps;
   const { name } = readModel.definition;
-  /** When the log took the oldest event in hand, by partition number. */
-  const inHandSince = new Map<number, number>();
-  metrics.gauge('herald_projector_lag', () => lagSeconds(inHandSince, clock.now()), { read_model: name });
+  const lag = measureLag({ metrics, clock }, name);
 
   return runOnClaims(deps, async (claim) => {
     const partition = await ownPartition(deps, claim);
@@ -36,9 +34,9 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
       const entries = await partition.take();
       const [oldest] = entries;
       if (oldest === undefined) return;
-      inHandSince.set(claim.partition, oldest.appendedAt);
+      lag.inHand(claim.partition, oldest.appendedAt);
       const written = await partition.fold(entries);
-      inHandSince.delete(claim.partition);
+      lag.folded(claim.partition);
       if (written === null) return;
     }
   });
@@ -82,8 +80,22 @@ export function projectorGroup(readModel: string): string {
   return `projector-${readModel}`;
 }
 
-function lagSeconds(inHandSince: ReadonlyMap<number, number>, now: number): number {
-  let oldest = now;
-  for (const since of inHandSince.values()) oldest = Math.min(oldest, since);
-  return (now - oldest) / 1000;
+export interface Lag {
+  /** @param since when the log took the oldest event in hand, UTC ms */
+  inHand(partition: number, since: number): void;
+  folded(partition: number): void;
+}
+
+/** How old the oldest event is that is in hand and not folded. */
+export function measureLag({ metrics, clock }: Pick<FoldDependencies, 'metrics' | 'clock'>, readModel: string): Lag {
+  const inHandSince = new Map<number, number>();
+  const lagSeconds = (): number => {
+    const now = clock.now();
+    return Math.max(0, now - Math.min(now, ...inHandSince.values())) / 1000;
+  };
+  metrics.gauge('herald_projector_lag', lagSeconds, { read_model: readModel });
+  return {
+    inHand: (partition, since) => inHandSince.set(partition, since),
+    folded: (partition) => inHandSince.delete(partition),
+  };
 }

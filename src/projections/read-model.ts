@@ -15,6 +15,8 @@ export interface ReadModel {
   readonly topics: readonly Topic[];
   /** Types that the fold looks at; absent: all of its topics. */
   readonly types?: ReadonlySet<EventType>;
+  /** Others that share its thread come first while they have much to do. */
+  readonly mayLag?: true;
   /** Says in the dead-letters topic which bytes do not decode; one read model does it for all of them. */
   readonly reportsDeadLetters?: true;
   /**

@@ -13,7 +13,7 @@ import { startHttpSink } from '../support/http-sink.ts';
 import { until } from '../support/until.ts';
 
 /** The same private addresses, spelled in the ways in which guards have been passed. All of loopback, but for the last ones. */
-const privateSpellings = [
+export const privateSpellings = [
   '127.0.0.1',
   '127.1',
   '2130706433',

@@ -32,6 +32,7 @@ interface Letter {
   readonly status: string;
   readonly tag: string | null;
   readonly text: string;
+  readonly labels: readonly string[];
 }
 
 export const letters: ReadModelDefinition = {
@@ -39,12 +40,13 @@ export const letters: ReadModelDefinition = {
   collections: [
     {
       name: 'letters',
-      fields: { tenant: 'text', at: 'number', status: 'text', tag: 'text' },
+      fields: { tenant: 'text', at: 'number', status: 'text', tag: 'text', labels: 'texts' },
       indexes: [
         { fields: ['tenant', 'at'] },
         { fields: ['tenant', 'status', 'at'] },
         { fields: ['tenant', 'tag', 'at'], sparse: true },
         { fields: ['at'], sparse: true },
+        { fields: ['labels', 'at'] },
       ],
     },
     { name: 'counts', fields: {}, indexes: [] },
@@ -57,6 +59,7 @@ const letter = (of: Partial<Letter> = {}): Letter => ({
   status: 'new',
   tag: null,
   text: 'é',
+  labels: [],
   ...of,
 });
 const put = (id: string, of: Partial<Letter> = {}): Write => ({ collection: 'letters', id, document: letter(of) });
@@ -114,6 +117,39 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(ids(await find({ tenant: 'a', status: 'read' }))).toEqual(['1']);
         expect(ids(await find({ tenant: 'a', tag: 't' }))).toEqual([]);
         expect((await harness.reader.get('letters', ['2'])).size).toBe(0);
+      });
+
+      it('finds a document by each text of a list, as it was written last', async () => {
+        const byLabel = async (label: string) =>
+          ids(await harness.reader.find({ ...byTime, equals: { labels: label } }));
+        await fold([put('1', { labels: ['red', 'blue', 'red'], at: 1 }), put('2', { labels: ['blue'], at: 2 })]);
+        expect(await byLabel('blue')).toEqual(['2', '1']);
+        await fold([put('1', { labels: ['ü', 'blue'], at: 3 }), put('3', { labels: ['red'], at: null })], 2);
+        expect(await byLabel('blue')).toEqual(['1', '2']);
+        expect(await byLabel('red')).toEqual([]);
+        expect(await byLabel('ü')).toEqual(['1']);
+        const bad: Write = { collection: 'letters', id: '1', document: { ...letter(), labels: ['red', 7] } };
+        const owner = await harness.store.own('letters', 0);
+        await expect(harness.store.transact(owner, new Map([['work', 3]]), [bad])).rejects.toThrow(TypeError);
+        await fold([{ collection: 'letters', id: '1', document: null }], 3);
+        expect(await byLabel('ü')).toEqual([]);
+        expect(await byLabel('blue')).toEqual(['2']);
+      });
+
+      it('takes names, ids and texts that mean something to an engine for what they are', async () => {
+        const names = '{"$gt":"","$where":"1","a.b":{"$set":{"x":1}},"":"e","__proto__":{"x":1},"constructor":{"y":1}}';
+        const texts = ['$gt', '{"$gt":""}', "' OR 1=1 --", '.*', '%', '__proto__', '\u0001', '\uffff', 'a\u202eb'];
+        const writes = texts.map((tag, at) => ({
+          collection: 'letters',
+          id: tag,
+          document: { ...letter({ tag, at }), inner: JSON.parse(names) as object },
+        }));
+        await fold([...writes, put('plain', { tag: 'plain' })]);
+        for (const tag of texts) {
+          expect(ids(await harness.reader.find({ ...byTime, equals: { tenant: 'a', tag } }))).toEqual([tag]);
+          const kept = (await harness.reader.get<{ inner: object }>('letters', [tag])).get(tag);
+          expect(JSON.stringify(kept?.inner)).toBe(names);
+        }
       });
 
       it('counts the last of two writes of one document', async () => {
@@ -236,6 +272,9 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
           { ...byTime, order: { fields: ['at', 'status'], direction: 'ascending' } },
           { ...byTime, range: { field: 'status', from: 'a' } },
           { ...byTime, filter: { text: 'é' } },
+          { ...byTime, filter: { labels: 'red' } },
+          { ...byTime, equals: { tenant: 'a', labels: 'red' } },
+          { ...byTime, equals: {}, order: { fields: ['labels', 'at'], direction: 'descending' } },
         ];
         for (const query of refused) await expect(harness.reader.find(query)).rejects.toThrow(NoFittingIndexError);
         const count = harness.reader.count({ collection: 'letters', equals: { status: 'new' } }, 10);
@@ -279,7 +318,8 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
     });
 
     it('prepared with a further field and index finds the documents that are there by it', async () => {
-      await fold([put('1', { text: 'x' }), put('2', { text: 'y' })]);
+      const noted = { ...letter({ text: 'y' }), notes: ['n', 'm'] };
+      await fold([put('1', { text: 'x' }), { collection: 'letters', id: '2', document: noted }]);
       await harness.reader.find(byTime);
       const [first, ...rest] = letters.collections;
       const grown = {
@@ -287,14 +327,15 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         collections: [
           {
             name: 'letters',
-            fields: { ...first?.fields, text: 'text' as const },
-            indexes: [{ fields: ['tenant', 'text', 'at'] }],
+            fields: { ...first?.fields, text: 'text' as const, notes: 'texts' as const },
+            indexes: [{ fields: ['tenant', 'text', 'at'] }, { fields: ['notes', 'at'] }],
           },
           ...rest,
         ],
       };
       await harness.store.prepare(grown);
       expect(ids(await harness.reader.find({ ...byTime, equals: { tenant: 'a', text: 'y' } }))).toEqual(['2']);
+      expect(ids(await harness.reader.find({ ...byTime, equals: { notes: 'm' } }))).toEqual(['2']);
       await fold([put('3', { text: 'y', at: 3 })], 2);
       expect(ids(await harness.reader.find({ ...byTime, equals: { tenant: 'a', text: 'y' } }))).toEqual(['3', '2']);
       await expect(harness.store.find(byTime)).rejects.toThrow(NoFittingIndexError);
@@ -395,6 +436,7 @@ const anyLetter = fc.tuple(
     status: fc.constantFrom('new', 'read', ''),
     tag: fc.constantFrom(null, 't', 'ü'),
     text: fc.string(),
+    labels: fc.array(fc.constantFrom('red', 'blue', 'ü'), { maxLength: 3 }),
   }),
 );
 
@@ -405,6 +447,8 @@ const anyQuery: fc.Arbitrary<Query> = fc.record(
       { tenant: 'a' },
       { status: 'read', tenant: 'a' },
       { tenant: 'a', tag: 'ü' },
+      { labels: 'red' },
+      { labels: 'ü' },
       {},
     ),
     order: fc.record({
@@ -435,9 +479,12 @@ function searchAll(stored: readonly (readonly [string, Letter])[], query: Query)
   const sign = order.direction === 'ascending' ? 1 : -1;
   return stored
     .map(([id, document]) => ({ id, at: document.at, fields: document as unknown as Record<string, FieldValue> }))
+    .filter(({ fields }) => equals['labels'] === undefined || [fields['labels']].flat().includes(equals['labels']))
     .flatMap(({ id, at, fields }) => (at === null ? [] : [{ id, at, fields }]))
     .filter(({ at }) => at >= from && at < to)
-    .filter(({ fields }) => Object.entries(equals).every(([field, value]) => fields[field] === value))
+    .filter(({ fields }) =>
+      Object.entries(equals).every(([field, value]) => field === 'labels' || fields[field] === value),
+    )
     .filter(({ fields }) =>
       Object.entries(filter).every(([field, wanted]) => [wanted].flat().includes(fields[field] ?? null)),
     )

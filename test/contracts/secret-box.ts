@@ -5,7 +5,10 @@ import fc from 'fast-check';
 
 import { type SecretBox, SecretBoxError } from '../../src/ports/secret-box.ts';
 
-export function secretBoxContract(name: string, makeBox: (secret: string) => SecretBox): void {
+export function secretBoxContract(
+  name: string,
+  makeBox: (secret: string, previousSecrets?: readonly string[]) => SecretBox,
+): void {
   describe(`${name}: a secret box`, () => {
     const box = makeBox('a secret of some length');
 
@@ -25,6 +28,23 @@ export function secretBoxContract(name: string, makeBox: (secret: string) => Sec
       const sealed = box.seal('plain', 'tnt_a:EMAIL');
       expect(() => box.open(sealed, 'tnt_b:EMAIL')).toThrow(SecretBoxError);
       expect(() => makeBox('another secret').open(sealed, 'tnt_a:EMAIL')).toThrow(SecretBoxError);
+    });
+
+    it('opens what a former secret sealed, seals under the one in use, and says which of them it was', () => {
+      const both = makeBox('the new secret', ['a secret of some length']);
+      const old = box.seal('plain', 'c');
+      const renewed = both.seal('plain', 'c');
+      expect([both.open(old, 'c'), both.open(renewed, 'c')]).toEqual(['plain', 'plain']);
+      expect([both.isCurrent(old), both.isCurrent(renewed)]).toEqual([false, true]);
+      expect(makeBox('the new secret').open(renewed, 'c')).toBe('plain');
+      expect(() => box.open(renewed, 'c')).toThrow(SecretBoxError);
+    });
+
+    it('opens nothing whose text says that another known secret sealed it', () => {
+      const both = makeBox('the new secret', ['a secret of some length']);
+      const [version, , body] = box.seal('plain', 'c').split('.');
+      const keyId = both.seal('plain', 'c').split('.')[1];
+      expect(() => both.open([version, keyId, body].join('.'), 'c')).toThrow(SecretBoxError);
     });
 
     it('opens nothing that was changed in a single character, cut or lengthened', () => {

@@ -2,9 +2,15 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { TemplateId, TenantId } from '../../src/domain/ids.ts';
+import type { ApiKeyId, TemplateId, TenantId } from '../../src/domain/ids.ts';
 import type { Template } from '../../src/domain/tenant.ts';
-import type { SettingsStore, StoredApiKey, StoredProvider, StoredTenant } from '../../src/ports/settings-store.ts';
+import type {
+  SettingsStore,
+  StoredApiKey,
+  StoredNamedKey,
+  StoredProvider,
+  StoredTenant,
+} from '../../src/ports/settings-store.ts';
 
 export interface SettingsStoreHarness {
   readonly store: SettingsStore;
@@ -30,6 +36,19 @@ export const storedKey = (of: Partial<StoredApiKey> = {}): StoredApiKey => ({
   sealedKey: 'sealed-1',
   createdAt: 1000,
   expiresAt: null,
+  ...of,
+});
+
+export const storedNamedKey = (of: Partial<StoredNamedKey> = {}): StoredNamedKey => ({
+  id: 'key_1' as ApiKeyId,
+  tenantId: 'tnt_a' as TenantId,
+  name: 'Reports',
+  scopes: ['notify', 'read'],
+  prefix: 'nk_abcde',
+  hash: 'hash-named-1',
+  sealedKey: 'sealed-named-1',
+  createdAt: 1500,
+  lastUsedAt: null,
   ...of,
 });
 
@@ -94,6 +113,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await harness.store.settings(tenantId)).toEqual({
           tenant: storedTenant(),
           keys: [storedKey()],
+          namedKeys: [],
           providers: [],
         });
       });
@@ -149,6 +169,109 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       });
     });
 
+    describe('a further key', () => {
+      const id = 'key_1' as ApiKeyId;
+      const second = storedNamedKey({
+        id: 'key_2' as ApiKeyId,
+        hash: 'hash-named-2',
+        createdAt: 1600,
+        scopes: ['inbox'],
+      });
+      const namedKeys = async () => (await harness.store.settings(tenantId))?.namedKeys;
+
+      it('is found by its hash, listed oldest first, whole, also after a restart, and is no main key', async () => {
+        expect(await store.createNamedKey(second, 2)).toBe('created');
+        expect(await store.createNamedKey(storedNamedKey(), 2)).toBe('created');
+        await harness.reopen();
+        expect(await harness.store.tenantIdByKeyHash('hash-named-2')).toBe(tenantId);
+        expect(await namedKeys()).toEqual([storedNamedKey(), second]);
+        expect((await harness.store.settings(tenantId))?.keys).toEqual([storedKey()]);
+      });
+
+      it('is one of as many as there may be, however many are asked for at once', async () => {
+        await createOther();
+        const made = await Promise.all(
+          Array.from({ length: 8 }, (_, i) =>
+            store.createNamedKey(storedNamedKey({ id: `key_${i}` as ApiKeyId, hash: `hash-${i}-n` }), 3),
+          ),
+        );
+        expect(made.filter((outcome) => outcome === 'created')).toHaveLength(3);
+        expect(await namedKeys()).toHaveLength(3);
+        expect(await store.createNamedKey(storedNamedKey({ tenantId: other, id: 'key_o' as ApiKeyId }), 3)).toBe(
+          'created',
+        );
+      });
+
+      it('is deleted once, by its own tenant alone', async () => {
+        await createOther();
+        await store.createNamedKey(storedNamedKey(), 2);
+        expect(await store.deleteNamedKey(other, id)).toBe(false);
+        expect(await store.deleteNamedKey(tenantId, id)).toBe(true);
+        expect(await store.deleteNamedKey(tenantId, id)).toBe(false);
+        expect(await store.tenantIdByKeyHash('hash-named-1')).toBeNull();
+        expect(await namedKeys()).toEqual([]);
+        expect((await store.settings(tenantId))?.keys).toHaveLength(1);
+      });
+
+      it('stays as it is when the main key is replaced', async () => {
+        await store.createNamedKey(storedNamedKey(), 2);
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 2000);
+        expect(await namedKeys()).toEqual([storedNamedKey()]);
+      });
+
+      it('has the latest use that was noted, which is no change of the settings', async () => {
+        await store.createNamedKey(storedNamedKey(), 2);
+        await store.createNamedKey(second, 2);
+        const { revision } = await store.changesSince(0);
+        await store.noteKeyUses([
+          { tenantId, id, at: 5000 },
+          { tenantId, id: second.id, at: 7000 },
+          { tenantId, id: 'key_gone' as ApiKeyId, at: 1 },
+          { tenantId: other, id, at: 9000 },
+        ]);
+        await store.noteKeyUses([{ tenantId, id, at: 4000 }]);
+        await store.noteKeyUses([]);
+        expect((await namedKeys())?.map(({ lastUsedAt }) => lastUsedAt)).toEqual([5000, 7000]);
+        expect((await store.changesSince(revision)).tenantIds).toEqual([]);
+      });
+    });
+
+    describe('sealed texts', () => {
+      it('are replaced wherever a tenant has them, and what has changed since is left alone', async () => {
+        await createOther();
+        await store.createNamedKey(storedNamedKey(), 2);
+        const before = storedProvider({ sealedPreviousApiKey: 'sealed-before', previousUntil: 9 });
+        await store.saveProvider(before);
+        await store.saveProvider(storedProvider({ channel: 'SMS', sealedApiKey: 'sealed-sms' }));
+        const newByOld = new Map(
+          ['sealed-whsec', 'sealed-1', 'sealed-named-1', 'sealed-re', 'sealed-before', 'sealed-was-changed'].map(
+            (old) => [old, `new-${old}`],
+          ),
+        );
+        expect(await store.replaceSealed(tenantId, newByOld)).toBe(5);
+        await harness.reopen();
+        const { tenant, keys, namedKeys, providers } = (await harness.store.settings(tenantId)) ?? {};
+        expect(tenant).toEqual(storedTenant({ sealedWebhookSecret: 'new-sealed-whsec' }));
+        expect(keys).toEqual([storedKey({ sealedKey: 'new-sealed-1' })]);
+        expect(namedKeys).toEqual([storedNamedKey({ sealedKey: 'new-sealed-named-1' })]);
+        expect(providers).toHaveLength(2);
+        expect(providers).toContainEqual({
+          ...before,
+          sealedApiKey: 'new-sealed-re',
+          sealedPreviousApiKey: 'new-sealed-before',
+        });
+        expect(providers).toContainEqual(storedProvider({ channel: 'SMS', sealedApiKey: 'sealed-sms' }));
+        expect((await harness.store.settings(other))?.tenant.sealedWebhookSecret).toBe('sealed-whsec');
+      });
+
+      it('that are not there are no change', async () => {
+        const { revision } = await store.changesSince(0);
+        expect(await store.replaceSealed(tenantId, new Map([['elsewhere', 'x']]))).toBe(0);
+        expect(await store.replaceSealed(tenantId, new Map())).toBe(0);
+        expect((await store.changesSince(revision)).tenantIds).toEqual([]);
+      });
+    });
+
     describe('a provider', () => {
       it('is one per channel, saved whole over the one before', async () => {
         await store.saveProvider(storedProvider());
@@ -189,13 +312,15 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.updateTemplate({ ...template, tenantId: other, version: 2 })).toBe('gone');
       });
 
-      it('has a name that no other of its tenant has, also when two ask at once', async () => {
+      it('has a name that no other of its tenant has, also when twenty ask at once', async () => {
         await createOther();
         const made = await Promise.all(
-          ['tpl_1', 'tpl_2', 'tpl_3'].map((id) => store.createTemplate(storedTemplate({ id: id as TemplateId }))),
+          Array.from({ length: 20 }, (_, i) => store.createTemplate(storedTemplate({ id: `tpl_${i}` as TemplateId }))),
         );
         expect(made.filter((outcome) => outcome === 'created')).toHaveLength(1);
-        expect(await store.createTemplate(storedTemplate({ id: 'tpl_9' as TemplateId, tenantId: other }))).toBe(
+        expect(made.filter((outcome) => outcome === 'taken')).toHaveLength(19);
+        expect(await store.templates(tenantId)).toHaveLength(1);
+        expect(await store.createTemplate(storedTemplate({ id: 'tpl_b' as TemplateId, tenantId: other }))).toBe(
           'created',
         );
       });
@@ -240,6 +365,9 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
     describe('changes', () => {
       const writes: Record<string, () => Promise<unknown>> = {
         'a key': () => store.replaceKey(storedKey({ hash: 'hash-2' }), 5),
+        'a further key': () => store.createNamedKey(storedNamedKey(), 1),
+        'the end of one': () => store.deleteNamedKey(tenantId, storedNamedKey().id),
+        'sealed texts': () => store.replaceSealed(tenantId, new Map([['sealed-whsec', 'sealed-anew']])),
         'a provider': () => store.saveProvider(storedProvider()),
         'a template': () => store.createTemplate(storedTemplate()),
       };

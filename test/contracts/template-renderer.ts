@@ -28,7 +28,7 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
       data: Data,
       isEmail = true,
     ): RenderedTemplate | Promise<RenderedTemplate> =>
-      renderer.render({ subject: source.subject ?? null, body: source.body }, data, { isEmail });
+      renderer.render({ subject: source.subject ?? null, body: source.body }, data, { isEmail, owner: 'tnt_a' });
     const text = async (body: string, data: Data = {}): Promise<string> => (await message({ body }, data, false)).body;
     const html = async (body: string, data: Data = {}): Promise<string> => {
       const rendered = await message({ body: `<p>${body}</p>` }, data);
@@ -387,6 +387,89 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
       });
     });
 
+    describe('a preview', () => {
+      const missing = async (source: { subject?: string; body: string }, data: Data = {}): Promise<readonly string[]> =>
+        (await preview(source, data)).missing;
+      const preview = ({ subject = null, body }: { subject?: string | null; body: string }, data: Data) =>
+        renderer.preview({ subject, body }, data, { isEmail: true, owner: 'tnt_a' });
+
+      it('is what would be sent, escaped in HTML, and the names that are missing', async () => {
+        const source = { subject: 'Hi {{ name }}', body: '<p>{{ name }}{{ gone }}</p>' };
+        expect(await preview(source, { name: '<b>' })).toEqual({
+          subject: 'Hi <b>',
+          body: '<p>&lt;b&gt;</p>',
+          bodyFormat: 'html',
+          missing: ['gone'],
+        });
+      });
+
+      it('tells names once, in the order of their first use, the subject first', async () => {
+        expect(await missing({ subject: '{{ z }}{{ b }}', body: '{{ c }}{{ z }}{{ a }}{{ c }}' })).toEqual([
+          'z',
+          'b',
+          'c',
+          'a',
+        ]);
+        expect(await missing({ subject: '{% if z %}{% endif %}', body: '{{ c }}{{ z }}' })).toEqual(['z', 'c']);
+        expect(await missing({ subject: '{{ z }}', body: '{% if c %}{% endif %}{{ z }}{{ a }}' })).toEqual([
+          'z',
+          'c',
+          'a',
+        ]);
+      });
+
+      it('tells nested ones by their dotted path, also by computed keys', async () => {
+        const data = { user: { name: 'Ada', tags: ['x'] }, key: 'city', i: 3 };
+        expect(
+          await missing(
+            { body: '{{ user.name }}{{ user.mail }}{{ user.address.city }}{{ shop["name"] }}{{ user.tags[1] }}' },
+            data,
+          ),
+        ).toEqual(['user.mail', 'user.address.city', 'shop.name', 'user.tags.1']);
+        expect(await missing({ body: '{{ user[key] }}{{ user.tags[i] }}{{ none[key] }}{{ user[no] }}' }, data)).toEqual(
+          ['user.city', 'user.tags.3', 'none', 'no', 'user.'],
+        );
+      });
+
+      it('counts what is there as there, whatever it is', async () => {
+        const data = { a: null, b: '', c: false, d: 0, e: [], 'f.g': 1 };
+        expect(
+          await missing({ body: '{{ a }}{{ b }}{{ c }}{{ d }}{{ e }}{{ f.g }}{{ e.size }}{{ "x" }}{{ nil }}' }, data),
+        ).toEqual([]);
+      });
+
+      it('sees names in tags and filters, and none that a tag has set', async () => {
+        const body =
+          '{% if vip %}x{% endif %}{% for i in items %}{{ i.price }}{{ i.name }}{{ forloop.index }}{% endfor %}{% assign x = y %}{{ x }}{{ n | default: m }}';
+        expect(await missing({ body }, { items: [{ name: 1 }] })).toEqual(['vip', 'y', 'n', 'm']);
+        expect(await missing({ body: '{% for i in items %}{{ i }}{% endfor %}{{ a | plus: b }}' })).toEqual([
+          'items',
+          'a',
+          'b',
+        ]);
+      });
+
+      it('sees nothing of a prototype', async () => {
+        const names = ['__proto__', 'constructor', 'toString', 'a.__proto__'];
+        expect(await missing({ body: names.map((name) => `{{ ${name} }}`).join('') }, { a: {} })).toEqual(names);
+      });
+
+      it('tells no more names than a source has outputs', async () => {
+        const body = '{% for i in (1..3000) %}{{ data[i] }}{% endfor %}';
+        expect((await missing({ body }, { data: {} })).length).toBeLessThanOrEqual(2000);
+      });
+
+      it('is refused as it would be when it is sent', async () => {
+        await expect(preview({ body: 'a\n{{ b c }}' }, {})).rejects.toMatchObject({
+          code: 'BAD_REQUEST',
+          details: [{ path: 'body', message: expect.stringMatching(/line 2, column \d/) }],
+        });
+        await expect(preview({ subject: '{{ a }}', body: 'x' }, { a: 'x\r\nBcc: a@b.c' })).rejects.toMatchObject({
+          details: [{ path: 'subject' }],
+        });
+      });
+    });
+
     describe('own properties only', () => {
       it('nothing of a prototype can be read', async () => {
         const names = [
@@ -475,6 +558,11 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         ['tags nested deeper than 20', `${'{% if a %}'.repeat(21)}${'{% endif %}'.repeat(21)}`],
         ['brackets nested without end', `{{ ${'a['.repeat(60_000)}`],
         ['brackets nested without end in a tag', `{% if ${'a['.repeat(60_000)} %}{% endif %}`],
+        ['white space beyond ASCII in brackets', `{{ a[${'\u00a0'.repeat(3000)}b c] }}`],
+        ['a path without end', `{{ a${'.b'.repeat(100_000)} }}`],
+        ['keys without end', `{{ a${'[b]'.repeat(60_000)} }}`],
+        ['a condition without end', `{% if ${'a and '.repeat(30_000)}a %}{% endif %}`],
+        ['an output over 8 Ki characters', `{{ "${'x'.repeat(8185)}" }}`],
         ['a source over 256 Ki characters', `{{ a }}${'x'.repeat(256 * 1024)}`],
       ])('%s: refused in time', (_, body) => {
         const startedAt = performance.now();
@@ -496,6 +584,8 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
           { l: Array.from({ length: 20_000 }, (_, i) => i) },
         ],
       ])('%s: cut within a second, others go on, and the source is refused from then on', async (_, body, data) => {
+        // The worker is loaded.
+        await text('{% if a %}{% endif %}');
         const startedAt = performance.now();
         const culprit = refusal({ body }, data);
         const others = Array.from({ length: 20 }, (_, i) => text(`{% if a %}${i}{% endif %}{{ a }}`, { a: '!' }));

@@ -41,8 +41,8 @@ describe('a projector', () => {
     await appendAll(engines.log, deliveries(31, 30));
     await foldToEnd();
     expect(await deliveredCount()).toBe(60);
-    // Two events of each of the 30 for the records, and the success alone for the inbox.
-    expect(engines.counted.get('herald_folded_events_total')).toBe(90);
+    // Two events of each of the 30 for the records, the success alone for the inbox, the request alone for the search.
+    expect(engines.counted.get('herald_folded_events_total')).toBe(120);
   });
 
   it('counts every event once while owners take numbers from one another', async () => {
@@ -133,7 +133,7 @@ describe('a rebuild', () => {
           const differing = results.flatMap(({ comparison }) => comparison.differing);
           expect({ differing, equal: results.map(({ comparison }) => comparison.equal) }).toEqual({
             differing: [],
-            equal: [true, true],
+            equal: [true, true, true],
           });
         } finally {
           await own.close();

@@ -11,7 +11,7 @@ import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../src/projections/inbox/queries.ts';
 import { bucketEndMs, bucketOf, percentileMs } from '../../src/projections/notifications/latency-histogram.ts';
 import { getNotification, listNotifications } from '../../src/projections/notifications/queries.ts';
-import type { NotificationFilter } from '../../src/projections/notifications/queries.ts';
+import type { NotificationFilter } from '../../src/projections/notifications/filter.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { resolutionMs } from '../../src/projections/notifications/statistics-cells.ts';
 import { statisticsBetween, statisticsRange } from '../../src/projections/notifications/statistics-range.ts';
@@ -153,6 +153,24 @@ describe('the records', () => {
 });
 
 describe('ranges of statistics', () => {
+  it.each([
+    ['today', 24, resolutionMs.hour],
+    ['24h', 25, resolutionMs.hour],
+    ['7d', 8, resolutionMs.day],
+    ['30d', 31, resolutionMs.day],
+  ] as const)(
+    '%s has a series of %d points without a gap, also across a year and in its first minute',
+    async (range, points, step) => {
+      for (const now of [Date.UTC(2027, 0, 1, 0, 0, 30), Date.UTC(2028, 1, 29, 23, 20, 59, 999)]) {
+        const { series } = await statistics(engines.store, tenant, statisticsRange(range, now));
+        expect(series).toHaveLength(points);
+        expect(series.every(({ at }, i) => at % step === 0 && at === (series[0]?.at ?? 0) + i * step)).toBe(true);
+        const last = series.at(-1)?.at ?? 0;
+        if (range !== 'today') expect(now >= last && now < last + step).toBe(true);
+      }
+    },
+  );
+
   it('end with the minute of now, and today is the UTC day', () => {
     const now = noon + 90_500;
     expect(statisticsRange('24h', now)).toEqual({
@@ -205,6 +223,14 @@ describe('the latency histogram', () => {
         },
       ),
     );
+  });
+
+  it('tells percentiles by nearest rank: of none nothing, of one that one', () => {
+    const counts = new Map(Array.from({ length: 60 }, (_, i) => [bucketOf(i + 1), 1]));
+    expect([0.5, 0.95, 0.99, 1].map((share) => percentileMs(counts, share))).toEqual([30, 57, 60, 60]);
+    expect(percentileMs(new Map([[bucketOf(7), 1000]]), 0.99)).toBe(7);
+    expect(percentileMs(new Map(), 0.5)).toBeNull();
+    expect(bucketOf(-5)).toBe(0);
   });
 
   it('has buckets that follow one another', () => {

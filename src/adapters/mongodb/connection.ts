@@ -6,7 +6,7 @@ import { MongoClient, MongoServerError, MongoServerSelectionError, type Db } fro
 import type { Logger } from '../../ports/logger.ts';
 
 /** Trying again can't help: the start stops. */
-export class MongoRefusal extends Error {
+class MongoRefusal extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'MongoRefusal';

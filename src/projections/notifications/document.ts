@@ -20,6 +20,10 @@ export interface ListedNotification extends NotificationDocument {
   readonly listedAt: number;
 }
 
+export function isListed(document: NotificationDocument): document is ListedNotification {
+  return document.listedAt !== null;
+}
+
 export const notificationsCollection: CollectionDefinition = {
   name: 'notifications',
   fields: {

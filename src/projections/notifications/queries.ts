@@ -1,46 +1,16 @@
 // Records as the dashboard and a tenant ask for them: one by id, and lists by keyset, newest first.
 
-import type { Channel, Priority } from '../../domain/events.ts';
-import type { BatchId, TenantId } from '../../domain/ids.ts';
-import type { Status } from '../../domain/notification.ts';
-import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
+import type { TenantId } from '../../domain/ids.ts';
+import type { Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
+import { isSearch, searchNotifications } from '../search/queries.ts';
 import type { ListedNotification, NotificationDocument } from './document.ts';
+import { isListed } from './document.ts';
+import type { ListPlace, NotificationFilter, NotificationList, RecordFilter } from './filter.ts';
+import { countedTotalMax } from './filter.ts';
 import { countRecords } from './statistics.ts';
-
-export interface NotificationFilter {
-  readonly status?: Status;
-  readonly channel?: Channel;
-  readonly priority?: Priority;
-  readonly recipient?: string;
-  readonly templateName?: string;
-  readonly batchId?: BatchId;
-  /** UTC ms, [from, to) of requestedAt. */
-  readonly from?: number;
-  readonly to?: number;
-}
-
-/** Where a list goes on: after the key of the last row seen, or by page number (1 is the first). Neither: the first page. */
-export interface ListPlace {
-  /** At most 100 is what the API lets through. */
-  readonly limit: number;
-  readonly after?: readonly FieldValue[];
-  readonly page?: number;
-}
-
-export interface NotificationList {
-  readonly records: readonly ListedNotification[];
-  /** All that match, whatever the page. */
-  readonly total: number;
-  /** False when there are at least `total`. */
-  readonly totalIsExact: boolean;
-  /** To be passed as `after`; null at the end. */
-  readonly next: readonly FieldValue[] | null;
-}
 
 /** `page=` works down to this row; further on by keyset alone. */
 export const pageRowsMax = 10_000;
-/** Totals that no statistic gives are counted up to here. */
-const countedTotalMax = 10_000;
 
 /** null when the tenant has no such notification: another tenant's reads the same. */
 export async function getNotification(
@@ -59,6 +29,7 @@ export async function listNotifications(
   filter: NotificationFilter,
   place: ListPlace,
 ): Promise<NotificationList> {
+  if (isSearch(filter)) return searchNotifications(reader, tenantId, filter, place);
   const query = queryOf(tenantId, filter);
   const rowsBefore = place.after === undefined ? ((place.page ?? 1) - 1) * place.limit : 0;
   const [page, total] = await Promise.all([
@@ -82,7 +53,7 @@ const looksMax = 40;
 
 type ListQuery = Omit<Query, 'after' | 'limit'>;
 
-function queryOf(tenantId: TenantId, filter: NotificationFilter): ListQuery {
+function queryOf(tenantId: TenantId, filter: RecordFilter): ListQuery {
   const lead = leading.find((field) => filter[field] !== undefined);
   const rest = checked.flatMap((field) => {
     const value = filter[field];
@@ -119,7 +90,7 @@ async function pageAfter(
 async function totalOf(
   reader: ReadModelReader,
   tenantId: TenantId,
-  filter: NotificationFilter,
+  filter: RecordFilter,
   query: ListQuery,
 ): Promise<{ readonly count: number; readonly exact: boolean }> {
   const byRecord = filter.recipient ?? filter.templateName ?? filter.batchId;
@@ -132,8 +103,4 @@ async function totalOf(
 
 function onMinute(timeMs: number | undefined): boolean {
   return timeMs === undefined || timeMs % 60_000 === 0;
-}
-
-function isListed(document: NotificationDocument): document is ListedNotification {
-  return document.listedAt !== null;
 }

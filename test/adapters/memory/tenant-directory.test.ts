@@ -11,12 +11,18 @@ import { createApiKeys } from '../../../src/adapters/node/api-keys.ts';
 import { createClock } from '../../../src/adapters/node/clock.ts';
 import { createSecretBox } from '../../../src/adapters/node/secret-box.ts';
 import { openSettingsStore } from '../../../src/adapters/sqlite/settings/store.ts';
-import type { TemplateId, TenantId } from '../../../src/domain/ids.ts';
+import type { ApiKeyId, TemplateId, TenantId } from '../../../src/domain/ids.ts';
 import { sealedFor } from '../../../src/domain/tenant.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
 import { SecretBoxError } from '../../../src/ports/secret-box.ts';
 import type { SettingsStore } from '../../../src/ports/settings-store.ts';
-import { storedKey, storedProvider, storedTemplate, storedTenant } from '../../contracts/settings-store.ts';
+import {
+  storedKey,
+  storedNamedKey,
+  storedProvider,
+  storedTemplate,
+  storedTenant,
+} from '../../contracts/settings-store.ts';
 import { until } from '../../support/until.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
@@ -86,25 +92,22 @@ describe('a tenant directory', () => {
       ...of,
     });
   const sealed = (secret: string) => box.seal(secret, sealedFor.provider(tenantId, 'WEBHOOK'));
-  const look = async () => {
-    await until(() => clock.sleepers() === 1, { what: 'the poll to wait' });
+  /** @param sleepers the poll, and a use of a key that waits to be written */
+  const look = async (sleepers = 1) => {
+    await until(() => clock.sleepers() === sleepers, { what: 'the poll to wait' });
     const before = asked['changesSince'] ?? 0;
     clock.advance(pollMs);
-    await until(() => (asked['changesSince'] ?? 0) > before && clock.sleepers() === 1, { what: 'a look' });
+    await until(() => (asked['changesSince'] ?? 0) > before && clock.sleepers() === sleepers, { what: 'a look' });
   };
 
   describe('a key', () => {
     it('is answered from memory once it is warm', async () => {
-      const first = await directory.tenantByApiKey(firstKey);
+      const first = await directory.holderOfApiKey(firstKey);
       const before = { ...asked };
-      for (let i = 0; i < 100; i++) expect(await directory.tenantByApiKey(firstKey)).toEqual(first);
+      for (let i = 0; i < 100; i++) expect(await directory.holderOfApiKey(firstKey)).toEqual(first);
       expect(first).toEqual({
-        id: tenantId,
-        subject: 'auth|a',
-        name: 'Ada',
-        email: null,
-        createdAt: 1000,
-        rateLimit: null,
+        tenant: { id: tenantId, subject: 'auth|a', name: 'Ada', email: null, createdAt: 1000, rateLimit: null },
+        scopes: ['notify', 'inbox'],
       });
       expect(asked).toEqual(before);
     });
@@ -112,47 +115,100 @@ describe('a tenant directory', () => {
     it('that is malformed is refused without a question, one that is unknown is asked for once', async () => {
       const before = { ...asked };
       const wrong = firstKey.slice(0, -1) + (firstKey.endsWith('0') ? '1' : '0');
-      for (const key of [wrong, '', 'nk_short']) expect(await directory.tenantByApiKey(key)).toBeNull();
+      for (const key of [wrong, '', 'nk_short']) expect(await directory.holderOfApiKey(key)).toBeNull();
       expect(asked).toEqual(before);
       const unknown = apiKeys.generate();
-      for (let i = 0; i < 20; i++) expect(await directory.tenantByApiKey(unknown)).toBeNull();
+      for (let i = 0; i < 20; i++) expect(await directory.holderOfApiKey(unknown)).toBeNull();
       expect(asked['tenantIdByKeyHash']).toBe((before['tenantIdByKeyHash'] ?? 0) + 1);
     });
 
     it('asked for by many at once is loaded once', async () => {
-      const tenants = await Promise.all(Array.from({ length: 50 }, () => directory.tenantByApiKey(firstKey)));
-      expect(new Set(tenants.map((tenant) => tenant?.id))).toEqual(new Set([tenantId]));
+      const tenants = await Promise.all(Array.from({ length: 50 }, () => directory.holderOfApiKey(firstKey)));
+      expect(new Set(tenants.map((holder) => holder?.tenant.id))).toEqual(new Set([tenantId]));
       expect([asked['tenantIdByKeyHash'], asked['settings']]).toEqual([1, 1]);
     });
 
     it('ends at its time, though it is warm', async () => {
       const second = apiKeys.generate();
       await settings.replaceKey(keyOf(second, 2), clock.now() + 1000);
-      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       clock.advance(999);
-      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       clock.advance(1);
-      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
-      expect((await directory.tenantByApiKey(second))?.id).toBe(tenantId);
+      expect(await directory.holderOfApiKey(firstKey)).toBeNull();
+      expect((await directory.holderOfApiKey(second))?.tenant.id).toBe(tenantId);
     });
 
     it('replaced on this node is refused at once, and the new one works', async () => {
-      await directory.tenantByApiKey(firstKey);
+      await directory.holderOfApiKey(firstKey);
       const second = apiKeys.generate();
-      expect(await directory.tenantByApiKey(second)).toBeNull();
+      expect(await directory.holderOfApiKey(second)).toBeNull();
       await settings.replaceKey(keyOf(second, 2), clock.now());
       directory.forget(tenantId);
-      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
-      expect((await directory.tenantByApiKey(second))?.id).toBe(tenantId);
+      expect(await directory.holderOfApiKey(firstKey)).toBeNull();
+      expect((await directory.holderOfApiKey(second))?.tenant.id).toBe(tenantId);
       expect(await directory.apiKey(tenantId)).toBe(second);
     });
 
     it('replaced on another node is refused after the next look', async () => {
-      await directory.tenantByApiKey(firstKey);
+      await directory.holderOfApiKey(firstKey);
       await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now());
-      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       await look();
-      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
+      expect(await directory.holderOfApiKey(firstKey)).toBeNull();
+    });
+
+    it('made on another node works here at once', async () => {
+      await directory.holderOfApiKey(firstKey);
+      const second = apiKeys.generate();
+      await settings.replaceKey(keyOf(second, 2), clock.now() + 1000);
+      expect((await directory.holderOfApiKey(second))?.tenant.id).toBe(tenantId);
+    });
+  });
+
+  describe('a further key', () => {
+    const further = apiKeys.generate();
+    const id = 'key_1' as ApiKeyId;
+    const lastUsedAt = async () => (await settings.settings(tenantId))?.namedKeys[0]?.lastUsedAt;
+    beforeEach(() =>
+      settings.createNamedKey(
+        storedNamedKey({
+          id,
+          hash: apiKeys.hash(further),
+          sealedKey: box.seal(further, sealedFor.namedKey(tenantId, id)),
+          scopes: ['read'],
+        }),
+        50,
+      ),
+    );
+
+    it('opens what its scopes say, is refused after the look that tells of its end, and is cut out of answers', async () => {
+      expect(await directory.holderOfApiKey(further)).toMatchObject({ tenant: { id: tenantId }, scopes: ['read'] });
+      expect(await directory.secretsOf(tenantId)).toContain(further);
+      expect(await directory.apiKey(tenantId)).toBe(firstKey);
+      await settings.deleteNamedKey(tenantId, id);
+      await look(2);
+      expect(await directory.holderOfApiKey(further)).toBeNull();
+    });
+
+    it('has its last use noted once a minute, not with each request, and what waits is written at the end', async () => {
+      for (let i = 0; i < 100; i++) await directory.holderOfApiKey(further);
+      const usedAt = clock.now();
+      expect(asked['noteKeyUses']).toBeUndefined();
+      clock.advance(10_000);
+      await until(async () => (await lastUsedAt()) === usedAt, { what: 'the use to be written' });
+      await until(() => clock.sleepers() === 1, { what: 'the poll to wait' });
+      clock.advance(49_999);
+      await directory.holderOfApiKey(further);
+      await directory.close();
+      expect([await lastUsedAt(), asked['noteKeyUses']]).toEqual([usedAt, 1]);
+
+      directory = open();
+      await directory.start();
+      await directory.holderOfApiKey(further);
+      const later = clock.now();
+      await directory.close();
+      expect(await lastUsedAt()).toBe(later);
     });
   });
 
@@ -240,29 +296,29 @@ describe('a tenant directory', () => {
 
   describe('while the store is away', () => {
     it('what is known is served for 15 minutes after the last look, what is not rejects', async () => {
-      await directory.tenantByApiKey(firstKey);
+      await directory.holderOfApiKey(firstKey);
       isAway = true;
       await look();
-      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       expect(await directory.webhookSecret(tenantId)).toBe('whsec_own');
-      await expect(directory.tenantByApiKey(apiKeys.generate())).rejects.toThrow('away');
+      await expect(directory.holderOfApiKey(apiKeys.generate())).rejects.toThrow('away');
       await expect(directory.templateByName(tenantId, 'welcome')).rejects.toThrow('away');
       clock.advance(staleMaxMs - pollMs);
-      expect((await directory.tenantByApiKey(firstKey))?.id).toBe(tenantId);
+      expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       clock.advance(1);
-      await expect(directory.tenantByApiKey(firstKey)).rejects.toThrow('away');
+      await expect(directory.holderOfApiKey(firstKey)).rejects.toThrow('away');
       await expect(directory.secretsOf(tenantId)).rejects.toThrow('away');
     });
 
     it('it says so once, and all is well again when the store is back', async () => {
-      await directory.tenantByApiKey(firstKey);
+      await directory.holderOfApiKey(firstKey);
       isAway = true;
       for (let i = 0; i < 3; i++) await look();
       expect(warnings).toHaveLength(1);
       await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now());
       isAway = false;
       await look();
-      expect(await directory.tenantByApiKey(firstKey)).toBeNull();
+      expect(await directory.holderOfApiKey(firstKey)).toBeNull();
     });
 
     it('a start fails', async () => {

@@ -13,6 +13,7 @@ import type { SettingsStore } from '../../../src/ports/settings-store.ts';
 import {
   settingsStoreContract,
   storedKey,
+  storedNamedKey,
   storedProvider,
   storedTemplate,
   storedTenant,
@@ -251,6 +252,10 @@ async function useAll(store: SettingsStore): Promise<void> {
   await store.tenantIdByKeyHash('hash-1');
   await store.settings(tenantId);
   await store.replaceKey(storedKey({ hash: 'hash-2' }), 5);
+  await store.createNamedKey(storedNamedKey(), 50);
+  await store.noteKeyUses([{ tenantId, id: storedNamedKey().id, at: 5 }]);
+  await store.deleteNamedKey(tenantId, storedNamedKey().id);
+  await store.replaceSealed(tenantId, new Map([['sealed-whsec', 'sealed-anew']]));
   await store.saveProvider(storedProvider());
   await store.deleteProvider(tenantId, 'EMAIL');
   await store.createTemplate(storedTemplate());

@@ -39,18 +39,20 @@ export function planFind(collection: StoredCollection, query: Query): FindPlan |
   if (findsNothing(index, query) || compareKeys(bounds.min, bounds.max) >= 0) return null;
   const keys = [...index.fields, '_id'];
   const direction = query.order.direction === 'ascending' ? 1 : -1;
+  // A list has several values, by which MongoDB would sort for itself; between the two keys it is always the same one.
+  const sorted = index.isList ? [...query.order.fields, '_id'] : keys;
   return {
     index: index.name,
     min: keyDocument(keys, bounds.min),
     max: keyDocument(keys, bounds.max),
-    sort: Object.fromEntries(keys.map((key) => [key, direction])),
+    sort: Object.fromEntries(sorted.map((key) => [key, direction])),
     filter,
   };
 }
 
 /** The same page, ended by the last row that it may look at. */
 export function endedAt(plan: FindPlan, query: Query, last: readonly FieldValue[]): FindPlan {
-  const keys = Object.keys(plan.sort);
+  const keys = Object.keys(plan.min);
   const equality = Object.keys(plan.min).slice(0, Object.keys(query.equals).length);
   const key = [...equality.map((field) => query.equals[field] ?? null), ...last];
   return query.order.direction === 'ascending'
@@ -170,7 +172,7 @@ function filterOf(
   const entries = Object.entries(filter ?? {});
   return Object.fromEntries(
     entries.map(([field, wanted]) => {
-      if (collection.fields[field] === undefined) {
+      if (collection.fields[field] === undefined || collection.fields[field] === 'texts') {
         throw new NoFittingIndexError(`${collection.collection} doesn't declare ${field}, which a filter names`);
       }
       return [field, { $in: typeof wanted === 'object' && wanted !== null ? wanted : [wanted] }];
@@ -184,6 +186,7 @@ function indexForOrder(collection: StoredCollection, query: Query): StoredIndex 
   const fits = (index: StoredIndex) =>
     index.fields.length === Object.keys(query.equals).length + order.length &&
     beginsWith(index, query.equals) &&
+    (!index.isList || Object.keys(query.equals).length > 0) &&
     order.every((field, i) => index.fields[index.fields.length - order.length + i] === field);
   return denseFirst(collection, fits) ?? noIndex(collection, query.equals, order);
 }
@@ -192,7 +195,9 @@ function indexForOrder(collection: StoredCollection, query: Query): StoredIndex 
 function indexForCount(collection: StoredCollection, query: CountQuery): StoredIndex {
   const { equals, range } = query;
   const fits = (index: StoredIndex) =>
-    beginsWith(index, equals) && (range === undefined || index.fields[Object.keys(equals).length] === range.field);
+    beginsWith(index, equals) &&
+    (!index.isList || Object.keys(equals).length > 0) &&
+    (range === undefined || index.fields[Object.keys(equals).length] === range.field);
   return denseFirst(collection, fits) ?? noIndex(collection, equals, range === undefined ? [] : [range.field]);
 }
 

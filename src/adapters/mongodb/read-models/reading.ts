@@ -130,7 +130,8 @@ function rowProjection(query: Query): Record<string, 1> {
 }
 
 function keyOf(query: Query, row: StoredDocument): FieldValue[] {
-  return [...query.order.fields.map((field) => row[field] ?? null), row._id];
+  // No order names a list.
+  return [...query.order.fields.map((field) => (row[field] ?? null) as FieldValue), row._id];
 }
 
 async function countRows(db: Db, collection: StoredCollection, query: CountQuery, cap: number) {

@@ -26,6 +26,7 @@ export function findSql(table: Table, query: Query, limit: number): Sql {
   const seek = seekOf(table, query);
   const keys = [...query.order.fields.map(quoted), 'id'];
   const filter = filterOf(table, query.filter);
+  if (indexForOrder(table, query).isList) return findInListSql(table, { seek, keys, filter }, limit);
   if (filter === null) {
     const text = `SELECT ${['document', ...keys].join(', ')} ${seek.text} LIMIT ${limit + 1}`;
     return { text, values: seek.values };
@@ -36,6 +37,19 @@ export function findSql(table: Table, query: Query, limit: number): Sql {
     FROM (SELECT ${looked} ${seek.text} LIMIT ${rowsPerPageMax}) AS w CROSS JOIN ${table.name} AS d ON d.rowid = w._row
     WHERE ${filter.text} LIMIT ${limit + 1}`;
   return { text, values: [...seek.values, ...filter.values] };
+}
+
+/** The rows of a list's table have the key alone: the documents are looked up by their ids. */
+function findInListSql(
+  table: Table,
+  { seek, keys, filter }: { readonly seek: Sql; readonly keys: readonly string[]; readonly filter: Sql | null },
+  limit: number,
+): Sql {
+  const lookedMax = filter === null ? limit + 1 : rowsPerPageMax;
+  const passing = filter === null ? '' : `WHERE ${filter.text} LIMIT ${limit + 1}`;
+  const text = `SELECT ${['w.document', ...keys.map((key) => `e.${key}`)].join(', ')}
+    FROM (SELECT ${keys.join(', ')} ${seek.text} LIMIT ${lookedMax}) AS e CROSS JOIN ${table.name} AS w ON w.id = e.id ${passing}`;
+  return { text, values: [...seek.values, ...(filter?.values ?? [])] };
 }
 
 /** The key of the last row that a filtered page may look at, and one row more when there is one. */
@@ -60,7 +74,10 @@ export function countSql(table: Table, query: CountQuery, cap: number): Sql {
   }
   const filter = filterOf(table, query.filter);
   const columns = filter === null ? '1' : [...new Set(filter.fields)].map(quoted).join(', ');
-  const inner = `SELECT ${columns} ${fromIndex(table, index, where)} LIMIT ${cap + 1}`;
+  const inner =
+    index.isList && filter !== null
+      ? `SELECT d.* FROM (SELECT id ${fromIndex(table, index, where)} LIMIT ${cap + 1}) AS e CROSS JOIN ${table.name} AS d ON d.id = e.id`
+      : `SELECT ${columns} ${fromIndex(table, index, where)} LIMIT ${cap + 1}`;
   const passed = filter === null ? 'count(*)' : `count(*) FILTER (WHERE ${filter.text})`;
   // The filter stands before the rows in the text, so do its values.
   return { text: `SELECT count(*), ${passed} FROM (${inner}) AS w`, values: [...(filter?.values ?? []), ...values] };
@@ -81,7 +98,8 @@ function seekOf(table: Table, query: Query): Sql {
 
 function fromIndex(table: Table, index: TableIndex, where: readonly string[]): string {
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
-  return `FROM ${table.name} INDEXED BY ${quoted(index.name)}${condition}`;
+  const from = index.isList ? quoted(index.name) : `${table.name} INDEXED BY ${quoted(index.name)}`;
+  return `FROM ${from}${condition}`;
 }
 
 interface Terms {
@@ -90,8 +108,8 @@ interface Terms {
 }
 
 /**
- * The range and the key to go on from. Where both bound the same side the key is the one to seek by: the range is
- * then checked (unary plus).
+ * The range and the key to go on from. Where both bound the same side the nearer one does: the other would be checked row by row, and a key from another
+ * list can be a million rows away from the range.
  */
 function boundTerms(table: Table, query: Query): Terms {
   const [first] = query.order.fields;
@@ -102,27 +120,38 @@ function boundTerms(table: Table, query: Query): Terms {
   const ascending = query.order.direction === 'ascending';
   const texts: string[] = [];
   const values: SQLInputValue[] = [];
-  if (after !== undefined) {
-    const keys = [...query.order.fields.map(quoted), 'id'];
-    if (after.length !== keys.length || after.includes(null))
-      throw new Error('the key to go on from has another shape');
+  const keys = [...query.order.fields.map(quoted), 'id'];
+  if (after !== undefined && (after.length !== keys.length || after.includes(null)))
+    throw new Error('the key to go on from has another shape');
+  const seeks = after !== undefined && !isBehind(after[0] ?? null, ascending ? range?.from : range?.to, ascending);
+  if (after !== undefined && seeks) {
     texts.push(`(${keys.join(', ')}) ${ascending ? '>' : '<'} (${keys.map(() => '?').join(', ')})`);
     values.push(...after);
   }
   if (first === undefined) return { texts, values };
-  const seeksUp = after !== undefined && ascending;
-  const seeksDown = after !== undefined && !ascending;
-  if (isBound(range?.from)) {
-    texts.push(`${seeksUp ? '+' : ''}${quoted(first)} >= ?`);
+  const seeksUp = seeks && ascending;
+  const seeksDown = seeks && !ascending;
+  if (isBound(range?.from) && !seeksUp) {
+    texts.push(`${quoted(first)} >= ?`);
     values.push(range.from);
   } else if (!seeksUp) {
     texts.push(`${quoted(first)} >= ${leastOf(table, first)}`);
   }
-  if (isBound(range?.to)) {
-    texts.push(`${seeksDown ? '+' : ''}${quoted(first)} < ?`);
+  if (isBound(range?.to) && !seeksDown) {
+    texts.push(`${quoted(first)} < ?`);
     values.push(range.to);
   }
   return { texts, values };
+}
+
+/** Whether the range's end lies between the key to go on from and the rows. */
+function isBehind(key: FieldValue, end: FieldValue | undefined, ascending: boolean): boolean {
+  if (!isBound(end) || key === null) return false;
+  const order =
+    typeof key === 'string' && typeof end === 'string'
+      ? Buffer.compare(Buffer.from(key), Buffer.from(end))
+      : Number(key) - Number(end);
+  return ascending ? order < 0 : order >= 0;
 }
 
 function rangeTerms(range: NonNullable<Query['range']>): Terms {
@@ -182,6 +211,7 @@ function indexForOrder(table: Table, query: Query): TableIndex {
   const fits = (index: TableIndex) =>
     index.fields.length === equality.length + order.length &&
     equality.every((field) => index.fields.indexOf(field) < equality.length && index.fields.includes(field)) &&
+    (!index.isList || equality.length > 0) &&
     order.every((field, i) => index.fields[equality.length + i] === field);
   return denseFirst(table, fits) ?? noIndex(table, query.equals, order);
 }
@@ -191,6 +221,7 @@ function indexForCount(table: Table, query: CountQuery): TableIndex {
   const equality = Object.keys(query.equals);
   const fits = (index: TableIndex) =>
     equality.every((field) => index.fields.indexOf(field) < equality.length && index.fields.includes(field)) &&
+    (!index.isList || equality.length > 0) &&
     (query.range === undefined || index.fields[equality.length] === query.range.field);
   return denseFirst(table, fits) ?? noIndex(table, query.equals, query.range === undefined ? [] : [query.range.field]);
 }

@@ -4,6 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { CollectionDefinition, IndexDefinition } from '../../../ports/read-model-store.ts';
+import { alignLists, dropLists } from './lists.ts';
 
 export interface Table {
   readonly name: string;
@@ -18,15 +19,20 @@ export interface Column {
 }
 
 export interface TableIndex {
+  /** Of the index; where it has a list, of the table of its entries (see lists.ts). */
   readonly name: string;
   readonly fields: readonly string[];
   readonly sparse: boolean;
+  /** Its first field is a list of texts. */
+  readonly isList: boolean;
 }
 
 /** @throws Error for names that can't be a table's or a column's, and for indexes on fields that aren't declared */
 export function tableOf(readModel: string, version: number, collection: CollectionDefinition): Table {
   const name = `${checkedName(readModel)}_v${version}_${checkedName(collection.name)}`;
-  const columns = Object.entries(collection.fields).map(([field, type]) => ({ name: checkedField(field), type }));
+  const columns = Object.entries(collection.fields).flatMap(([field, type]): Column[] =>
+    type === 'texts' ? [] : [{ name: checkedField(field), type }],
+  );
   const indexes = collection.indexes.map((index) => tableIndexOf(name, collection, index));
   return { name, collection: collection.name, columns, indexes };
 }
@@ -42,10 +48,12 @@ export function prepareTable(db: DatabaseSync, table: Table): boolean {
   const indexesDropped = dropUndeclaredIndexes(db, table);
   const columnsChanged = !isNew && alignColumns(db, table);
   const indexesMade = makeMissingIndexes(db, table);
-  return isNew || indexesDropped || columnsChanged || indexesMade;
+  const listsChanged = alignLists(db, table);
+  return isNew || indexesDropped || columnsChanged || indexesMade || listsChanged;
 }
 
 export function dropTable(db: DatabaseSync, table: Table): void {
+  dropLists(db, table);
   db.exec(`DROP TABLE IF EXISTS ${table.name}`);
 }
 
@@ -56,14 +64,19 @@ export function quoted(field: string): string {
 
 /** The terms that a sparse index's rows fulfil, and that a query must repeat for SQLite to use it. */
 export function sparseTerms(index: TableIndex): readonly string[] {
-  return index.sparse ? index.fields.map((field) => `${quoted(field)} IS NOT NULL`) : [];
+  return index.sparse && !index.isList ? index.fields.map((field) => `${quoted(field)} IS NOT NULL`) : [];
 }
 
 function tableIndexOf(table: string, collection: CollectionDefinition, index: IndexDefinition): TableIndex {
   const unknown = index.fields.find((field) => collection.fields[field] === undefined);
   if (unknown !== undefined) throw new Error(`${collection.name} has an index on ${unknown}, which it doesn't declare`);
-  const sparse = index.sparse === true;
-  return { name: `${table}_by_${index.fields.join('_')}${sparse ? '_sparse' : ''}`, fields: index.fields, sparse };
+  const lists = index.fields.filter((field) => collection.fields[field] === 'texts');
+  const isList = lists.length > 0;
+  if (isList && (lists.length > 1 || lists[0] !== index.fields[0]))
+    throw new Error(`${collection.name} has an index with a list that doesn't stand first, or with two`);
+  const sparse = isList || index.sparse === true;
+  const name = `${table}_by_${index.fields.join('_')}${sparse ? '_sparse' : ''}`;
+  return { name, fields: index.fields, sparse, isList };
 }
 
 // An ordinary rowid table: WITHOUT ROWID is slower for whole documents.
@@ -103,7 +116,7 @@ function alignColumns(db: DatabaseSync, table: Table): boolean {
 }
 
 function dropUndeclaredIndexes(db: DatabaseSync, table: Table): boolean {
-  const declared = new Set(table.indexes.map(({ name }) => name));
+  const declared = new Set(table.indexes.filter(({ isList }) => !isList).map(({ name }) => name));
   const surplus = [...indexNames(db, table)].filter((name) => !declared.has(name));
   for (const name of surplus) db.exec(`DROP INDEX ${quoted(name)}`);
   return surplus.length > 0;
@@ -111,7 +124,7 @@ function dropUndeclaredIndexes(db: DatabaseSync, table: Table): boolean {
 
 function makeMissingIndexes(db: DatabaseSync, table: Table): boolean {
   const present = indexNames(db, table);
-  const missing = table.indexes.filter(({ name }) => !present.has(name));
+  const missing = table.indexes.filter(({ name, isList }) => !isList && !present.has(name));
   for (const index of missing) {
     const terms = sparseTerms(index);
     const where = terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`;

@@ -8,6 +8,7 @@ import type { Document, Ownership, ReadModelStore, Write } from '../../../ports/
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
+import { insertEntries, replaceEntries } from './lists.ts';
 import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { View } from './view.ts';
@@ -57,13 +58,29 @@ function write(connection: Connection, view: View, writes: readonly Write[]): vo
   for (const { collection, id, document, isNew } of writes) {
     const table = view.table(collection);
     if (document === null) {
+      if (hasLists(table)) replaceLists(connection, table, id, null);
       connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
       continue;
     }
     const row = { id, text: JSON.stringify(document), values: columnValues(table, document) };
-    if (isNew === true && inserted(connection, table, row)) continue;
+    if (isNew === true && inserted(connection, table, row)) {
+      if (hasLists(table)) insertEntries(connection, table, id, document);
+      continue;
+    }
+    if (hasLists(table)) replaceLists(connection, table, id, document);
     if (!updated(connection, table, row)) inserted(connection, table, row);
   }
+}
+
+function hasLists(table: Table): boolean {
+  return table.indexes.some(({ isList }) => isList);
+}
+
+/** Before the document itself is written: its entries follow from what is stored. */
+function replaceLists(connection: Connection, table: Table, id: string, document: Document | null): void {
+  const [stored] = connection.rows(`SELECT document FROM ${table.name} WHERE id = ?`, [id]);
+  const before = stored === undefined ? {} : (JSON.parse(String(stored[0])) as Document);
+  replaceEntries(connection, table, id, before, document);
 }
 
 interface Row {

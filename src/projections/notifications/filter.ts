@@ -1,0 +1,53 @@
+// What a list of records is asked for, and what comes back.
+
+import type { Channel, Priority } from '../../domain/events.ts';
+import type { BatchId } from '../../domain/ids.ts';
+import type { Status } from '../../domain/notification.ts';
+import type { FieldValue } from '../../ports/read-model-store.ts';
+import type { ListedNotification } from './document.ts';
+
+/** Facts of a record: all that are given hold. */
+export interface RecordFilter {
+  readonly status?: Status;
+  readonly channel?: Channel;
+  readonly priority?: Priority;
+  readonly recipient?: string;
+  readonly templateName?: string;
+  readonly batchId?: BatchId;
+  /** UTC ms, [from, to) of requestedAt. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Found by the read model `search`, which may lag behind the records. */
+export interface SearchFilter {
+  /** Upper and lower case are the same. */
+  readonly recipientPrefix?: string;
+  /** Words: all of them stand in subject or body. */
+  readonly words?: readonly string[];
+  /** All of these pairs. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export type NotificationFilter = RecordFilter & SearchFilter;
+
+/** Where a list goes on: after the key of the last row seen, or by page number (1 is the first). Neither: the first page. */
+export interface ListPlace {
+  /** At most 100 is what the API lets through. */
+  readonly limit: number;
+  readonly after?: readonly FieldValue[];
+  readonly page?: number;
+}
+
+export interface NotificationList {
+  readonly records: readonly ListedNotification[];
+  /** All that match, whatever the page. */
+  readonly total: number;
+  /** False when there are at least `total`. */
+  readonly totalIsExact: boolean;
+  /** To be passed as `after`; null at the end. */
+  readonly next: readonly FieldValue[] | null;
+}
+
+/** Totals that no statistic gives are counted up to here. */
+export const countedTotalMax = 10_000;

@@ -10,6 +10,7 @@ import type { CommandDependencies } from '../commands/index.ts';
 import { createCommands } from '../commands/index.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { RateLimit } from '../domain/tenant.ts';
+import { parseTraceparent, traceIdOf } from '../domain/traceparent.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
@@ -20,12 +21,14 @@ import type { TokenRules } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
+import { createDocsRouter } from './docs/serve.ts';
 import type { Route } from './endpoint.ts';
 import { answeringUnavailable, clientGoneStatus, sendError } from './errors.ts';
 import { createHandlers } from './handlers/index.ts';
 import { createNotify } from './notify.ts';
 import type { Serve } from './pipeline.ts';
 import { createPipeline } from './pipeline.ts';
+import { refuseMethod } from './refuse-method.ts';
 import { createRequestIds } from './request-id.ts';
 import { sendJson } from './respond.ts';
 import { routesOf } from './routes.ts';
@@ -71,6 +74,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   });
   const streams = createStreams({
     closing,
+    clock,
     logger,
     metrics,
     ...(options.streams === undefined ? {} : { limits: options.streams }),
@@ -87,7 +91,11 @@ export function createApi(given: ApiDependencies): RequestListener {
     next();
   });
   app.use(helmet());
-  app.use(bases, routerOf(routesOf(handlers), pipeline, createCors(options.corsOrigins)));
+  const routes = routesOf(handlers);
+  app.use(bases, routerOf(routes, pipeline, createCors(options.corsOrigins)));
+  // Loaded when somebody looks: a start doesn't pay for it.
+  const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
+  app.use(createDocsRouter({ document }));
   const { jwks } = options;
   if (jwks !== undefined) {
     app.get('/.well-known/jwks.json', (_req, res) =>
@@ -160,18 +168,12 @@ function allowedMethods(routes: readonly Route[]): string {
   return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
 
-function refuseMethod(req: Request, res: Response, allowed: string): void {
-  res.setHeader('allow', allowed);
-  if (req.method !== 'OPTIONS') throw new DomainError('METHOD_NOT_ALLOWED', `This address takes ${allowed}.`);
-  res.writeHead(204);
-  res.end();
-}
-
 /** The canonical line of a request, once it is over. The address is the route's pattern: paths and queries hold ids and tokens. */
 function begin(req: Request, res: Response, { clock, logger, metrics }: ApiDependencies, requestId: string): void {
   const startedAt = clock.monotonic();
   const { method } = req;
   res.locals['requestId'] = requestId;
+  res.setHeader('x-request-id', requestId);
   res.once('close', () => {
     const route = String(res.locals['route'] ?? 'unknown');
     const status = res.headersSent ? res.statusCode : clientGoneStatus;
@@ -182,6 +184,7 @@ function begin(req: Request, res: Response, { clock, logger, metrics }: ApiDepen
     });
     logger.info('request', {
       requestId,
+      traceId: traceIdOf(parseTraceparent(req.headers['traceparent'])),
       method,
       route,
       status,

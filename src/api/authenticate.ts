@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { expressjwt, UnauthorizedError } from 'express-jwt';
 
 import { DomainError, unavailable } from '../domain/errors.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Scope, Tenant } from '../domain/tenant.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
@@ -22,11 +22,15 @@ export interface Person {
   readonly expiresAt: number | null;
 }
 
+/** What tokens may be signed with: asymmetric alone, so that no public key can sign one. */
+export type TokenAlgorithm = 'RS256' | 'ES256';
+
 export interface TokenRules {
   readonly issuer: string;
   readonly audience: string;
   /** AUTH_TENANT_CLAIM; `sub` by default. */
   readonly tenantClaim: string;
+  readonly algorithms: readonly TokenAlgorithm[];
 }
 
 /** A longer one is none of ours; it is not even looked at. */
@@ -43,12 +47,17 @@ interface Dependencies {
 export type Authenticate = ReturnType<typeof createAuthenticate>;
 
 export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dependencies) {
-  const keyOf = async (_req: Request, token: { header: { kid?: string; alg?: string } } | undefined) => {
+  const algorithms = new Set<unknown>(tokens.algorithms);
+  const keyOf = async (_req: Request, token: { header: TokenHeader } | undefined) => {
+    const { alg, kid, crit } = token?.header ?? {};
+    // Before any key is looked for: what can't be verified asks nobody anything.
+    if (!algorithms.has(alg)) throw unauthorized(`A token is signed with ${tokens.algorithms.join(' or ')}.`);
+    if (crit !== undefined) throw unauthorized('The token asks for extensions that are not known here.');
+    if (kid !== undefined && (typeof kid !== 'string' || kid.length > kidMax)) throw unauthorized(unknownKey);
     try {
-      return await tokenKeys.keyFor(token?.header ?? {});
+      return await tokenKeys.keyFor({ alg: String(alg), ...(kid === undefined ? {} : { kid }) });
     } catch (err) {
-      if (err instanceof UnknownTokenKeyError)
-        throw unauthorized('The token is signed with a key that its issuer does not have.');
+      if (err instanceof UnknownTokenKeyError) throw unauthorized(unknownKey);
       logger.warn('the keys of the token issuer cannot be had', { err });
       throw unavailable('The keys of the identity provider cannot be reached at the moment. Try again.');
     }
@@ -56,7 +65,7 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
   const verifier = (getToken: (req: Request) => string | undefined) =>
     expressjwt({
       secret: keyOf as Parameters<typeof expressjwt>[0]['secret'],
-      algorithms: ['RS256', 'ES256'],
+      algorithms: [...tokens.algorithms],
       issuer: tokens.issuer,
       audience: tokens.audience,
       clockTolerance: clockToleranceSeconds,
@@ -90,13 +99,17 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
   return {
     person,
 
-    /** @throws DomainError UNAUTHORIZED, SERVICE_UNAVAILABLE */
-    async tenantOfKey(apiKey: string | string[] | undefined): Promise<Tenant> {
+    /**
+     * @param anyOf the scopes of which the key must have one
+     * @throws DomainError UNAUTHORIZED, FORBIDDEN naming them, SERVICE_UNAVAILABLE
+     */
+    async tenantOfKey(apiKey: string | string[] | undefined, anyOf: readonly Scope[]): Promise<Tenant> {
       if (typeof apiKey !== 'string' || apiKey === '')
         throw unauthorized('Send the API key of the tenant in the header x-api-key.');
-      const tenant = apiKey.length > apiKeyMax ? null : await directory.tenantByApiKey(apiKey);
-      if (tenant === null) throw unauthorized('The API key is not valid.');
-      return tenant;
+      const holder = apiKey.length > apiKeyMax ? null : await directory.holderOfApiKey(apiKey);
+      if (holder === null) throw unauthorized('The API key is not valid.');
+      for (const scope of anyOf) if (holder.scopes.includes(scope)) return holder.tenant;
+      throw new DomainError('FORBIDDEN', `The API key lacks the scope that this call takes: ${anyOf.join(' or ')}.`);
     },
 
     /** @throws DomainError FORBIDDEN, SERVICE_UNAVAILABLE */
@@ -113,6 +126,18 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
 }
 
 const clockToleranceSeconds = 30;
+export const clockToleranceMs = clockToleranceSeconds * 1000;
+
+/** As it was decoded, nothing of it checked. */
+interface TokenHeader {
+  readonly alg?: unknown;
+  readonly kid?: unknown;
+  readonly crit?: unknown;
+}
+
+/** Issuers name their keys with some 20 to 60 characters. */
+const kidMax = 256;
+const unknownKey = 'The token is signed with a key that its issuer does not have.';
 
 const sentences: Readonly<Record<string, string>> = {
   credentials_required: 'Send a bearer token in the header Authorization.',
@@ -145,11 +170,16 @@ function personOf(claims: Readonly<Record<string, unknown>>, tenantClaim: string
     subject,
     email: textClaim(claims, 'email'),
     name: textClaim(claims, 'name'),
-    expiresAt: typeof exp === 'number' ? exp * 1000 + clockToleranceSeconds * 1000 : null,
+    expiresAt: typeof exp === 'number' ? exp * 1000 + clockToleranceMs : null,
   };
 }
 
+/** A name goes into mail headers, a sub into keys: no line breaks, no NUL. */
+const printable = /^\P{Cc}+$/u;
+
 function textClaim(claims: Readonly<Record<string, unknown>>, name: string): string | null {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-  return typeof value === 'string' && value !== '' && value.length <= textMax && value.isWellFormed() ? value : null;
+  return typeof value === 'string' && value.length <= textMax && printable.test(value) && value.isWellFormed()
+    ? value
+    : null;
 }

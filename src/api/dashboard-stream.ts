@@ -1,37 +1,60 @@
-// The dashboard's live stream: each change of a notification's status, once the read model has it, so that a GET never knows less than the stream.
+// The dashboard's live streams: each change of a notification's status, once the read model has it, so that a GET never knows less than a stream.
 //
-//   log.tail ──> status change, ranked ──> waits for the read model's position ──> every stream of the tenant
+//   log.tail ──> announcement ──> waits for the read model's position ──> every stream of the tenant
+//   a stream's marks ──> dashboard-catch-up.ts ──> that stream alone; what is announced meanwhile is held for it
 
-import type { NotificationEvent } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
-import type { StatusChange } from '../domain/status-change.ts';
-import { createStatusFilter, statusChangeOf } from '../domain/status-change.ts';
+import { createStatusFilter } from '../domain/status-change.ts';
+import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
-import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
-import { isoTime } from './record.ts';
-import type { EventStream } from './sse.ts';
+import type { Announcement } from './dashboard-announcements.ts';
+import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
+import type { CatchUpDependencies } from './dashboard-catch-up.ts';
+import { createCatchUp } from './dashboard-catch-up.ts';
+import type { DashboardMarks } from './dashboard-marks.ts';
+import { marksAt, parseDashboardMarks } from './dashboard-marks.ts';
+import type { EventStream } from './event-stream.ts';
 
-interface Dependencies {
-  readonly log: Pick<EventLog, 'tail'>;
-  readonly reader: Pick<ReadModelReader, 'positions' | 'onChange'>;
+interface Dependencies extends CatchUpDependencies {
+  readonly log: Pick<EventLog, 'tail' | 'read' | 'ends' | 'partitioning'>;
   readonly logger: Logger;
 }
 
-/** Announcements waiting for the read model; past it (it stands still) the streams end and their clients look anew. 20,000 of 300 bytes: 6 MB. */
+/** Announcements waiting for the read model; past it (it stands still) the streams end and their clients look anew. 20,000 of 500 bytes: 10 MB. */
 const waitingMax = 20_000;
+/** Held for a stream that is brought up to date; past it, it ends, and is resumed later. 2,000 of 500 bytes, shared with other streams: 1 MB. */
+const heldMax = 2000;
 /** Notifications whose last announced status is remembered: 50,000 of about 100 bytes. */
 const rememberedMax = 50_000;
 const lateMs = 100;
+/** Before another try, when the read model can't be read. */
+const retryMs = 1000;
+
+/** Where a stream begins. */
+export interface DashboardBeginning {
+  readonly marks: DashboardMarks;
+  /** `lost`: it was to be resumed, and can't be. */
+  readonly resumes: 'no' | 'yes' | 'lost';
+}
+
+interface Listener {
+  readonly stream: EventStream;
+  readonly marks: DashboardMarks;
+  /** What is announced while it is brought up to date; null from then on. */
+  held: Announcement[] | null;
+}
 
 export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 
 /** Follows the log only while somebody listens. */
-export function createDashboardStreams({ log, reader, logger }: Dependencies) {
-  const listeners = new Map<TenantId, Set<EventStream>>();
+export function createDashboardStreams(deps: Dependencies) {
+  const { log, reader, logger } = deps;
+  const catchUp = createCatchUp(deps);
+  const listeners = new Map<TenantId, Set<Listener>>();
   const { name } = notificationsReadModel.definition;
-  let waiting: LogEntry[] = [];
+  let waiting: Announcement[] = [];
   let stop: (() => void) | null = null;
   let filter = createStatusFilter(rememberedMax);
   let isTelling = false;
@@ -40,21 +63,22 @@ export function createDashboardStreams({ log, reader, logger }: Dependencies) {
 
   const take = (entry: LogEntry): void => {
     if (entry.event === null || !listeners.has(entry.event.tenantId)) return;
-    waiting.push(entry);
+    const announcement = announcementOf(entry);
+    if (announcement === null) return;
+    waiting.push(announcement);
     // The read model may have been faster than the tail, and then tells of no change any more.
+    tellIn(lateMs);
+    if (waiting.length <= waitingMax) return;
+    logger.warn('dashboard streams end: the read model does not keep up', { waiting: waiting.length });
+    waiting = [];
+    for (const ofTenant of listeners.values()) for (const { stream } of ofTenant) stream.end();
+  };
+
+  const tellIn = (ms: number): void => {
     late ??= setTimeout(() => {
       late = null;
       void tell();
-    }, lateMs);
-    if (waiting.length > waitingMax) {
-      logger.warn('dashboard streams end: the read model does not keep up', { waiting: waiting.length });
-      endAll();
-    }
-  };
-
-  const endAll = (): void => {
-    waiting = [];
-    for (const streams of listeners.values()) for (const stream of streams) stream.end();
+    }, ms);
   };
 
   /** Tells what the read model has by now. One run at a time; a change meanwhile makes another. */
@@ -66,20 +90,21 @@ export function createDashboardStreams({ log, reader, logger }: Dependencies) {
       while (isChanged) {
         isChanged = false;
         const folded = await foldedPositions();
-        const entries = waiting;
+        const announcements = inOrderOfTime(waiting);
         waiting = [];
-        const later = entries.filter((entry) => !announceIfFolded(entry, folded));
+        const later = announcements.filter((one) => !announceIfFolded(one, folded));
         waiting = later.length === 0 ? waiting : [...later, ...waiting];
       }
     } catch (err) {
       logger.warn('the dashboard streams wait for the read model', { err });
+      if (waiting.length > 0) tellIn(retryMs);
     } finally {
       isTelling = false;
     }
   };
 
   const foldedPositions = async () => {
-    const partitions = [...new Set(waiting.map((entry) => entry.partition))];
+    const partitions = [...new Set(waiting.map((one) => one.partition))];
     return new Map(
       await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
     );
@@ -87,18 +112,37 @@ export function createDashboardStreams({ log, reader, logger }: Dependencies) {
 
   type Folded = Awaited<ReturnType<typeof foldedPositions>>;
 
-  const announceIfFolded = ({ topic, partition, offset, event }: LogEntry, folded: Folded): boolean => {
-    if ((folded.get(partition)?.get(topic) ?? 0) <= offset) return false;
-    if (event !== null && 'notificationId' in event) announce(event);
+  const announceIfFolded = (one: Announcement, folded: Folded): boolean => {
+    if ((folded.get(one.partition)?.get(one.topic) ?? 0) <= one.offset) return false;
+    if (!filter.isLater(one.notificationId, one.change)) return true;
+    for (const listener of listeners.get(one.tenantId) ?? []) {
+      if (listener.held === null) tellOne(listener, one);
+      else hold(listener, listener.held, one);
+    }
     return true;
   };
 
-  const announce = (event: NotificationEvent): void => {
-    const change = statusChangeOf(event);
-    const streams = listeners.get(event.tenantId);
-    if (change === null || streams === undefined || !filter.isLater(event.notificationId, change)) return;
-    const data = messageOf(event, change);
-    for (const stream of streams) stream.send({ data });
+  const bringUpToDate = async (
+    tenantId: TenantId,
+    listener: Listener,
+    resumes: DashboardBeginning['resumes'],
+  ): Promise<void> => {
+    const { stream, marks } = listener;
+    try {
+      const isDone = await catchUp(tenantId, marks, {
+        began: ({ isWhole }) => sayConnected(tenantId, listener, resumes === 'lost' || (resumes === 'yes' && !isWhole)),
+        async missed(one) {
+          if (await stream.room()) tellOne(listener, one);
+        },
+      });
+      if (!isDone) return stream.end();
+      const held = listener.held ?? [];
+      listener.held = null;
+      for (const one of held) tellOne(listener, one);
+    } catch (err) {
+      logger.warn('a dashboard stream could not be brought up to date', { tenantId, err });
+      stream.end();
+    }
   };
 
   const start = (): void => {
@@ -115,15 +159,28 @@ export function createDashboardStreams({ log, reader, logger }: Dependencies) {
   };
 
   return {
-    /** Sends the tenant's changes from now on. Returns the call that ends it. */
-    add(tenantId: TenantId, stream: EventStream): () => void {
-      const streams = listeners.get(tenantId) ?? new Set();
-      listeners.set(tenantId, streams.add(stream));
+    /** @param lastEventId null: from now on. @throws DomainError BAD_REQUEST for what is no id of such a stream */
+    async beginning(tenantId: TenantId, lastEventId: string | null): Promise<DashboardBeginning> {
+      const partitions = partitionsOfTenant(tenantId, log.partitioning);
+      const resumed = lastEventId === null ? null : parseDashboardMarks(lastEventId, partitions);
+      if (resumed !== null) return { marks: resumed, resumes: 'yes' };
+      const folded = new Map(
+        await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
+      );
+      const marks = marksAt(partitions, (topic, partition) => folded.get(partition)?.get(topic) ?? 0);
+      return { marks, resumes: lastEventId === null ? 'no' : 'lost' };
+    },
+
+    /** Sends the tenant's changes behind the marks. Returns the call that ends it. */
+    add(tenantId: TenantId, stream: EventStream, { marks, resumes }: DashboardBeginning): () => void {
+      const ofTenant = listeners.get(tenantId) ?? new Set();
+      const listener: Listener = { stream, marks, held: [] };
+      listeners.set(tenantId, ofTenant.add(listener));
       if (stop === null) start();
-      stream.send({ data: { event: 'connected', tenantId } });
+      void bringUpToDate(tenantId, listener, resumes);
       return () => {
-        streams.delete(stream);
-        if (streams.size === 0 && listeners.get(tenantId) === streams) listeners.delete(tenantId);
+        ofTenant.delete(listener);
+        if (ofTenant.size === 0 && listeners.get(tenantId) === ofTenant) listeners.delete(tenantId);
         if (listeners.size > 0) return;
         stop?.();
         stop = null;
@@ -132,7 +189,15 @@ export function createDashboardStreams({ log, reader, logger }: Dependencies) {
   };
 }
 
-function messageOf(event: NotificationEvent, { status, error }: StatusChange) {
-  const { notificationId, channel, recipient, occurredAt } = event;
-  return { notificationId, status, channel, recipient, error, timestamp: isoTime(occurredAt) };
+/** It carries an id, so that a stream that is cut before the first change is resumed as well. */
+function sayConnected(tenantId: TenantId, { stream, marks }: Listener, hasGap: boolean): void {
+  stream.send({ id: marks.text, data: { event: 'connected', tenantId, ...(hasGap ? { gap: true } : {}) } });
+}
+
+function tellOne({ stream, marks }: Listener, one: Announcement): void {
+  if (marks.pass(one)) stream.send({ id: marks.text, data: one.data });
+}
+
+function hold({ stream }: Listener, held: Announcement[], one: Announcement): void {
+  if (held.push(one) > heldMax) stream.end();
 }

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { z } from 'zod';
 
-import type { Tenant } from '../domain/tenant.ts';
+import type { Scope, Tenant } from '../domain/tenant.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import type { Person } from './authenticate.ts';
 import type { Answer } from './respond.ts';
@@ -17,7 +17,9 @@ export interface Callers {
   /** A bearer token, whether its tenant exists or not. */
   readonly token: { readonly person: Person };
   readonly bearer: { readonly tenant: Tenant; readonly person: Person };
-  /** The same, the token also as `?token=`. */
+  /** A tenant's people by a token, or its programs by an API key. */
+  readonly bearerOrKey: { readonly tenant: Tenant };
+  /** The same as bearer, the token also as `?token=`. */
   readonly bearerOrQuery: { readonly tenant: Tenant; readonly person: Person };
 }
 
@@ -58,6 +60,9 @@ export function endpoint<Kind extends AuthKind, B extends z.ZodType = z.ZodType,
   return definition;
 }
 
+/** The ways in which an API key comes in; such a route says which scopes let it in, any of them. */
+export type KeyAuthKind = 'apiKey' | 'bearerOrKey';
+
 /** One row of the routes table; the handler's callers are those that the kind of authentication lets in. */
 export type Route = {
   [Kind in AuthKind]: {
@@ -66,5 +71,5 @@ export type Route = {
     readonly path: string;
     readonly auth: Kind;
     readonly endpoint: Endpoint<Callers[Kind]>;
-  };
+  } & (Kind extends KeyAuthKind ? { readonly scopes: readonly Scope[] } : { readonly scopes?: undefined });
 }[AuthKind];

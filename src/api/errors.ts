@@ -10,7 +10,7 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { Headers } from './respond.ts';
 import { sendJson } from './respond.ts';
 
-const statusOfCode: Readonly<Record<ErrorCode, number>> = {
+export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   BAD_REQUEST: 400,
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
@@ -25,6 +25,8 @@ const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   INTERNAL_SERVER_ERROR: 500,
   SERVICE_UNAVAILABLE: 503,
 };
+
+export const errorCodes = Object.keys(statusOfCode) as ErrorCode[];
 
 export interface ErrorBody {
   readonly code: ErrorCode;

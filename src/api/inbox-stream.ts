@@ -2,23 +2,22 @@
 //
 // An event of a recipient with a stream makes that inbox due; it is read again once the read model has folded the event, whichever of the two is heard of first.
 
-import { badField } from '../domain/errors.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
-import { inboxItemIdOf } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
+import { inboxPartition } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { inboxReadModel } from '../projections/inbox/index.ts';
 import type { InboxMarks, InboxNews } from '../projections/inbox/queries.ts';
 import { inboxMarks, inboxSince } from '../projections/inbox/queries.ts';
-import { toItem } from './handlers/inbox.ts';
-import { isoTime } from './record.ts';
-import type { EventStream } from './sse.ts';
+import type { EventStream } from './event-stream.ts';
+import { tellNews } from './inbox-news.ts';
+import { createLogEnds } from './log-ends.ts';
 
 interface Dependencies {
-  readonly log: Pick<EventLog, 'tail'>;
+  readonly log: Pick<EventLog, 'tail' | 'ends' | 'partitioning'>;
   readonly reader: ReadModelReader;
   readonly logger: Logger;
 }
@@ -31,18 +30,22 @@ export interface InboxAddress {
 /** Items read from the read model at a time. */
 const itemsPerLook = 100;
 const lateMs = 100;
+/** Before another try, when the read model can't be read. */
+const retryMs = 1000;
 
 interface Listener {
   readonly stream: EventStream;
   marks: InboxMarks;
+  /** Its reader is behind: it is fed again once that has caught up. */
+  isWaiting: boolean;
 }
 
 interface Inbox extends InboxAddress {
   readonly listeners: Set<Listener>;
   /** Events of each topic that weren't seen folded yet: the next one that the inbox is to be read for, and the last. */
   readonly due: Map<Topic, { readonly partition: number; readonly next: number; readonly last: number }>;
-  /** A listener has just come: the inbox is read for it, whatever is due. */
-  hasNewcomer: boolean;
+  /** A listener has just come, or has caught up: the inbox is read for it, whatever is due. */
+  isWanted: boolean;
 }
 
 export type InboxStreams = ReturnType<typeof createInboxStreams>;
@@ -50,6 +53,7 @@ export type InboxStreams = ReturnType<typeof createInboxStreams>;
 /** Follows the log only while somebody listens. */
 export function createInboxStreams({ log, reader, logger }: Dependencies) {
   const { name } = inboxReadModel.definition;
+  const endsNow = createLogEnds(log, inboxReadModel.topics);
   const inboxes = new Map<string, Inbox>();
   let stop: (() => void) | null = null;
   let isFeeding = false;
@@ -62,10 +66,14 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
     if (inbox === undefined) return;
     inbox.due.set(topic, { partition, next: inbox.due.get(topic)?.next ?? offset, last: offset });
     // The read model may have been faster than the tail, and then tells of no change any more.
+    feedIn(lateMs);
+  };
+
+  const feedIn = (ms: number): void => {
     late ??= setTimeout(() => {
       late = null;
       void feed();
-    }, lateMs);
+    }, ms);
   };
 
   /** Feeds every inbox that is due. One run at a time; being woken meanwhile makes another. */
@@ -76,21 +84,28 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
     try {
       while (isWoken) {
         isWoken = false;
-        for (const inbox of inboxes.values()) if (inbox.hasNewcomer || inbox.due.size > 0) await feedInbox(inbox);
+        for (const inbox of inboxes.values()) if (inbox.isWanted || inbox.due.size > 0) await feedInbox(inbox);
       }
     } catch (err) {
       logger.warn('the inbox streams wait for the read model', { err });
+      if (inboxes.size > 0) feedIn(retryMs);
     } finally {
       isFeeding = false;
     }
   };
 
   const feedInbox = async (inbox: Inbox): Promise<void> => {
-    const folded = await foldedOf(inbox);
-    if (!inbox.hasNewcomer && folded.size === 0) return;
-    inbox.hasNewcomer = false;
-    for (const listener of inbox.listeners) await feedListener(inbox, listener);
-    for (const [topic, upTo] of folded) settleDue(inbox, topic, upTo);
+    const { isWanted } = inbox;
+    inbox.isWanted = false;
+    try {
+      const folded = await foldedOf(inbox);
+      if (!isWanted && folded.size === 0) return;
+      for (const listener of inbox.listeners) await feedListener(inbox, listener);
+      for (const [topic, upTo] of folded) settleDue(inbox, topic, upTo);
+    } catch (err) {
+      inbox.isWanted ||= isWanted;
+      throw err;
+    }
   };
 
   /** How far each topic with due events was folded before the inbox is read, where that is beyond the next due one. */
@@ -103,12 +118,45 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
     return folded;
   };
 
-  const feedListener = async ({ tenantId, recipient }: Inbox, listener: Listener): Promise<void> => {
+  const feedListener = async (inbox: Inbox, listener: Listener): Promise<void> => {
+    const { tenantId, recipient } = inbox;
     for (;;) {
+      if (!listener.stream.hasRoom) return feedLater(inbox, listener);
       const news: InboxNews = await inboxSince(reader, tenantId, recipient, listener.marks, itemsPerLook);
-      if (!tellNews(listener.stream, listener.marks, news)) return;
-      listener.marks = news.next;
-      if (!news.more) return;
+      const told = tellNews(listener.stream, listener.marks, news);
+      listener.marks = told.marks;
+      if (told.isAll && !news.more) return;
+    }
+  };
+
+  /** What a slow reader hasn't room for stays in the read model until it has; nobody waits for it. */
+  const feedLater = (inbox: Inbox, listener: Listener): void => {
+    if (listener.isWaiting) return;
+    listener.isWaiting = true;
+    void listener.stream.room().then((isOpen) => {
+      listener.isWaiting = false;
+      if (!isOpen) return;
+      inbox.isWanted = true;
+      void feed();
+    });
+  };
+
+  /** What the log has and the read model hasn't yet when a stream begins came before its tail: it is due as well. */
+  const expectWhatIsThere = async (inbox: Inbox, stream: EventStream): Promise<void> => {
+    const partition = inboxPartition(inbox.tenantId, inbox.recipient, log.partitioning);
+    try {
+      const [ends, folded] = [await endsNow(), await reader.positions(name, partition)];
+      for (const topic of inboxReadModel.topics) {
+        const [next, end] = [folded.get(topic) ?? 0, ends.get(topic)?.[partition] ?? 0];
+        const due = inbox.due.get(topic) ?? { partition, next, last: end - 1 };
+        if (next < end)
+          inbox.due.set(topic, { partition, next: Math.min(next, due.next), last: Math.max(end - 1, due.last) });
+      }
+      inbox.isWanted = true;
+      await feed();
+    } catch (err) {
+      logger.warn('an inbox stream could not be begun', { tenantId: inbox.tenantId, err });
+      stream.end();
     }
   };
 
@@ -131,14 +179,14 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
         ...address,
         listeners: new Set<Listener>(),
         due: new Map(),
-        hasNewcomer: true,
+        isWanted: true,
       };
       inboxes.set(key, inbox);
-      const listener = { stream, marks };
+      const listener = { stream, marks, isWaiting: false };
       inbox.listeners.add(listener);
-      inbox.hasNewcomer = true;
+      inbox.isWanted = true;
       if (stop === null) start();
-      void feed();
+      void expectWhatIsThere(inbox, stream);
       return () => {
         inbox.listeners.delete(listener);
         if (inbox.listeners.size === 0 && inboxes.get(key) === inbox) inboxes.delete(key);
@@ -158,32 +206,6 @@ function settleDue({ due }: Inbox, topic: Topic, upTo: number): void {
   if (left === undefined) return;
   if (upTo > left.last) due.delete(topic);
   else due.set(topic, { ...left, next: upTo });
-}
-
-/** `Last-Event-ID` of a stream. @throws DomainError BAD_REQUEST */
-export function parseMarks(text: string): InboxMarks {
-  const match = /^(-1|\d{1,15})\.(-1|\d{1,15})$/.exec(text);
-  if (match === null) throw badField('last-event-id', 'must be an id of this stream');
-  return { sequence: Number(match[1]), readOffset: Number(match[2]) };
-}
-
-function marksText({ sequence, readOffset }: InboxMarks): string {
-  return `${sequence}.${readOffset}`;
-}
-
-/** Each message carries the marks that stand once it is told. False when the stream has ended. */
-function tellNews(stream: EventStream, before: InboxMarks, { items, reads }: InboxNews): boolean {
-  let marks = before;
-  for (const item of items) {
-    marks = { ...marks, sequence: item.sequence };
-    if (!stream.send({ event: 'notification', id: marksText(marks), data: toItem(item) })) return false;
-  }
-  for (const { offset, ids, readAt } of reads) {
-    marks = { ...marks, readOffset: offset };
-    const data = { ids: ids.map(inboxItemIdOf), readAt: isoTime(readAt) };
-    if (!stream.send({ event: 'read', id: marksText(marks), data })) return false;
-  }
-  return true;
 }
 
 function keyOf({ tenantId, recipient }: InboxAddress): string {

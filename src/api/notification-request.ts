@@ -7,6 +7,7 @@ import type { ErrorDetail } from '../domain/errors.ts';
 import type { Channel } from '../domain/events.ts';
 import { channels, priorities } from '../domain/events.ts';
 import type { Outbound } from '../ports/outbound.ts';
+import { wireForms } from './docs/wire-forms.ts';
 import { badFields } from './errors.ts';
 import { recipientProblem } from './recipients.ts';
 import { isShallow, tooDeep } from './text-check.ts';
@@ -18,21 +19,49 @@ const metadataKeyMax = 64;
 const metadataValueMax = 500;
 const sendAheadDaysMax = 90;
 
-const object = z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object');
-const pairs = z.custom<Readonly<Record<string, string>>>(isObject, 'must be a JSON object of strings');
+/** `data`, whatever it is filled into. */
+export const dataObject = z
+  .custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object')
+  .register(wireForms, { type: 'object', description: `For the placeholders; at most ${dataBytesMax / 1024} KiB.` });
 
-const notificationSchema = z.strictObject({
+const pairs = z
+  .custom<Readonly<Record<string, string>>>(isObject, 'must be a JSON object of strings')
+  .register(wireForms, {
+    type: 'object',
+    description: 'Comes back with the record; the log is filtered by it.',
+    maxProperties: metadataPairsMax,
+    propertyNames: { minLength: 1, maxLength: metadataKeyMax },
+    additionalProperties: { type: 'string', maxLength: metadataValueMax },
+  });
+
+const sendTime = z.string().register(wireForms, {
+  type: 'string',
+  format: 'date-time',
+  description: `At most ${sendAheadDaysMax} days ahead; a time past is now. Until then the notification is SCHEDULED.`,
+});
+
+const recipient = z
+  .string()
+  .describe(
+    'EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters.',
+  );
+const template = z.string().min(1).describe('The name of a template of the channel.');
+const subject = z.string().describe('At most 998 characters without a line break, rendered. A raw EMAIL needs one.');
+const content = z.string().describe('At most 200 KiB, rendered. In an EMAIL text with HTML tags is HTML.');
+
+/** The rules between the fields are told below. */
+export const notificationSchema = z.strictObject({
   channel: z.enum(channels),
-  recipient: z.string(),
-  template: z.string().min(1).optional(),
-  templateName: z.string().min(1).optional(),
-  subject: z.string().optional(),
-  rawSubject: z.string().optional(),
-  body: z.string().optional(),
-  rawBody: z.string().optional(),
-  data: object.optional(),
-  priority: z.enum(priorities).optional(),
-  sendAt: z.string().optional(),
+  recipient,
+  template: template.optional(),
+  templateName: template.optional(),
+  subject: subject.optional(),
+  rawSubject: subject.optional(),
+  body: content.optional(),
+  rawBody: content.optional(),
+  data: dataObject.optional(),
+  priority: z.enum(priorities).describe('DEFAULT unless it is said.').optional(),
+  sendAt: sendTime.optional(),
   metadata: pairs.optional(),
 });
 
@@ -126,6 +155,13 @@ function isObject(value: unknown): boolean {
 function isEmpty(value: object): boolean {
   for (const _ in value) return false;
   return true;
+}
+
+/** @throws DomainError BAD_REQUEST for data that is too large or nested too deep */
+export function checkData(data: Readonly<Record<string, unknown>>): void {
+  const details: ErrorDetail[] = [];
+  dataTextOf(data, details);
+  if (details.length > 0) throw badFields(details);
 }
 
 function dataTextOf(data: Readonly<Record<string, unknown>>, details: ErrorDetail[]): string {

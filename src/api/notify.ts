@@ -4,12 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Commands } from '../commands/index.ts';
 import type { TenantId } from '../domain/ids.ts';
+import { parseTraceparent, traceIdOf } from '../domain/traceparent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
-import type { RateLimit } from '../domain/tenant.ts';
+import type { RateLimit, Scope } from '../domain/tenant.ts';
 import type { Authenticate } from './authenticate.ts';
 import { readJson } from './body.ts';
 import { sendError } from './errors.ts';
@@ -31,6 +32,7 @@ interface Dependencies {
 }
 
 const route = '/notify';
+const sendingScopes: readonly Scope[] = ['notify'];
 
 export function createNotify({
   authenticate,
@@ -48,18 +50,19 @@ export function createNotify({
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();
+    const traceparent = parseTraceparent(req.headers['traceparent']);
     let tenantId: TenantId | null = null;
     let limited: RateLimited | null = null;
     let status = 202;
     try {
-      const tenant = await authenticate.tenantOfKey(req.headers['x-api-key']);
+      const tenant = await authenticate.tenantOfKey(req.headers['x-api-key'], sendingScopes);
       tenantId = tenant.id;
       limited = await limitOf(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);
       const request = notificationRequest(await readJson(req), clock.now(), outbound);
       const { notificationId, position } = await commands.acceptNotification({
         tenantId,
-        traceparent: traceparentOf(req.headers['traceparent']),
+        traceparent,
         ...request,
       });
       const text = `{"notificationId":"${notificationId}","notification_id":"${notificationId}","status":"queued"}`;
@@ -89,24 +92,18 @@ export function createNotify({
       });
     }
     const tookMs = clock.monotonic() - startedAt;
+    const line = { requestId, traceId: traceIdOf(traceparent), method: 'POST', route, status, tenantId, ms: tookMs };
     metrics.increment('herald_http_requests_total', { method: 'POST', route, status: String(status) });
     if (status === 202) {
       metrics.increment('herald_accepted_total');
       metrics.observe('herald_accept_seconds', tookMs / 1000);
-      logger.debug('request', { requestId, method: 'POST', route, status, tenantId, ms: tookMs });
+      logger.debug('request', line);
     } else {
-      logger.info('request', { requestId, method: 'POST', route, status, tenantId, ms: tookMs });
+      logger.info('request', line);
     }
   };
 }
 
 function limitHeaders({ policy, state }: RateLimited): Record<string, string> {
   return { 'ratelimit-policy': policy, ratelimit: state };
-}
-
-const traceparent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-/** W3C trace context; one that is malformed counts as none. */
-function traceparentOf(header: string | string[] | undefined): string | null {
-  return typeof header === 'string' && traceparent.test(header) ? header : null;
 }

@@ -2,6 +2,7 @@
 
 import type { Request, Response } from 'express';
 
+import type { Scope } from '../domain/tenant.ts';
 import type { Partitioning } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
@@ -29,15 +30,23 @@ const positionWaitMs = 2000;
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline({ authenticate, reader, partitioning, clock, streams }: Dependencies) {
-  const callerOf: { [Kind in AuthKind]: (req: Request, res: Response) => Promise<Callers[Kind]> } = {
+  const callerOf: {
+    [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
+  } = {
     none: async () => null,
-    apiKey: async (req) => {
+    apiKey: async (req, _res, scopes) => {
       const apiKey = req.headers['x-api-key'];
-      const tenant = await authenticate.tenantOfKey(apiKey);
+      const tenant = await authenticate.tenantOfKey(apiKey, scopes);
       return { tenant, apiKey: String(apiKey) };
     },
     token: async (req, res) => ({ person: await authenticate.person(req, res, { queryToken: false }) }),
     bearer: (req, res) => ownerOf(req, res, false),
+    // A token decides where there is one; without either the answer asks for a token.
+    bearerOrKey: async (req, res, scopes) => {
+      const apiKey = req.headers['x-api-key'];
+      if (req.headers.authorization !== undefined || apiKey === undefined) return ownerOf(req, res, false);
+      return { tenant: await authenticate.tenantOfKey(apiKey, scopes) };
+    },
     bearerOrQuery: (req, res) => ownerOf(req, res, true),
   };
   const ownerOf = async (req: Request, res: Response, queryToken: boolean): Promise<Callers['bearer']> => {
@@ -57,12 +66,12 @@ export function createPipeline({ authenticate, reader, partitioning, clock, stre
   };
 
   const run = async <Kind extends AuthKind>(
-    kind: Kind,
+    { auth, scopes = [] }: { readonly auth: Kind; readonly scopes?: readonly Scope[] | undefined },
     endpoint: Endpoint<Callers[Kind]>,
     req: Request,
     res: Response,
   ) => {
-    const caller = await callerOf[kind](req, res);
+    const caller = await callerOf[auth](req, res, scopes);
     if (caller !== null && 'tenant' in caller) res.locals['tenantId'] = caller.tenant.id;
     const answer = await endpoint.handle(caller, await inputOf(req, endpoint));
     const headers = { 'x-request-id': String(res.locals['requestId']) };
@@ -76,13 +85,14 @@ export function createPipeline({ authenticate, reader, partitioning, clock, stre
 
   return (route: Route): Serve =>
     (req, res) =>
-      run(route.auth, route.endpoint as Endpoint<Callers[AuthKind]>, req, res);
+      run(route, route.endpoint as Endpoint<Callers[AuthKind]>, req, res);
 }
 
 async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>): Promise<unknown> {
   if (body === undefined) return undefined;
   if (bodyIsOptional !== true) return validate(body, await readJson(req));
-  return validate(body, (await readOptionalJson(req)) ?? {});
+  const sent = await readOptionalJson(req);
+  return validate(body, sent === undefined ? {} : sent);
 }
 
 function send(res: Response, { status, body, headers }: Answer, common: Record<string, string>): void {

@@ -4,42 +4,55 @@ import type { Route } from './endpoint.ts';
 import type { Handlers } from './handlers/index.ts';
 
 /** Below /api/v1 and /v1. */
-export function routesOf({
-  notifications,
-  inbox,
-  tenant,
-  providers,
-  templates,
-  dashboard,
-  streams,
-}: Handlers): readonly Route[] {
+export function routesOf({ notifications, inbox, tenant, keys, providers, templates, dashboard, streams }: Handlers) {
   return [
     // A tenant's backend
-    { method: 'GET', path: '/notify/:id', auth: 'apiKey', endpoint: notifications.showByKey },
-    { method: 'GET', path: '/notify/inapp/:userId', auth: 'apiKey', endpoint: inbox.list },
-    { method: 'POST', path: '/notify/inapp/:userId/read', auth: 'apiKey', endpoint: inbox.read },
-    { method: 'GET', path: '/notify/inapp/:userId/stream', auth: 'apiKey', endpoint: streams.inbox },
+    {
+      method: 'GET',
+      path: '/notify/:id',
+      auth: 'apiKey',
+      scopes: ['notify', 'read'],
+      endpoint: notifications.showByKey,
+    },
+    { method: 'GET', path: '/notify/inapp/:userId', auth: 'apiKey', scopes: ['inbox'], endpoint: inbox.list },
+    { method: 'POST', path: '/notify/inapp/:userId/read', auth: 'apiKey', scopes: ['inbox'], endpoint: inbox.read },
+    { method: 'GET', path: '/notify/inapp/:userId/stream', auth: 'apiKey', scopes: ['inbox'], endpoint: streams.inbox },
     // A person, with or without a tenant yet
     { method: 'POST', path: '/auth/provision-tenant', auth: 'token', endpoint: tenant.provision },
     // A tenant's people
     { method: 'POST', path: '/auth/regenerate-key', auth: 'bearer', endpoint: tenant.regenerateKey },
     { method: 'GET', path: '/tenant', auth: 'bearer', endpoint: tenant.show },
+    { method: 'GET', path: '/keys', auth: 'bearer', endpoint: keys.list },
+    { method: 'POST', path: '/keys', auth: 'bearer', endpoint: keys.create },
+    { method: 'DELETE', path: '/keys/:id', auth: 'bearer', endpoint: keys.remove },
     { method: 'GET', path: '/providers', auth: 'bearer', endpoint: providers.list },
     { method: 'POST', path: '/providers', auth: 'bearer', endpoint: providers.save },
     // Before the paths with :channel: the first that fits decides.
     { method: 'GET', path: '/providers/catalog', auth: 'bearer', endpoint: providers.catalog },
     { method: 'POST', path: '/providers/:channel/test', auth: 'bearer', endpoint: providers.test },
     { method: 'DELETE', path: '/providers/:channel', auth: 'bearer', endpoint: providers.remove },
-    { method: 'GET', path: '/templates', auth: 'bearer', endpoint: templates.list },
+    { method: 'GET', path: '/templates', auth: 'bearerOrKey', scopes: ['read'], endpoint: templates.list },
     { method: 'POST', path: '/templates', auth: 'bearer', endpoint: templates.create },
     { method: 'PUT', path: '/templates/:id', auth: 'bearer', endpoint: templates.update },
     { method: 'DELETE', path: '/templates/:id', auth: 'bearer', endpoint: templates.remove },
-    { method: 'GET', path: '/notifications', auth: 'bearer', endpoint: notifications.list },
-    { method: 'GET', path: '/notifications/:id', auth: 'bearer', endpoint: notifications.show },
-    { method: 'GET', path: '/notifications/:id/attempts', auth: 'bearer', endpoint: notifications.attempts },
+    { method: 'POST', path: '/templates/:id/preview', auth: 'bearer', endpoint: templates.preview },
+    { method: 'GET', path: '/notifications', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.list },
+    { method: 'GET', path: '/notifications/:id', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.show },
+    {
+      method: 'GET',
+      path: '/notifications/:id/attempts',
+      auth: 'bearerOrKey',
+      scopes: ['read'],
+      endpoint: notifications.attempts,
+    },
     { method: 'POST', path: '/notifications/:id/retry', auth: 'bearer', endpoint: notifications.retry },
     { method: 'POST', path: '/notifications/:id/cancel', auth: 'bearer', endpoint: notifications.cancel },
-    { method: 'GET', path: '/dashboard/stats', auth: 'bearer', endpoint: dashboard.stats },
+    { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },
     { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', endpoint: streams.dashboard },
-  ];
+  ] as const satisfies readonly Route[];
 }
+
+type Row = ReturnType<typeof routesOf>[number];
+
+/** `GET /tenant`: each has its entry in docs/index.ts. */
+export type RouteName = { [R in Row as `${R['method']} ${R['path']}`]: R } extends infer Named ? keyof Named : never;

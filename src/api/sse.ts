@@ -1,33 +1,29 @@
-// Server-sent events: opens streams within caps, keeps them alive, drops slow readers, ends them when the service stops.
+// Server-sent events: opens streams within caps, keeps them alive, ends those that may no longer listen, drops readers that don't read.
 
 import type { ServerResponse } from 'node:http';
 
 import { DomainError, unavailable } from '../domain/errors.ts';
 import type { TenantId } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import { ClientGoneError } from './errors.ts';
+import type { EventStream, OpenStream } from './event-stream.ts';
+import { createEventStream } from './event-stream.ts';
 
 export const streamLimits = {
-  /** A stream costs about 10 KiB and at most `bufferedBytesMax`: 1,000 slow ones hold 256 MiB for the moment before they are dropped. */
+  /** A stream costs about 10 KiB and at most `bufferedBytesMax` and a message: 1,000 slow ones hold 256 MiB for the moment before they are dropped. */
   perProcessMax: 1000,
   /** So that one tenant leaves room for others. */
   perTenantMax: 200,
-  /** What a reader may lag behind. */
+  /** What a reader may lag behind, where nobody can wait for it. */
   bufferedBytesMax: 256 * 1024,
   heartbeatMs: 15_000,
+  /** A reader that has taken nothing of what waits for it over so many heartbeats is dropped: after 30 to 45 s. */
+  stalledHeartbeatsMax: 2,
+  /** A key that was taken away is unknown on every node within 2 s; with these 2 s and the question itself its streams end within 5 s. */
+  checkEveryMs: 2000,
 } as const;
-
-export interface StreamMessage {
-  readonly event?: string;
-  readonly id?: string;
-  readonly data: unknown;
-}
-
-export interface EventStream {
-  /** False when the stream has ended: nothing more will arrive. */
-  send(message: StreamMessage): boolean;
-  end(): void;
-}
 
 /** What a handler answers a stream's request with: who it is for, and what to do once it is open. */
 export interface StreamAnswer {
@@ -38,12 +34,15 @@ export interface StreamPlan {
   readonly tenantId: TenantId;
   /** Sends through the stream from now on; returns what is to be done when it ends. */
   open(stream: EventStream): () => void;
-  /** Asked at each heartbeat: whether the caller may still listen. */
+  /** Asked every `checkEveryMs`: whether the caller may still listen. */
   isAllowed(): Promise<boolean>;
+  /** UTC ms at which it ends in any case; null: never. */
+  readonly endsAt: number | null;
 }
 
 interface Dependencies {
   readonly closing: AbortSignal;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits?: Partial<Record<keyof typeof streamLimits, number>>;
@@ -51,13 +50,22 @@ interface Dependencies {
 
 export type Streams = ReturnType<typeof createStreams>;
 
-export function createStreams({ closing, logger, metrics, limits: given }: Dependencies) {
+export function createStreams({ closing, clock, logger, metrics, limits: given }: Dependencies) {
   const limits = { ...streamLimits, ...given };
-  const open = new Set<EventStream>();
+  const open = new Map<OpenStream, StreamPlan>();
   const perTenant = new Map<TenantId, number>();
   metrics.gauge('herald_streams', () => open.size);
+  const check = createCheck(open, logger);
+  const beats = [
+    setInterval(() => {
+      for (const stream of open.keys()) stream.beat();
+    }, limits.heartbeatMs),
+    setInterval(() => void check(), limits.checkEveryMs),
+  ];
+  for (const beat of beats) beat.unref();
   closing.addEventListener('abort', () => {
-    for (const stream of open) stream.end();
+    for (const beat of beats) clearInterval(beat);
+    for (const stream of open.keys()) stream.end('stopping');
   });
 
   const take = (tenantId: TenantId) => {
@@ -79,27 +87,23 @@ export function createStreams({ closing, logger, metrics, limits: given }: Depen
   };
 
   return {
-    /** Resolves when the stream has ended. @throws DomainError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE past the caps */
+    /** Resolves when the stream has ended. @throws DomainError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE past the caps; ClientGoneError */
     serve(res: ServerResponse, plan: StreamPlan, headers: Readonly<Record<string, string>>): Promise<void> {
+      // It has gone while it was authenticated: nothing would say so a second time.
+      if (res.destroyed || res.closed) throw new ClientGoneError();
       take(plan.tenantId);
       res.writeHead(200, { ...streamHeaders, ...headers });
       res.flushHeaders();
-      const stream = createStream(res, limits.bufferedBytesMax);
-      open.add(stream);
+      const stream = createEventStream(res, limits);
+      open.set(stream, plan);
       const done = plan.open(stream);
-      const heartbeat = setInterval(() => {
-        stream.comment();
-        plan.isAllowed().then(
-          (allowed) => allowed || stream.end(),
-          (err: unknown) => logger.warn('a stream is left open unchecked', { err }),
-        );
-      }, limits.heartbeatMs);
-      heartbeat.unref();
+      const stopTimer = endAt(plan.endsAt, clock, () => stream.end('expired'));
       return new Promise((resolve) => {
         res.once('close', () => {
-          clearInterval(heartbeat);
+          stopTimer();
           open.delete(stream);
           giveBack(plan.tenantId);
+          metrics.increment('herald_streams_ended_total', { reason: stream.endReason() });
           done();
           resolve();
         });
@@ -117,25 +121,35 @@ const streamHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-function createStream(res: ServerResponse, bufferedBytesMax: number) {
-  const isOpen = () => !res.destroyed && !res.writableEnded;
-  const write = (text: string): boolean => {
-    if (!isOpen()) return false;
-    res.write(text);
-    if (res.writableLength <= bufferedBytesMax) return true;
-    res.destroy();
-    return false;
-  };
-  return {
-    send: (message: StreamMessage) => write(messageText(message)),
-    comment: () => write(':\n\n'),
-    end: () => {
-      if (isOpen()) res.end();
-    },
-  };
+/** The longest that a timer of Node holds, 24 days; the check ends what ends later. */
+const timerMaxMs = 2 ** 31 - 1;
+
+function endAt(at: number | null, clock: Pick<Clock, 'now'>, end: () => void): () => void {
+  const ms = at === null ? Infinity : at - clock.now();
+  if (ms > timerMaxMs) return () => {};
+  const timer = setTimeout(end, Math.max(0, ms));
+  return () => clearTimeout(timer);
 }
 
-/** JSON holds no line break, and ids and names here neither. */
-function messageText({ event, id, data }: StreamMessage): string {
-  return `${event === undefined ? '' : `event: ${event}\n`}${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+/** Ends the streams whose callers may no longer listen; where that can't be found out now they stay open. One run at a time. */
+function createCheck(open: ReadonlyMap<OpenStream, StreamPlan>, logger: Logger): () => Promise<void> {
+  let isChecking = false;
+  let isFailing = false;
+  const checkOne = async ([stream, plan]: readonly [OpenStream, StreamPlan]): Promise<unknown> => {
+    try {
+      if (!(await plan.isAllowed())) stream.end('expired');
+      return null;
+    } catch (err) {
+      return err;
+    }
+  };
+  return async () => {
+    if (isChecking) return;
+    isChecking = true;
+    const failures = (await Promise.all([...open].map(checkOne))).filter((err) => err !== null);
+    if (failures.length > 0 && !isFailing)
+      logger.warn('streams are left open unchecked', { streams: failures.length, err: failures[0] });
+    isFailing = failures.length > 0;
+    isChecking = false;
+  };
 }

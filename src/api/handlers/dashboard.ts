@@ -26,7 +26,7 @@ const statsQuery = z.strictObject({
 });
 
 export function createDashboardHandlers({ reader, clock }: Dependencies) {
-  const stats = endpoint('bearer', {
+  const stats = endpoint('bearerOrKey', {
     query: statsQuery,
     follows: notificationsReadModel,
     async handle({ tenant }, { query }) {

@@ -37,7 +37,7 @@ const listQuery = z.strictObject({
 
 const readBody = z.strictObject({
   ids: z
-    .array(z.string(), 'must be an array of ids')
+    .array(z.string().meta({ format: 'uuid' }), 'must be an array of ids')
     .min(1, 'must name at least one')
     .max(unreadIdsMax, `must name at most ${unreadIdsMax}`)
     .optional(),

@@ -10,6 +10,7 @@ import { createDashboardStreams } from '../dashboard-stream.ts';
 import { createInboxStreams } from '../inbox-stream.ts';
 import { createDashboardHandlers } from './dashboard.ts';
 import { createInboxHandlers } from './inbox.ts';
+import { createKeyHandlers } from './keys.ts';
 import { createNotificationHandlers } from './notifications.ts';
 import { createProviderHandlers } from './providers.ts';
 import { createStreamHandlers } from './streams.ts';
@@ -32,6 +33,7 @@ export function createHandlers(deps: HandlerDependencies) {
     notifications: createNotificationHandlers(deps),
     inbox: createInboxHandlers(deps),
     tenant: createTenantHandlers(deps),
+    keys: createKeyHandlers(deps),
     providers: createProviderHandlers(deps),
     templates: createTemplateHandlers(deps),
     dashboard: createDashboardHandlers(deps),

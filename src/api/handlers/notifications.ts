@@ -1,26 +1,24 @@
 // Notifications as records: one, many, their attempts; sent again, cancelled.
 
-import { z } from 'zod';
-
 import type { Commands } from '../../commands/index.ts';
-import { badField, DomainError, notFound, unavailable } from '../../domain/errors.ts';
-import { channels, priorities } from '../../domain/events.ts';
-import type { BatchId, TenantId } from '../../domain/ids.ts';
+import { DomainError, notFound, unavailable } from '../../domain/errors.ts';
+import type { TenantId } from '../../domain/ids.ts';
 import { isNotificationId } from '../../domain/ids.ts';
-import { statuses } from '../../domain/notification.ts';
+import { parseTraceparent } from '../../domain/traceparent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ListedNotification } from '../../projections/notifications/document.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
-import type { ListPlace, NotificationFilter, NotificationList } from '../../projections/notifications/queries.ts';
-import { getNotification, listNotifications, pageRowsMax } from '../../projections/notifications/queries.ts';
-import { waitUntil } from '../../projections/wait.ts';
+import { getNotification, listNotifications } from '../../projections/notifications/queries.ts';
+import { searchReadModel } from '../../projections/search/index.ts';
+import { isSearch } from '../../projections/search/queries.ts';
+import { waitForPosition, waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
-import { eventPositionHeader, positionText } from '../position.ts';
+import { afterPositionHeader, eventPositionHeader, parsePosition, positionText } from '../position.ts';
 import { toAttempts, toRecord } from '../record.ts';
 import { ok } from '../respond.ts';
-import { pageLimit, time } from './schemas.ts';
+import { filterOf, listQuery, paginationOf, placeOf } from './notification-list.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification'>;
@@ -29,28 +27,7 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-const text = z.string().min(1).max(2048).optional();
-
-const listQuery = z.strictObject({
-  status: z.enum(statuses).optional(),
-  channel: z.enum(channels).optional(),
-  priority: z.enum(priorities).optional(),
-  recipient: text,
-  template: text,
-  batchId: text,
-  from: time.optional(),
-  to: time.optional(),
-  limit: pageLimit(20),
-  cursor: z.string().optional(),
-  page: z
-    .string()
-    .regex(/^[1-9]\d{0,5}$/, 'must be a whole number from 1')
-    .transform(Number)
-    .optional(),
-});
-
-type ListQuery = z.output<typeof listQuery>;
-
+const searchWaitMs = 2000;
 /** How long a cancel waits for the scheduler's decision. */
 const decisionWaitMs = 2000;
 
@@ -64,13 +41,23 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
     return document;
   };
 
-  const list = endpoint('bearer', {
+  /** `x-after-position` waits for the records; a search waits for what it searches, too. */
+  const searchableAfter = async (after: string | readonly string[] | undefined): Promise<void> => {
+    if (typeof after !== 'string') return;
+    // It was checked when the records were waited for.
+    const position = parsePosition(after, Infinity);
+    await waitForPosition({ reader, clock }, searchReadModel, position, searchWaitMs);
+  };
+
+  const list = endpoint('bearerOrKey', {
     query: listQuery,
     follows: notificationsReadModel,
-    async handle({ tenant }, { query }) {
+    async handle({ tenant }, { query, headers }) {
       const scope = { tenantId: tenant.id, list: 'notifications' };
       const after = query.cursor === undefined ? null : cursors.decode(query.cursor, scope);
-      const result = await listNotifications(reader, tenant.id, filterOf(query), placeOf(query, after));
+      const [filter, place] = [filterOf(query), placeOf(query, after)];
+      if (isSearch(filter)) await searchableAfter(headers[afterPositionHeader]);
+      const result = await listNotifications(reader, tenant.id, filter, place);
       return ok({
         data: result.records.map(toRecord),
         pagination: paginationOf(query, result, cursors.encode(result.next, scope)),
@@ -78,7 +65,7 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
     },
   });
 
-  const show = endpoint('bearer', {
+  const show = endpoint('bearerOrKey', {
     follows: notificationsReadModel,
     async handle({ tenant }, { params }) {
       return ok({ notification: toRecord(await found(tenant.id, params)) });
@@ -92,7 +79,7 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
     },
   });
 
-  const attempts = endpoint('bearer', {
+  const attempts = endpoint('bearerOrKey', {
     follows: notificationsReadModel,
     async handle({ tenant }, { params }) {
       const document = await found(tenant.id, params);
@@ -101,17 +88,18 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
   });
 
   const retry = endpoint('bearer', {
-    async handle({ tenant }, { params }) {
-      const position = await commands.retryNotification(await found(tenant.id, params));
+    async handle({ tenant }, { params, headers: sent }) {
+      const facts = await found(tenant.id, params);
+      const position = await commands.retryNotification(facts, parseTraceparent(sent['traceparent']));
       const headers = { [eventPositionHeader]: positionText(position) };
       return { status: 202, body: { message: 'The notification is being sent again.' }, headers };
     },
   });
 
   const cancel = endpoint('bearer', {
-    async handle({ tenant }, { params }) {
+    async handle({ tenant }, { params, headers: sent }) {
       const before = await found(tenant.id, params);
-      const position = await commands.cancelNotification(before);
+      const position = await commands.cancelNotification(before, parseTraceparent(sent['traceparent']));
       const headers = { [eventPositionHeader]: positionText(position) };
       const decided = await decisionOn(before);
       if (decided === null) throw unavailable('The cancel is not decided yet. Look at the notification, or ask again.');
@@ -138,45 +126,3 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
 
 /** Between two attempts the decision may still come: the cancel is kept for the next timer. */
 const ended: ReadonlySet<string> = new Set(['CANCELLED', 'DELIVERED', 'FAILED']);
-
-function filterOf({
-  status,
-  channel,
-  priority,
-  recipient,
-  template,
-  batchId,
-  from,
-  to,
-}: ListQuery): NotificationFilter {
-  return {
-    ...(status === undefined ? {} : { status }),
-    ...(channel === undefined ? {} : { channel }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(recipient === undefined ? {} : { recipient }),
-    ...(template === undefined ? {} : { templateName: template }),
-    ...(batchId === undefined ? {} : { batchId: batchId as BatchId }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  };
-}
-
-function placeOf({ limit, page, cursor }: ListQuery, after: ListPlace['after'] | null): ListPlace {
-  if (page !== undefined && cursor !== undefined) throw badField('page', 'must not be given together with a cursor');
-  if (page !== undefined && page * limit > pageRowsMax)
-    throw badField('page', `goes down to row ${pageRowsMax}; go on by cursor`);
-  return {
-    limit,
-    ...(after === null || after === undefined ? {} : { after }),
-    ...(page === undefined ? {} : { page }),
-  };
-}
-
-function paginationOf(
-  { limit, page, cursor }: ListQuery,
-  { total, totalIsExact }: NotificationList,
-  nextCursor: string | null,
-) {
-  const shownPage = cursor === undefined ? (page ?? 1) : null;
-  return { limit, total, totalIsExact, nextCursor, page: shownPage, totalPages: Math.ceil(total / limit) };
-}

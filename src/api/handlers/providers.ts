@@ -6,11 +6,13 @@ import type { Commands } from '../../commands/index.ts';
 import { badField, notFound } from '../../domain/errors.ts';
 import type { Channel } from '../../domain/events.ts';
 import { channels } from '../../domain/events.ts';
-import { maskSecret, sealedFor } from '../../domain/tenant.ts';
+import { bullets, maskSecret, sealedFor } from '../../domain/tenant.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { ProviderCatalog } from '../../ports/provider-registry.ts';
 import type { SecretBox } from '../../ports/secret-box.ts';
+import { SecretBoxError } from '../../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
+import { wireForms } from '../docs/wire-forms.ts';
 import { endpoint } from '../endpoint.ts';
 import { recipientProblem } from '../recipients.ts';
 import { isoTime } from '../record.ts';
@@ -28,15 +30,17 @@ const saveBody = z.strictObject({
   channel: z.enum(channels),
   provider: z.string().min(1).max(50),
   apiKey: z.string().min(1).max(4096),
-  config: z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object').optional(),
+  config: z
+    .custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object')
+    .register(wireForms, { type: 'object', description: 'The fields of the provider: see `GET /providers/catalog`.' })
+    .optional(),
   enabled: z.boolean().default(true),
 });
 
 const testBody = z.strictObject({ recipient: z.string().optional() });
 
 export function createProviderHandlers({ commands, settings, secretBox, outbound, registry }: Dependencies) {
-  const shown = (stored: StoredProvider) =>
-    toProvider(stored, secretBox.open(stored.sealedApiKey, sealedFor.provider(stored.tenantId, stored.channel)));
+  const shown = (stored: StoredProvider) => toProvider(stored, maskedKey(stored, secretBox));
 
   const list = endpoint('bearer', {
     async handle({ tenant }) {
@@ -74,7 +78,9 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
       const channel = channelOf(params);
       if (channel === null) throw badField('channel', `must be one of ${channels.join(', ')}`);
       const recipient = body.recipient ?? null;
-      const problem = recipient === null || channel === 'EMAIL' ? null : recipientProblem(channel, recipient, outbound);
+      // A test by EMAIL goes to the tenant's own address, which is what the identity provider says: it may be any text.
+      const to = channel === 'EMAIL' ? tenant.email : recipient;
+      const problem = to === null ? null : recipientProblem(channel, to, outbound);
       if (problem !== null) return ok({ success: false, error: `recipient: ${problem}` });
       return ok(await commands.testProvider({ tenant, channel, recipient }));
     },
@@ -92,6 +98,16 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
   return { list, catalog, save, test, remove };
 }
 
+/** Bullets alone where it can't be opened: deliveries say so, and saving the provider again mends it. */
+function maskedKey({ tenantId, channel, sealedApiKey }: StoredProvider, secretBox: Pick<SecretBox, 'open'>): string {
+  try {
+    return maskSecret(secretBox.open(sealedApiKey, sealedFor.provider(tenantId, channel)));
+  } catch (error) {
+    if (error instanceof SecretBoxError) return bullets;
+    throw error;
+  }
+}
+
 function toProvider(stored: StoredProvider, apiKey: string) {
   const { tenantId, channel, provider, config, enabled, createdAt, updatedAt } = stored;
   const id = `${tenantId}:${channel}`;
@@ -100,7 +116,7 @@ function toProvider(stored: StoredProvider, apiKey: string) {
     tenantId,
     channel,
     provider,
-    apiKey: maskSecret(apiKey),
+    apiKey,
     config,
     enabled,
     createdAt: isoTime(createdAt),

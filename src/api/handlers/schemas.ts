@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 
+import { wireForms } from '../docs/wire-forms.ts';
+
 const pageLimitMax = 100;
 
 /** A query's page size: text of a whole number from 1 to 100. */
@@ -11,7 +13,8 @@ export function pageLimit(fallback: number) {
     .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${pageLimitMax}`)
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= pageLimitMax, `must be a whole number from 1 to ${pageLimitMax}`)
-    .default(fallback);
+    .default(fallback)
+    .register(wireForms, { type: 'integer', minimum: 1, maximum: pageLimitMax, default: fallback });
 }
 
 /** An ISO 8601 time with its zone, as UTC ms. */

@@ -1,11 +1,15 @@
 // The two live streams: of a recipient's inbox, and of the dashboard.
 
+import type { IncomingHttpHeaders } from 'node:http';
+
 import type { TenantDirectory } from '../../ports/tenant-directory.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Person } from '../authenticate.ts';
+import { clockToleranceMs } from '../authenticate.ts';
 import type { DashboardStreams } from '../dashboard-stream.ts';
 import { endpoint } from '../endpoint.ts';
 import type { InboxStreams } from '../inbox-stream.ts';
-import { parseMarks } from '../inbox-stream.ts';
+import { parseMarks } from '../inbox-news.ts';
 import { recipientOf } from './inbox.ts';
 
 interface Dependencies {
@@ -19,33 +23,46 @@ export function createStreamHandlers({ inboxStreams, dashboardStreams, directory
   const inbox = endpoint('apiKey', {
     async handle({ tenant, apiKey }, { params, headers }) {
       const address = { tenantId: tenant.id, recipient: recipientOf(params) };
-      const lastEventId = headers['last-event-id'];
+      const lastEventId = lastEventIdOf(headers);
       // Read before the answer begins: what is delivered after the client sees it open is never before the marks.
-      const marks =
-        typeof lastEventId === 'string' && lastEventId !== ''
-          ? parseMarks(lastEventId)
-          : await inboxStreams.marksOf(address);
+      const marks = lastEventId === null ? await inboxStreams.marksOf(address) : parseMarks(lastEventId);
       return {
         stream: {
           tenantId: tenant.id,
           open: (stream) => inboxStreams.add(address, stream, marks),
-          isAllowed: async () => (await directory.tenantByApiKey(apiKey)) !== null,
+          isAllowed: async () => (await directory.holderOfApiKey(apiKey)) !== null,
+          endsAt: null,
         },
       };
     },
   });
 
   const dashboard = endpoint('bearerOrQuery', {
-    async handle({ tenant, person }) {
+    async handle({ tenant, person }, { headers }) {
+      const beginning = await dashboardStreams.beginning(tenant.id, lastEventIdOf(headers));
+      const endsAt = endOf(person, clock.now());
       return {
         stream: {
           tenantId: tenant.id,
-          open: (stream) => dashboardStreams.add(tenant.id, stream),
-          isAllowed: async () => person.expiresAt === null || clock.now() < person.expiresAt,
+          open: (stream) => dashboardStreams.add(tenant.id, stream, beginning),
+          isAllowed: async () => endsAt === null || clock.now() < endsAt,
+          endsAt,
         },
       };
     },
   });
 
   return { inbox, dashboard };
+}
+
+/** What the reader of a stream has seen last; null when it begins. */
+function lastEventIdOf({ 'last-event-id': id }: IncomingHttpHeaders): string | null {
+  return typeof id === 'string' && id !== '' ? id : null;
+}
+
+/** A stream ends with its token; one that was opened on the skew that clocks are granted, with that. */
+function endOf({ expiresAt }: Person, now: number): number | null {
+  if (expiresAt === null) return null;
+  const end = expiresAt - clockToleranceMs;
+  return now < end ? end : expiresAt;
 }

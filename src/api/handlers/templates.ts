@@ -4,17 +4,21 @@ import { z } from 'zod';
 
 import type { Commands } from '../../commands/index.ts';
 import type { Channel } from '../../domain/events.ts';
+import { notFound } from '../../domain/errors.ts';
 import { channels } from '../../domain/events.ts';
 import type { TemplateId } from '../../domain/ids.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { SettingsStore } from '../../ports/settings-store.ts';
+import type { TemplateRenderer } from '../../ports/template-renderer.ts';
 import { endpoint } from '../endpoint.ts';
+import { checkData, dataObject } from '../notification-request.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'createTemplate' | 'updateTemplate' | 'deleteTemplate'>;
-  readonly settings: Pick<SettingsStore, 'templates'>;
+  readonly settings: Pick<SettingsStore, 'templates' | 'template'>;
+  readonly renderer: Pick<TemplateRenderer, 'preview'>;
 }
 
 const templateBody = z
@@ -29,10 +33,18 @@ const templateBody = z
   .refine(({ channel, subject }) => channel !== 'EMAIL' || hasText(subject), {
     path: ['subject'],
     error: 'is required for EMAIL',
+  })
+  .meta({
+    anyOf: [
+      { properties: { channel: { not: { const: 'EMAIL' } } } },
+      { required: ['subject'], properties: { subject: { type: 'string', minLength: 1 } } },
+    ],
   });
 
-export function createTemplateHandlers({ commands, settings }: Dependencies) {
-  const list = endpoint('bearer', {
+const previewBody = z.strictObject({ data: dataObject.default({}) });
+
+export function createTemplateHandlers({ commands, settings, renderer }: Dependencies) {
+  const list = endpoint('bearerOrKey', {
     async handle({ tenant }) {
       return ok((await settings.templates(tenant.id)).map(toTemplate));
     },
@@ -63,7 +75,21 @@ export function createTemplateHandlers({ commands, settings }: Dependencies) {
     },
   });
 
-  return { list, create, update, remove };
+  /** As it would be sent now, with the names that the data lack. Nothing is kept. */
+  const preview = endpoint('bearer', {
+    body: previewBody,
+    bodyIsOptional: true,
+    async handle({ tenant }, { params, body }) {
+      checkData(body.data);
+      const template = await settings.template(tenant.id, idOf(params));
+      if (template === null) throw notFound('template');
+      const options = { isEmail: template.channel === 'EMAIL', owner: tenant.id };
+      const { subject, body: text, missing } = await renderer.preview(template, body.data, options);
+      return ok({ subject, body: text, missing });
+    },
+  });
+
+  return { list, create, update, remove, preview };
 }
 
 function idOf({ id = '' }: Readonly<Record<string, string>>): TemplateId {

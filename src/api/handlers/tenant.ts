@@ -5,7 +5,8 @@ import { z } from 'zod';
 import type { Commands } from '../../commands/index.ts';
 import { graceSecondsMax } from '../../commands/regenerate-key.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
-import { maskSecret } from '../../domain/tenant.ts';
+import { bullets, maskSecret } from '../../domain/tenant.ts';
+import { SecretBoxError } from '../../ports/secret-box.ts';
 import type { TenantDirectory } from '../../ports/tenant-directory.ts';
 import { endpoint } from '../endpoint.ts';
 import { isoTime } from '../record.ts';
@@ -27,7 +28,7 @@ export function createTenantHandlers({ commands, directory, rateLimit }: Depende
       const { subject, actor, email } = person;
       const name = person.name ?? email ?? subject;
       const tenantId = await commands.provisionTenant({ subject, actor, email, name });
-      const [tenant, apiKey] = await Promise.all([directory.tenant(tenantId), directory.apiKey(tenantId)]);
+      const [tenant, apiKey] = await Promise.all([directory.tenant(tenantId), shown(directory.apiKey(tenantId))]);
       if (tenant === null) throw new Error('a tenant that was provisioned is not there');
       const { id, createdAt } = tenant;
       return ok({
@@ -41,7 +42,10 @@ export function createTenantHandlers({ commands, directory, rateLimit }: Depende
   const show = endpoint('bearer', {
     async handle({ tenant }) {
       const { id, name, email, createdAt } = tenant;
-      const [apiKey, webhookSecret] = await Promise.all([directory.apiKey(id), directory.webhookSecret(id)]);
+      const [apiKey, webhookSecret] = await Promise.all([
+        shown(directory.apiKey(id)),
+        shown(directory.webhookSecret(id)),
+      ]);
       const { limit, windowMs } = tenant.rateLimit ?? rateLimit;
       const limits = { requests: limit, windowSeconds: windowMs / 1000 };
       return ok({ id, name, email, apiKey, createdAt: isoTime(createdAt), limits, webhookSecret });
@@ -62,4 +66,14 @@ export function createTenantHandlers({ commands, directory, rateLimit }: Depende
   });
 
   return { provision, show, regenerateKey };
+}
+
+/** Bullets for what can't be opened: a key that nobody can see goes on working, and a new one can be asked for. */
+async function shown(secret: Promise<string>): Promise<string> {
+  try {
+    return await secret;
+  } catch (error) {
+    if (error instanceof SecretBoxError) return bullets;
+    throw error;
+  }
 }

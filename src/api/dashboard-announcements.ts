@@ -1,0 +1,40 @@
+// What the dashboard's stream says of one event, cut down to what is told: events hold whole bodies, and many may wait.
+
+import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { StatusChange } from '../domain/status-change.ts';
+import { statusChangeOf } from '../domain/status-change.ts';
+import type { LogEntry, Position } from '../ports/event-log.ts';
+import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { isoTime } from './record.ts';
+
+/** About 500 bytes; with a long error 2 KiB. */
+export interface Announcement extends Position {
+  readonly tenantId: TenantId;
+  readonly notificationId: NotificationId;
+  readonly appendedAt: number;
+  readonly change: StatusChange;
+  readonly data: unknown;
+}
+
+/** null: nobody's status changes by it. */
+export function announcementOf({ event, topic, partition, offset, appendedAt }: LogEntry): Announcement | null {
+  if (event === null || !('notificationId' in event)) return null;
+  const change = statusChangeOf(event);
+  if (change === null) return null;
+  const { tenantId, notificationId, channel, recipient, occurredAt } = event;
+  const { status, error } = change;
+  const data = { notificationId, status, channel, recipient, error, timestamp: isoTime(occurredAt) };
+  return { topic, partition, offset, appendedAt, tenantId, notificationId, change, data };
+}
+
+const topicOrder = new Map(notificationsReadModel.topics.map((topic, i) => [topic, i]));
+
+/**
+ * As the log took them, topics that are read side by side put together; of one millisecond work before outcomes. What came in the order of its partition
+ * stays in it.
+ */
+export function inOrderOfTime(announcements: readonly Announcement[]): Announcement[] {
+  return announcements.toSorted(
+    (a, b) => a.appendedAt - b.appendedAt || (topicOrder.get(a.topic) ?? 0) - (topicOrder.get(b.topic) ?? 0),
+  );
+}

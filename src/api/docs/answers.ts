@@ -1,0 +1,102 @@
+// What an operation answers when all is well, and which headers answers carry.
+
+import { assertNever } from '../../domain/assert-never.ts';
+import { eventPositionHeader } from '../position.ts';
+import * as examples from './examples.ts';
+import type { JsonSchemas } from './json-schemas.ts';
+import type { DescribedRoute, OperationDocs, StreamMessageDocs } from './operation.ts';
+
+const text = { type: 'string' };
+
+/** Among the document's components. */
+export const responseHeaders = {
+  'x-request-id': {
+    description: 'Names the request in the service’s log.',
+    required: true,
+    schema: text,
+    example: examples.requestId,
+  },
+  [eventPositionHeader]: {
+    description: 'Where the change stands: for `x-after-position`.',
+    schema: text,
+    example: examples.position,
+  },
+  ratelimit: {
+    description: 'How many requests are left, and for how many seconds (IETF draft ratelimit-headers 10).',
+    schema: text,
+    example: '"default";r=99;t=10',
+  },
+  'ratelimit-policy': {
+    description: 'How many requests there are in how many seconds.',
+    schema: text,
+    example: '"default";q=100;w=10',
+  },
+  'retry-after': {
+    description: 'Whole seconds.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+    example: 7,
+  },
+  'www-authenticate': {
+    description: '`Bearer` or `ApiKey`.',
+    required: true,
+    schema: text,
+    example: 'Bearer',
+  },
+};
+
+export type HeaderName = keyof typeof responseHeaders;
+
+export function headerRefs(names: readonly HeaderName[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** By its status. */
+export function answerOf({ docs }: DescribedRoute, schemas: JsonSchemas) {
+  const { answer } = docs;
+  switch (answer.kind) {
+    case 'json': {
+      const names: HeaderName[] = ['x-request-id'];
+      if (answer.position !== 'never') names.push(eventPositionHeader);
+      if (docs.isLimited === true) names.push('ratelimit', 'ratelimit-policy');
+      const headers: Record<string, unknown> = headerRefs(names);
+      if (answer.position === 'always')
+        headers[eventPositionHeader] = { ...responseHeaders[eventPositionHeader], required: true };
+      const content = { 'application/json': { schema: schemas.of(answer.schema), example: answer.example } };
+      return { [answer.status]: { description: answer.description, headers, content, ...linksOf(docs) } };
+    }
+    case 'stream': {
+      const data = new Map(answer.messages.map((message) => [message, schemas.of(message.data)]));
+      const description = `${answer.description} ${answer.messages.map((message) => sentenceOf(message, data)).join(' ')}`;
+      const content = {
+        'text/event-stream': { schema: text, example: answer.messages.map(messageText).join('') },
+      };
+      return { 200: { description, headers: headerRefs(['x-request-id']), content } };
+    }
+    default:
+      return assertNever(answer);
+  }
+}
+
+function linksOf({ leadsTo }: OperationDocs) {
+  if (leadsTo === undefined) return {};
+  const links = Object.entries(leadsTo).map(([operationId, params]) => {
+    const parameters = Object.entries(params).map(([name, field]) => [name, `$response.body#/${field}`]);
+    return [operationId, { operationId, parameters: Object.fromEntries(parameters) as unknown }];
+  });
+  return { links: Object.fromEntries(links) as unknown };
+}
+
+function sentenceOf(
+  message: StreamMessageDocs,
+  data: ReadonlyMap<StreamMessageDocs, Readonly<Record<string, unknown>>>,
+) {
+  const name = String(data.get(message)?.['$ref']).split('/').at(-1);
+  return message.event === null
+    ? `The data of a message: \`${name}\`.`
+    : `The data of \`${message.event}\`: \`${name}\`.`;
+}
+
+function messageText({ event, id, example }: StreamMessageDocs): string {
+  return `${event === null ? '' : `event: ${event}\n`}${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(example)}\n\n`;
+}

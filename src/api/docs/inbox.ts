@@ -1,0 +1,74 @@
+// The in-app inbox, documented.
+
+import { z } from 'zod';
+
+import * as examples from './examples.ts';
+import type { OperationDocs } from './operation.ts';
+import { answers } from './operation.ts';
+import { userParam } from './params.ts';
+import { count, inboxItem, nextCursor, timestamp } from './shapes.ts';
+
+const area = 'Inbox';
+const params = { userId: userParam };
+
+const list: OperationDocs = {
+  id: 'listInbox',
+  area,
+  summary: 'A recipient’s notifications, newest first',
+  description: 'Read and unread alike unless `unread=true`.',
+  params,
+  answer: answers(
+    z.object({
+      notifications: z.array(inboxItem),
+      unreadCount: count.describe('Of the whole inbox, not of this page.'),
+      nextCursor,
+    }),
+    { notifications: [examples.inboxItem], unreadCount: 1, nextCursor: null },
+    { description: 'A page of the inbox.' },
+  ),
+};
+
+const read: OperationDocs = {
+  id: 'markInboxRead',
+  area,
+  summary: 'Mark notifications as read',
+  description:
+    'Without a body all of them up to now, with `ids` those. What the recipient could see when it was asked becomes read; the answer comes once the inbox shows it, after 2 s at most, then 503.',
+  params,
+  requests: { Those: { ids: [examples.itemId] } },
+  answer: answers(
+    z.object({ success: z.literal(true), updated: count.describe('How many were unread.') }),
+    { success: true, updated: 1 },
+    { description: 'They are read. No position when nothing was unread.', position: 'sometimes' },
+  ),
+  refusals: {
+    SERVICE_UNAVAILABLE: 'The items are being marked as read; the inbox does not show it yet.',
+  },
+};
+
+const stream: OperationDocs = {
+  id: 'streamInbox',
+  area,
+  summary: 'A recipient’s notifications as they come',
+  description:
+    'Server-sent events; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat. Ends when the key does: connect anew.',
+  params,
+  answer: {
+    kind: 'stream',
+    description: 'A stream of server-sent events.',
+    messages: [
+      { event: 'notification', id: '42.-1', data: inboxItem, example: examples.inboxItem },
+      {
+        event: 'read',
+        id: '42.7',
+        data: z
+          .object({ ids: z.array(z.uuid()), readAt: timestamp })
+          .meta({ id: 'InboxRead', description: 'These items were read.' }),
+        example: { ids: [examples.itemId], readAt: examples.updatedAt },
+      },
+    ],
+  },
+  refusals: { TOO_MANY_REQUESTS: 'A tenant has at most 200 open streams.' },
+};
+
+export const inboxDocs = { list, read, stream };

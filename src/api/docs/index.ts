@@ -1,0 +1,41 @@
+// The documentation of every route; a route without one, or one without its route, doesn't compile.
+
+import type { RouteName } from '../routes.ts';
+import { inboxDocs } from './inbox.ts';
+import { keyDocs } from './keys.ts';
+import { logDocs } from './log.ts';
+import type { OperationDocs } from './operation.ts';
+import { providerDocs } from './providers.ts';
+import { statisticsDocs } from './statistics.ts';
+import { templateDocs } from './templates.ts';
+import { tenantDocs } from './tenant.ts';
+
+export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
+  'GET /notify/:id': logDocs.showByKey,
+  'GET /notify/inapp/:userId': inboxDocs.list,
+  'POST /notify/inapp/:userId/read': inboxDocs.read,
+  'GET /notify/inapp/:userId/stream': inboxDocs.stream,
+  'POST /auth/provision-tenant': tenantDocs.provision,
+  'POST /auth/regenerate-key': tenantDocs.regenerateKey,
+  'GET /tenant': tenantDocs.show,
+  'GET /keys': keyDocs.list,
+  'POST /keys': keyDocs.create,
+  'DELETE /keys/:id': keyDocs.remove,
+  'GET /providers': providerDocs.list,
+  'POST /providers': providerDocs.save,
+  'GET /providers/catalog': providerDocs.catalog,
+  'POST /providers/:channel/test': providerDocs.test,
+  'DELETE /providers/:channel': providerDocs.remove,
+  'GET /templates': templateDocs.list,
+  'POST /templates': templateDocs.create,
+  'PUT /templates/:id': templateDocs.update,
+  'DELETE /templates/:id': templateDocs.remove,
+  'POST /templates/:id/preview': templateDocs.preview,
+  'GET /notifications': logDocs.list,
+  'GET /notifications/:id': logDocs.show,
+  'GET /notifications/:id/attempts': logDocs.attempts,
+  'POST /notifications/:id/retry': logDocs.retry,
+  'POST /notifications/:id/cancel': logDocs.cancel,
+  'GET /dashboard/stats': statisticsDocs.stats,
+  'GET /dashboard/stream': statisticsDocs.stream,
+};

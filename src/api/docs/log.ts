@@ -1,0 +1,134 @@
+// Notifications as records, documented.
+
+import { z } from 'zod';
+
+import * as examples from './examples.ts';
+import type { OperationDocs } from './operation.ts';
+import { answers } from './operation.ts';
+import { notificationParam } from './params.ts';
+import { attempt, count, message, nextCursor, notification } from './shapes.ts';
+
+const area = 'Log';
+const params = { id: notificationParam };
+const noSuch = 'There is no such notification.';
+
+const one = answers(
+  z.object({ notification }),
+  { notification: examples.notification },
+  { description: 'The notification.' },
+);
+
+const showByKey: OperationDocs = {
+  id: 'getSentNotification',
+  area: 'Sending',
+  summary: 'What became of a notification',
+  params,
+  answer: one,
+  refusals: { NOT_FOUND: noSuch },
+};
+
+const list: OperationDocs = {
+  id: 'listNotifications',
+  area,
+  summary: 'The log, newest first',
+  description:
+    'Filters combine. Go on with `cursor`; `page` works too, down to row 10,000. Rare combinations of filters may give a short page with a `nextCursor`.',
+  freeQuery: {
+    name: 'metadata',
+    description: '`metadata.<key>=<value>`, as many as there are: the pair that the request had. Found a moment later.',
+    schema: {
+      type: 'object',
+      patternProperties: { '^metadata\\..+$': { type: 'string' } },
+      additionalProperties: false,
+    },
+  },
+  answer: answers(
+    z.object({
+      data: z.array(notification),
+      pagination: z.object({
+        limit: z.int().min(1),
+        total: count,
+        totalIsExact: z.boolean().describe('false: there are at least `total`.'),
+        nextCursor,
+        page: z.int().min(1).nullable().describe('null: this page was asked for by a cursor.'),
+        totalPages: count,
+      }),
+    }),
+    {
+      data: [examples.notification],
+      pagination: { limit: 20, total: 1, totalIsExact: true, nextCursor: null, page: 1, totalPages: 1 },
+    },
+    { description: 'A page of the log.' },
+  ),
+};
+
+const show: OperationDocs = {
+  id: 'getNotification',
+  area,
+  summary: 'One notification',
+  params,
+  answer: one,
+  refusals: { NOT_FOUND: noSuch },
+};
+
+const attempts: OperationDocs = {
+  id: 'listAttempts',
+  area,
+  summary: 'Every attempt to deliver one',
+  params,
+  answer: answers(
+    z.object({ notification, attempts: z.array(attempt) }),
+    {
+      notification: { ...examples.notification, attemptCount: 2 },
+      attempts: [examples.failedAttempt, { ...examples.attempt, attemptNumber: 2 }],
+    },
+    { description: 'The attempts that have ended, in ascending order.' },
+  ),
+  refusals: { NOT_FOUND: noSuch },
+};
+
+const retry: OperationDocs = {
+  id: 'retryNotification',
+  area,
+  summary: 'Send a FAILED notification again',
+  params,
+  answer: answers(
+    message,
+    { message: 'The notification is being sent again.' },
+    { status: 202, description: 'It is QUEUED again.', position: 'always' },
+  ),
+  refusals: {
+    NOT_FOUND: noSuch,
+    CONFLICT: 'Only a FAILED notification can be sent again; this one is DELIVERED.',
+  },
+};
+
+const cancel: OperationDocs = {
+  id: 'cancelNotification',
+  area,
+  summary: 'Stop a SCHEDULED or RETRYING notification',
+  description: '503 when it is not decided within 2 s.',
+  params,
+  answer: answers(
+    z.object({ notification }),
+    {
+      notification: {
+        ...examples.notification,
+        status: 'CANCELLED',
+        provider: null,
+        attemptCount: 0,
+        attempts: [],
+        scheduledAt: '2027-02-01T09:00:00.000Z',
+        deliveredAt: null,
+      },
+    },
+    { description: 'It is CANCELLED.', position: 'always' },
+  ),
+  refusals: {
+    NOT_FOUND: noSuch,
+    CONFLICT: 'Only a SCHEDULED or RETRYING notification can be cancelled; this one is DELIVERED.',
+    SERVICE_UNAVAILABLE: 'The cancel is not decided yet. Look at the notification, or ask again.',
+  },
+};
+
+export const logDocs = { showByKey, list, show, attempts, retry, cancel };

@@ -1,0 +1,97 @@
+// POST /notify, documented.
+
+import { z } from 'zod';
+
+import type { Channel } from '../../domain/events.ts';
+import { notificationSchema } from '../notification-request.ts';
+import * as examples from './examples.ts';
+import type { DescribedRoute } from './operation.ts';
+import { answers } from './operation.ts';
+import { notificationId } from './shapes.ts';
+import type { JsonSchema } from './wire-forms.ts';
+
+const accepted = z
+  .object({
+    notificationId,
+    notification_id: notificationId.describe('The same under its other name.'),
+    status: z.literal('queued'),
+  })
+  .meta({ id: 'Accepted', description: 'The notification is in the log: it will be sent.' });
+
+/** It stands beside the routes table, in a file of its own: the hot path. */
+export const notifyRoute: DescribedRoute = {
+  method: 'POST',
+  path: '/notify',
+  auth: 'apiKey',
+  scopes: ['notify'],
+  endpoint: { body: notificationSchema.meta({ allOf: betweenFields() }) },
+  docs: {
+    id: 'notify',
+    area: 'Sending',
+    summary: 'Send a notification',
+    description:
+      'A 202 means that it is on disk; it is then retried until it is delivered or has failed for good. `templateName`, `rawSubject` and `rawBody` are other names of `template`, `subject` and `body`: ' +
+      'both at once must say the same. Give either a template or a body; a raw EMAIL needs a subject as well. A WEBHOOK or an IN_APP notification needs no provider.',
+    requests: {
+      'A raw email': { channel: 'EMAIL', recipient: 'ada@example.com', subject: 'Hello', body: '<p>Welcome</p>' },
+      'An email by a template': {
+        channel: 'EMAIL',
+        recipient: 'ada@example.com',
+        template: 'welcome',
+        data: { name: 'Ada' },
+        priority: 'HIGH',
+        metadata: { order: '4711' },
+      },
+      'A text message': { channel: 'SMS', recipient: '+4915112345678', body: 'Your code is 1234' },
+      'A webhook, later': {
+        channel: 'WEBHOOK',
+        recipient: 'https://acme.example/hooks',
+        body: 'An order was placed',
+        data: { order: 17 },
+        sendAt: '2027-01-31T09:00:00Z',
+      },
+      'Into the inbox': {
+        channel: 'IN_APP',
+        recipient: 'ada',
+        rawSubject: 'Hello',
+        rawBody: 'Your order has left the house',
+      },
+    },
+    answer: answers(
+      accepted,
+      { notificationId: examples.notificationId, notification_id: examples.notificationId, status: 'queued' },
+      { status: 202, description: 'Accepted: durable from now on.', position: 'always' },
+    ),
+    refusals: {
+      NO_PROVIDER_CONFIGURED: 'No enabled provider is configured for EMAIL: save one with POST /api/v1/providers.',
+      TOO_MANY_REQUESTS: 'The limit of requests is reached. Try again in 7 s.',
+      SERVICE_UNAVAILABLE: 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.',
+    },
+    isLimited: true,
+    leadsTo: {
+      getSentNotification: { id: 'notificationId' },
+      getNotification: { id: 'notificationId' },
+      listAttempts: { id: 'notificationId' },
+      retryNotification: { id: 'notificationId' },
+      cancelNotification: { id: 'notificationId' },
+    },
+  },
+};
+
+/** What notification-request.ts checks beyond single fields, as far as JSON Schema can say it. */
+function betweenFields(): readonly JsonSchema[] {
+  const either = (...names: readonly string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) });
+  const on = (channel: Channel, rule: JsonSchema) => ({
+    anyOf: [{ properties: { channel: { not: { const: channel } } } }, rule],
+  });
+  const recipient = (schema: JsonSchema) => ({ properties: { recipient: schema } });
+  const bySubject = either('template', 'templateName', 'subject', 'rawSubject');
+  return [
+    either('template', 'templateName', 'body', 'rawBody'),
+    { not: { allOf: [either('template', 'templateName'), either('subject', 'rawSubject', 'body', 'rawBody')] } },
+    on('EMAIL', { ...recipient({ format: 'email', maxLength: 254 }), ...bySubject }),
+    on('SMS', recipient({ pattern: '^\\+[1-9][0-9]{6,14}$' })),
+    on('WEBHOOK', recipient({ pattern: '^https://', maxLength: 2048 })),
+    on('IN_APP', recipient({ minLength: 1, maxLength: 256 })),
+  ];
+}

@@ -1,0 +1,91 @@
+// What a route says of itself beside its schemas: the OpenAPI document is made of both.
+
+import type { z } from 'zod';
+
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { Scope } from '../../domain/tenant.ts';
+import type { AuthKind, Endpoint, Route } from '../endpoint.ts';
+import type { JsonSchema } from './wire-forms.ts';
+
+/** In the order in which the document shows them. */
+export const areas = {
+  Sending: 'Notifications in, by the API key of the tenant.',
+  Inbox: 'The in-app inbox of one of the tenant’s recipients. Call it from a backend: the API key is a secret.',
+  Tenant: 'The tenant of the token, its keys and limits.',
+  Providers: 'With which accounts the tenant sends.',
+  Templates: 'Named texts with placeholders, a Liquid subset.',
+  Log: 'What became of every notification.',
+  Statistics: 'Counts, rates, latencies, and live changes.',
+} as const;
+
+export interface OperationDocs {
+  /** Unique; generated clients name a function so. */
+  readonly id: string;
+  readonly area: keyof typeof areas;
+  readonly summary: string;
+  readonly description?: string;
+  /** For each `:name` of the path. */
+  readonly params?: Readonly<Record<string, ParamDocs>>;
+  /** Query parameters whose names are free: an object of them. */
+  readonly freeQuery?: { readonly name: string; readonly description: string; readonly schema: JsonSchema };
+  /** Bodies to send, by a few words on each. */
+  readonly requests?: Readonly<Record<string, unknown>>;
+  readonly answer: AnswerDocs;
+  /** Beyond those that follow from the route itself (refusals.ts): a sentence as the service says it. */
+  readonly refusals?: Readonly<Partial<Record<ErrorCode, string>>>;
+  /** Operations that go on from the answer: their path's parameters by the answer's fields. */
+  readonly leadsTo?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Counts against the tenant's limit; its answers tell how much is left. */
+  readonly isLimited?: true;
+}
+
+export interface ParamDocs {
+  readonly description: string;
+  readonly example: string;
+  readonly schema: JsonSchema;
+}
+
+export type AnswerDocs = JsonAnswerDocs | StreamAnswerDocs;
+
+interface JsonAnswerDocs {
+  readonly kind: 'json';
+  readonly status: 200 | 201 | 202;
+  readonly description: string;
+  readonly schema: z.ZodType;
+  readonly example: unknown;
+  /** Whether it carries `x-event-position`. */
+  readonly position: 'never' | 'sometimes' | 'always';
+}
+
+interface StreamAnswerDocs {
+  readonly kind: 'stream';
+  readonly description: string;
+  readonly messages: readonly StreamMessageDocs[];
+}
+
+export interface StreamMessageDocs {
+  /** null: without a name, as EventSource's `onmessage` gets it. */
+  readonly event: string | null;
+  readonly id: string | null;
+  readonly data: z.ZodType;
+  readonly example: unknown;
+}
+
+/** A route as the document needs it: how it answers is no part of it. */
+export interface DescribedRoute {
+  readonly method: Route['method'];
+  readonly path: string;
+  readonly auth: AuthKind;
+  readonly scopes?: readonly Scope[] | undefined;
+  readonly endpoint: Pick<Endpoint<never>, 'body' | 'bodyIsOptional' | 'query' | 'follows'>;
+  readonly docs: OperationDocs;
+}
+
+/** 200 unless it is said otherwise; the example must be what the schema lets through. */
+export function answers<S extends z.ZodType>(
+  schema: S,
+  example: z.input<S>,
+  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position'>> = {},
+): JsonAnswerDocs {
+  return { kind: 'json', status: 200, description: 'Done.', position: 'never', schema, example, ...more };
+}

@@ -1,0 +1,23 @@
+// What stands in the paths of several routes.
+
+import { channels } from '../../domain/events.ts';
+import { notificationId } from './examples.ts';
+import type { ParamDocs } from './operation.ts';
+
+export const notificationParam: ParamDocs = {
+  description: 'The notification’s id. One of another tenant reads as one that does not exist.',
+  example: notificationId,
+  schema: { type: 'string' },
+};
+
+export const userParam: ParamDocs = {
+  description: 'The `recipient` that in-app notifications were sent to.',
+  example: 'ada',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+};
+
+export const channelParam: ParamDocs = {
+  description: 'In upper or lower case.',
+  example: 'EMAIL',
+  schema: { type: 'string', enum: channels },
+};

@@ -1,0 +1,77 @@
+// Serves the document and its human page: Swagger UI from its package, nothing from anywhere else.
+
+import type { Response, Router } from 'express';
+import express from 'express';
+import getSwaggerUiFolder from 'swagger-ui-dist/absolute-path.js';
+
+import { refuseMethod } from '../refuse-method.ts';
+
+interface Dependencies {
+  /** Asked for once, when somebody first looks. */
+  readonly document: () => Promise<unknown>;
+}
+
+/** `/openapi.json`, `/docs` and what the page loads. */
+export function createDocsRouter({ document }: Dependencies): Router {
+  let text: string | null = null;
+  const router = express.Router();
+  const pages: readonly [path: string, serve: (res: Response) => void | Promise<void>][] = [
+    [
+      '/openapi.json',
+      async (res) => {
+        text ??= JSON.stringify(await document());
+        send(res, 'application/json; charset=utf-8', text);
+      },
+    ],
+    ['/docs', (res) => send(res, 'text/html; charset=utf-8', page)],
+    ['/docs/start.js', (res) => send(res, 'text/javascript; charset=utf-8', start)],
+    ...assets.map((name): (typeof pages)[number] => [`/docs/${name}`, (res) => sendAsset(res, name)]),
+  ];
+  for (const [path, serve] of pages) {
+    router.all(path, (req, res) => {
+      res.locals['route'] = path;
+      if (req.method !== 'GET' && req.method !== 'HEAD') return refuseMethod(req, res, 'GET, HEAD');
+      res.set({ 'x-request-id': String(res.locals['requestId']), 'content-security-policy': policy });
+      return serve(res);
+    });
+  }
+  return router;
+}
+
+const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+const cacheSeconds = 300;
+
+/** The page talks to this address alone; Swagger UI writes styles into its elements. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Herald API</title>
+    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="docs"></div>
+    <noscript>The document itself: <a href="/openapi.json">/openapi.json</a></noscript>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/** Without the validator's badge: it would ask an outside address. */
+const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null });
+`;
+
+function send(res: Response, type: string, body: string): void {
+  res.set({ 'content-type': type, 'cache-control': `public, max-age=${cacheSeconds}` });
+  res.send(body);
+}
+
+function sendAsset(res: Response, name: string): void {
+  res.sendFile(name, { root: getSwaggerUiFolder(), maxAge: cacheSeconds * 1000, etag: false });
+}

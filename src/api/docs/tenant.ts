@@ -1,0 +1,66 @@
+// Tenant and main API key, documented.
+
+import { z } from 'zod';
+
+import * as examples from './examples.ts';
+import type { OperationDocs } from './operation.ts';
+import { answers } from './operation.ts';
+import { text, timestamp } from './shapes.ts';
+
+const area = 'Tenant';
+const wholeKey = text.describe('The API key, whole.');
+const owner = { id: text, name: text, email: text.nullable(), apiKey: wholeKey, createdAt: timestamp };
+
+const example = {
+  id: examples.tenantId,
+  name: 'Acme',
+  email: 'owner@acme.example',
+  apiKey: examples.apiKey,
+  createdAt: examples.createdAt,
+};
+
+const provision: OperationDocs = {
+  id: 'provisionTenant',
+  area,
+  summary: 'Create the tenant of this token',
+  description: 'With its API key, if there is none; the same answer again for one that exists.',
+  answer: answers(
+    z.object({ tenantId: text, apiKey: text.describe('Masked.'), tenant: z.object(owner) }),
+    { tenantId: examples.tenantId, apiKey: 'nk_••••••vKqP', tenant: example },
+    { description: 'The tenant, new or as it was.' },
+  ),
+};
+
+const show: OperationDocs = {
+  id: 'getTenant',
+  area,
+  summary: 'The tenant, its API key and limits',
+  answer: answers(
+    z
+      .object({
+        ...owner,
+        limits: z
+          .object({ requests: z.int().min(1), windowSeconds: z.number() })
+          .describe('`requests` on `/notify` in `windowSeconds`.'),
+        webhookSecret: text.describe('Signs webhooks, unless the tenant has a provider for WEBHOOK.'),
+      })
+      .meta({ id: 'Tenant' }),
+    {
+      ...example,
+      limits: { requests: 100, windowSeconds: 10 },
+      webhookSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+    },
+    { description: 'The tenant.' },
+  ),
+};
+
+const regenerateKey: OperationDocs = {
+  id: 'regenerateKey',
+  area,
+  summary: 'Replace the API key',
+  description: 'The old key gets 401 from then on, on every node within 5 s; `graceSeconds` keeps it for up to 7 days.',
+  requests: { 'The old key for another hour': { graceSeconds: 3600 } },
+  answer: answers(z.object({ apiKey: wholeKey }), { apiKey: examples.apiKey }, { description: 'The new key.' }),
+};
+
+export const tenantDocs = { provision, show, regenerateKey };

@@ -1,0 +1,97 @@
+// One open stream of server-sent events: what is written to it, how far its reader is, how it ends.
+
+import type { ServerResponse } from 'node:http';
+
+export interface StreamMessage {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data: unknown;
+}
+
+/** What a feed sends through. */
+export interface EventStream {
+  /** False when the stream has ended: nothing more will arrive. Without regard to `hasRoom` a reader that lags too far behind is dropped. */
+  send(message: StreamMessage): boolean;
+  /** Whether the reader keeps up: a feed that can wait sends only then. */
+  readonly hasRoom: boolean;
+  /** Resolves when there is room; false when the stream has ended. */
+  room(): Promise<boolean>;
+  end(): void;
+}
+
+/** `client`: it went away; `slow`: it didn't read; `expired`: its key or token ended; `feed`: what it is fed from can't go on. */
+export type EndReason = 'client' | 'slow' | 'expired' | 'stopping' | 'feed';
+
+/** As the process sees it. */
+export interface OpenStream extends EventStream {
+  end(reason?: EndReason): void;
+  /** A comment, so that both sides notice a connection that is gone; drops a reader that reads nothing. */
+  beat(): void;
+  endReason(): EndReason;
+}
+
+/** Time for what is written to be read before the connection is cut. */
+const flushWithinMs = 5000;
+
+export function createEventStream(
+  res: ServerResponse,
+  limits: { readonly bufferedBytesMax: number; readonly stalledHeartbeatsMax: number },
+): OpenStream {
+  let reason: EndReason = 'client';
+  let stalledHeartbeats = 0;
+  res.on('drain', () => (stalledHeartbeats = 0));
+  const isOpen = () => !res.destroyed && !res.writableEnded;
+
+  const drop = (): void => {
+    reason = 'slow';
+    res.destroy();
+  };
+  const write = (text: string): boolean => {
+    if (!isOpen()) return false;
+    if (res.writableLength > limits.bufferedBytesMax) {
+      drop();
+      return false;
+    }
+    res.write(text);
+    return true;
+  };
+
+  return {
+    send: (message) => write(messageText(message)),
+    get hasRoom() {
+      return isOpen() && !res.writableNeedDrain;
+    },
+    room() {
+      if (!isOpen() || !res.writableNeedDrain) return Promise.resolve(isOpen());
+      return new Promise((resolve) => {
+        const settle = () => {
+          res.off('drain', settle);
+          res.off('close', settle);
+          resolve(isOpen());
+        };
+        res.on('drain', settle);
+        res.on('close', settle);
+      });
+    },
+    beat() {
+      if (!isOpen()) return;
+      stalledHeartbeats = res.writableNeedDrain ? stalledHeartbeats + 1 : 0;
+      if (stalledHeartbeats > limits.stalledHeartbeatsMax) drop();
+      else res.write(':\n\n');
+    },
+    end(why = 'feed') {
+      if (!isOpen()) return;
+      reason = why;
+      res.end();
+      const timer = setTimeout(() => res.destroy(), flushWithinMs);
+      timer.unref();
+      res.once('close', () => clearTimeout(timer));
+    },
+    endReason: () => reason,
+  };
+}
+
+/** JSON holds no line break, and ids and names here neither. */
+function messageText({ event, id, data }: StreamMessage): string {
+  return `${event === undefined ? '' : `event: ${event}\n`}${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}

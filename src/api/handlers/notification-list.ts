@@ -1,0 +1,108 @@
+// What the list of notifications is asked for: the query, and what it means.
+
+import { z } from 'zod';
+
+import { badField } from '../../domain/errors.ts';
+import { channels, priorities } from '../../domain/events.ts';
+import type { BatchId } from '../../domain/ids.ts';
+import { statuses } from '../../domain/notification.ts';
+import type { ListPlace, NotificationFilter, NotificationList } from '../../projections/notifications/filter.ts';
+import { pageRowsMax } from '../../projections/notifications/queries.ts';
+import { wordsOf } from '../../projections/search/terms.ts';
+import { wireForms } from '../docs/wire-forms.ts';
+import { pageLimit, time } from './schemas.ts';
+
+const text = z.string().min(1).max(2048).optional();
+const searchTextMax = 200;
+const wordsMax = 8;
+
+const metadataPrefix = 'metadata.';
+
+export const listQuery = z
+  .object({
+    status: z.enum(statuses).optional(),
+    channel: z.enum(channels).optional(),
+    priority: z.enum(priorities).optional(),
+    recipient: text.describe('The whole recipient.'),
+    recipientPrefix: text.describe(
+      'How the recipient begins; upper and lower case are the same. Found a moment later.',
+    ),
+    q: z
+      .string()
+      .max(searchTextMax)
+      .describe(`Whole words, ${wordsMax} at most, that all stand in subject or body. Found a moment later.`)
+      .optional(),
+    template: text.describe('A template’s name.'),
+    batchId: text,
+    from: time.describe('Requested then or later.').optional(),
+    to: time.describe('Requested before.').optional(),
+    limit: pageLimit(20),
+    cursor: z.string().describe('The `nextCursor` of a page with the same filters.').optional(),
+    page: z
+      .string()
+      .regex(/^[1-9]\d{0,5}$/, 'must be a whole number from 1')
+      .transform(Number)
+      .register(wireForms, { type: 'integer', minimum: 1, maximum: pageRowsMax })
+      .optional(),
+  })
+  // `metadata.<key>=<value>`, as many as there are.
+  .catchall(z.unknown())
+  .superRefine((query, context) => {
+    const keys = Object.keys(query).filter((key) => !Object.hasOwn(listQuery.shape, key) && !isMetadata(key));
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: query });
+  });
+
+export type ListQuery = z.output<typeof listQuery>;
+
+/** @throws DomainError BAD_REQUEST */
+export function filterOf(query: ListQuery): NotificationFilter {
+  const { status, channel, priority, recipient, recipientPrefix, q, template, batchId, from, to } = query;
+  const metadata = Object.entries(query).flatMap(([key, value]) =>
+    isMetadata(key) ? [[key.slice(metadataPrefix.length), String(value)] as const] : [],
+  );
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(channel === undefined ? {} : { channel }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(recipient === undefined ? {} : { recipient }),
+    ...(recipientPrefix === undefined ? {} : { recipientPrefix }),
+    ...(q === undefined ? {} : { words: wordsAsked(q) }),
+    ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
+    ...(template === undefined ? {} : { templateName: template }),
+    ...(batchId === undefined ? {} : { batchId: batchId as BatchId }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+}
+
+/** @throws DomainError BAD_REQUEST */
+export function placeOf({ limit, page, cursor }: ListQuery, after: ListPlace['after'] | null): ListPlace {
+  if (page !== undefined && cursor !== undefined) throw badField('page', 'must not be given together with a cursor');
+  if (page !== undefined && page * limit > pageRowsMax)
+    throw badField('page', `goes down to row ${pageRowsMax}; go on by cursor`);
+  return {
+    limit,
+    ...(after === null || after === undefined ? {} : { after }),
+    ...(page === undefined ? {} : { page }),
+  };
+}
+
+export function paginationOf(
+  { limit, page, cursor }: ListQuery,
+  { total, totalIsExact }: NotificationList,
+  nextCursor: string | null,
+) {
+  const shownPage = cursor === undefined ? (page ?? 1) : null;
+  return { limit, total, totalIsExact, nextCursor, page: shownPage, totalPages: Math.ceil(total / limit) };
+}
+
+function isMetadata(key: string): boolean {
+  return key.startsWith(metadataPrefix) && key.length > metadataPrefix.length;
+}
+
+function wordsAsked(q: string): string[] {
+  const words = wordsOf(q, wordsMax + 1);
+  if (words.length === 0) throw badField('q', 'must hold a word: letters or digits');
+  if (words.length > wordsMax) throw badField('q', `must have at most ${wordsMax} words`);
+  return words;
+}

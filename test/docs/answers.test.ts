@@ -1,0 +1,338 @@
+// What the server answers is what the document says: every route, every documented status.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { DomainError } from '../../src/domain/errors.ts';
+import type { ApiDependencies } from '../../src/api/app.ts';
+import type { App, AppOptions, Reply } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import { readEvents } from '../support/event-source.ts';
+import type { HttpSink } from '../support/http-sink.ts';
+import { startHttpSink } from '../support/http-sink.ts';
+import { until } from '../support/until.ts';
+import type { Contract, Operation } from './contract.ts';
+import { createContract } from './contract.ts';
+
+type Tenant = Awaited<ReturnType<App['tenant']>>;
+
+interface Call {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+let contract: Contract;
+let app: App;
+let sink: HttpSink;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  sink = await startHttpSink({
+    respond: ({ path }, response) => response.writeHead(path === '/gone' ? 404 : 200).end(),
+  });
+  app = await startApp();
+  tenant = await app.tenant('documented', { email: 'owner@example.com', name: 'Ada Shop' });
+  contract = createContract((await app.call('GET', '/openapi.json', {})).body);
+});
+
+afterAll(async () => {
+  await app.close();
+  await sink.close();
+});
+
+/** Calls an operation and holds its answer to the document. */
+async function send(to: App, headers: Record<string, string>, operation: Operation, call: Call = {}): Promise<Reply> {
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => paramOf(operation, name, call));
+  const query = call.query === undefined ? '' : `?${call.query}`;
+  const all = { ...headers, ...call.headers };
+  const reply = await to.call(operation.method, `/api/v1${path}${query}`, all, call.body);
+  expect(contract.problems(operation, reply)).toEqual([]);
+  return reply;
+}
+
+function paramOf({ document: { parameters = [] } }: Operation, name: string, { params = {} }: Call): string {
+  return params[name] ?? parameters.find((one) => one.in === 'path' && one.name === name)?.example ?? '';
+}
+
+function takesKey({ document: { security } }: Operation): boolean {
+  return security.every((way) => 'apiKey' in way);
+}
+
+function credentials(operation: Operation, of: Pick<Tenant, 'apiKey' | 'token'>): Record<string, string> {
+  return takesKey(operation) ? { 'x-api-key': of.apiKey } : { authorization: `Bearer ${of.token}` };
+}
+
+/** As the tenant, on the app that delivers. */
+function call(id: string, given: Call = {}): Promise<Reply> {
+  const operation = contract.operation(id);
+  return send(app, credentials(operation, tenant), operation, given);
+}
+
+/** On an app of its own. */
+async function withApp(options: AppOptions, use: (own: App) => Promise<void>): Promise<void> {
+  const own = await startApp({ delivers: false, ...options });
+  try {
+    await use(own);
+  } finally {
+    await own.close();
+  }
+}
+
+const inApp = { channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: 'World' };
+/** undefined: it isn't folded yet. */
+const statusOf = async (id: string) => (await call('getNotification', { params: { id } })).body.notification?.status;
+const becomes = (id: string, status: string) =>
+  until(async () => (await statusOf(id)) === status, { what: status, timeoutMs: 10_000 });
+
+describe('an answer of success is as documented', () => {
+  it('for sending, the log, a retry and a cancel', async () => {
+    const sent = await call('notify', { body: { ...inApp, data: { name: 'Ada' }, metadata: { order: '1' } } });
+    expect(sent.status).toBe(202);
+    const id = sent.body.notificationId;
+    await becomes(id, 'DELIVERED');
+    const hook = { channel: 'WEBHOOK', recipient: 'http://127.0.0.1:9/', body: 'nobody listens' };
+    const failing = (await call('notify', { body: hook })).body.notificationId;
+    // The next attempt is an hour away then: a cancel finds none in flight.
+    const attempts = async () => (await call('listAttempts', { params: { id: failing } })).body.attempts;
+    await until(async () => (await attempts())?.length === 2, { what: 'two attempts', timeoutMs: 10_000 });
+    await call('getSentNotification', { params: { id } });
+    await call('listAttempts', { params: { id } });
+    expect((await attempts())[0]).toMatchObject({ status: 'FAILED', errorClass: 'network' });
+    await call('listNotifications');
+    const page = await call('listNotifications', { query: 'limit=1&channel=IN_APP&from=2020-01-01T00:00:00Z' });
+    expect(page.status).toBe(200);
+    await call('listNotifications', { query: 'limit=1&page=1' });
+    await call('getStatistics', { query: 'range=24h' });
+    await call('cancelNotification', { params: { id: failing } });
+    const gone = (await call('notify', { body: { ...hook, recipient: `${sink.url}/gone` } })).body.notificationId;
+    await becomes(gone, 'FAILED');
+    expect((await call('retryNotification', { params: { id: gone } })).status).toBe(202);
+  });
+
+  it('for the inbox', async () => {
+    const userId = 'inbox-of-ada';
+    await call('notify', { body: { ...inApp, recipient: userId } });
+    await call('notify', { body: { ...inApp, recipient: userId, subject: undefined } });
+    const list = () => call('listInbox', { params: { userId }, query: 'limit=1' });
+    await until(async () => (await list()).body.unreadCount === 2, { what: 'two items', timeoutMs: 10_000 });
+    const [first] = (await list()).body.notifications;
+    await call('markInboxRead', { params: { userId }, body: { ids: [first.id] } });
+    await call('markInboxRead', { params: { userId } });
+    const again = await call('markInboxRead', { params: { userId } });
+    expect(again.body).toEqual({ success: true, updated: 0 });
+    expect(again.headers.has('x-event-position')).toBe(false);
+    await call('listInbox', { params: { userId } });
+  });
+
+  it('for tenant and keys', async () => {
+    await call('provisionTenant');
+    await call('getTenant');
+    const made = await call('createKey', { body: { name: 'checkout', scopes: ['notify'] } });
+    expect(made.status).toBe(201);
+    await call('listKeys');
+    await call('deleteKey', { params: { id: made.body.id } });
+    const other = await app.tenant('regenerating');
+    await send(app, credentials(contract.operation('regenerateKey'), other), contract.operation('regenerateKey'), {
+      body: { graceSeconds: 60 },
+    });
+  });
+
+  it('for providers', async () => {
+    await call('getProviderCatalog');
+    const config = { fromName: 'Shop', fromEmail: 'shop@example.com' };
+    await call('saveProvider', {
+      body: { channel: 'EMAIL', provider: 'resend', apiKey: 're_0123456789abcd', config },
+    });
+    await call('saveProvider', {
+      body: { channel: 'WEBHOOK', provider: 'custom', apiKey: 'a signing secret of our own', config: {} },
+    });
+    await call('listProviders');
+    const test = (channel: string, body?: unknown) => call('testProvider', { params: { channel }, body });
+    expect((await test('WEBHOOK', { recipient: sink.url })).body).toEqual({ success: true });
+    expect((await test('SMS')).body.success).toBe(false);
+    await call('deleteProvider', { params: { channel: 'EMAIL' } });
+    await call('deleteProvider', { params: { channel: 'WEBHOOK' } });
+  });
+
+  it('for templates', async () => {
+    const source = { name: 'welcome', channel: 'EMAIL', subject: 'Hello {{ name }}', body: 'Welcome {{ name }}' };
+    const { body: made } = await call('createTemplate', { body: source });
+    await call('createTemplate', { body: { name: 'code', channel: 'SMS', body: '{{ code }}' } });
+    const params = { id: made.id };
+    await call('updateTemplate', { params, body: { ...source, name: 'welcome-2' } });
+    await call('previewTemplate', { params, body: { data: {} } });
+    await call('listTemplates');
+    await call('deleteTemplate', { params });
+  });
+
+  it('for streams, message by message', async () => {
+    const open = async (id: string, params: Record<string, string> = {}) => {
+      const operation = contract.operation(id);
+      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
+      const events = await readEvents(`${app.url}/api/v1${path}`, credentials(operation, tenant));
+      const problems = contract.problems(operation, { status: events.status, headers: events.headers, body: '' });
+      expect(problems).toEqual([]);
+      return events;
+    };
+    const changes = await open('streamChanges');
+    const inbox = await open('streamInbox', { userId: 'listener' });
+    await call('notify', { body: { ...inApp, recipient: 'listener' } });
+    await inbox.atLeast(1);
+    await call('markInboxRead', { params: { userId: 'listener' } });
+    await inbox.atLeast(2);
+    await changes.atLeast(2);
+    const [item, read] = inbox.events;
+    expect([item?.event, read?.event]).toEqual(['notification', 'read']);
+    expect(contract.problemsWithComponent('InboxItem', item?.data)).toEqual([]);
+    expect(contract.problemsWithComponent('InboxRead', read?.data)).toEqual([]);
+    const [opened, changed] = changes.events;
+    expect(contract.problemsWithComponent('StreamOpened', opened?.data)).toEqual([]);
+    expect(contract.problemsWithComponent('StatusChanged', changed?.data)).toEqual([]);
+    await changes.close();
+    await inbox.close();
+  });
+});
+
+describe('a refusal is as documented', () => {
+  const everywhere = (check: (operation: Operation) => Promise<void>) => async () => {
+    for (const operation of contract.operations) await check(operation);
+  };
+  const statusIs = async (reply: Promise<Reply>, status: number) => {
+    const { status: got, body } = await reply;
+    expect([got, body.error]).toEqual([status, expect.any(String)]);
+  };
+  const takesBody = ({ document }: Operation) => document.requestBody !== undefined;
+
+  it('for a caller without credentials', () => everywhere((operation) => statusIs(send(app, {}, operation), 401))());
+
+  it('for a caller without a tenant or the scope', async () => {
+    const stranger = await app.person('stranger');
+    const { body: keyForReading } = await call('createKey', { body: { name: 'reads', scopes: ['read'] } });
+    const { body: keyForSending } = await call('createKey', { body: { name: 'sends', scopes: ['notify'] } });
+    for (const operation of contract.operations) {
+      if (operation.id === 'provisionTenant') continue;
+      const apiKey =
+        operation.id === 'getSentNotification'
+          ? null
+          : operation.id === 'notify'
+            ? keyForReading.key
+            : keyForSending.key;
+      if (apiKey !== null) await statusIs(send(app, credentials(operation, { ...stranger, apiKey }), operation), 403);
+      if (operation.document.security.some((way) => 'apiKey' in way) && !takesKey(operation))
+        await statusIs(send(app, { 'x-api-key': keyForSending.key }, operation), 403);
+    }
+    const { body: keyForInbox } = await call('createKey', { body: { name: 'inbox', scopes: ['inbox'] } });
+    await statusIs(send(app, { 'x-api-key': keyForInbox.key }, contract.operation('getSentNotification')), 403);
+    const tokens = {
+      issuer: 'https://issuer.test',
+      audience: 'herald',
+      tenantClaim: 'org_id',
+      algorithms: ['RS256' as const, 'ES256' as const],
+    };
+    await withApp({ options: { tokens } }, async (own) => {
+      const { token } = await own.person('of-no-organisation');
+      const operation = contract.operation('provisionTenant');
+      await statusIs(send(own, credentials(operation, { token, apiKey: '' }), operation), 403);
+    });
+  });
+
+  it('for a body of another type, too large, or no JSON', () =>
+    everywhere(async (operation) => {
+      if (!takesBody(operation)) return;
+      const { id } = operation;
+      await statusIs(call(id, { body: 'a=b', headers: { 'content-type': 'text/plain' } }), 415);
+      await statusIs(call(id, { body: { name: 'x'.repeat(300 * 1024) } }), 413);
+      await statusIs(call(id, { body: '{', headers: { 'content-type': 'application/json' } }), 400);
+      await statusIs(call(id, { body: { noSuchField: true } }), 400);
+    })());
+
+  it('for a malformed path, query or position', () =>
+    everywhere(async (operation) => {
+      if (operation.document.responses['400'] === undefined || takesBody(operation)) return;
+      const hasQuery =
+        operation.document.parameters?.some((one) => one.in === 'query' && one.name !== 'token') === true;
+      const has = (name: string) => operation.document.parameters?.some((one) => one.name === name) === true;
+      const malformed: Call = hasQuery
+        ? { query: 'noSuchParameter=1' }
+        : has('x-after-position')
+          ? { headers: { 'x-after-position': 'nonsense' } }
+          : has('last-event-id')
+            ? { headers: { 'last-event-id': 'nonsense' } }
+            : { params: { id: '%ZZ', userId: '%ZZ', channel: '%ZZ' } };
+      await statusIs(call(operation.id, malformed), 400);
+    })());
+
+  it('for what there is not', () =>
+    everywhere(async (operation) => {
+      if (operation.document.responses['404'] === undefined) return;
+      const bodies: Record<string, unknown> = {
+        updateTemplate: { name: 'none', channel: 'SMS', body: 'x' },
+        previewTemplate: { data: {} },
+      };
+      const params = { id: 'no-such-id', channel: 'SMS' };
+      await statusIs(call(operation.id, { params, body: bodies[operation.id] }), 404);
+    })());
+
+  it('for a conflict', async () => {
+    const sms = { name: 'taken', channel: 'SMS', body: 'x' };
+    await call('createTemplate', { body: sms });
+    await statusIs(call('createTemplate', { body: sms }), 409);
+    const { body: other } = await call('createTemplate', { body: { ...sms, name: 'other' } });
+    await statusIs(call('updateTemplate', { params: { id: other.id }, body: sms }), 409);
+    const { body: sent } = await call('notify', { body: inApp });
+    await becomes(sent.notificationId, 'DELIVERED');
+    const params = { id: sent.notificationId };
+    await statusIs(call('retryNotification', { params }), 409);
+    await statusIs(call('cancelNotification', { params }), 409);
+    const create = contract.operation('createKey');
+    const many = credentials(create, await app.tenant('with-many-keys'));
+    const body = { name: 'one of many', scopes: ['read'] };
+    let last = 201;
+    for (let i = 0; i <= 50 && last === 201; i++) last = (await send(app, many, create, { body })).status;
+    expect(last).toBe(409);
+  });
+
+  it('for a channel without a provider', () =>
+    statusIs(call('notify', { body: { channel: 'SMS', recipient: '+4915112345678', body: 'x' } }), 422));
+
+  it('past a limit', () =>
+    withApp({ options: { rateLimit: { limit: 1, windowMs: 10_000 }, streams: { perTenantMax: 0 } } }, async (own) => {
+      const limited = await own.tenant('limited');
+      const as = (id: string, given: Call = {}) =>
+        send(own, credentials(contract.operation(id), limited), contract.operation(id), given);
+      await as('notify', { body: inApp });
+      await statusIs(as('notify', { body: inApp }), 429);
+      await statusIs(as('streamInbox'), 429);
+      await statusIs(as('streamChanges'), 429);
+    }));
+
+  const failing = (err: () => Error) => ({
+    replace: ({ directory }: ApiDependencies) => {
+      const fail = async () => {
+        throw err();
+      };
+      return { directory: { ...directory, holderOfApiKey: fail, tenantBySubject: fail, tenant: fail } };
+    },
+  });
+
+  it.each([
+    [503, () => new DomainError('SERVICE_UNAVAILABLE', 'Away.', { retryAfterSeconds: 1 })],
+    [500, () => new TypeError('a bug')],
+  ])('while the service fails: %d', (status, err) =>
+    withApp(failing(err), async (own) => {
+      const { token } = await own.person('unlucky');
+      for (const operation of contract.operations)
+        await statusIs(send(own, credentials(operation, { token, apiKey: tenant.apiKey }), operation), status);
+    }),
+  );
+});
+
+describe('the document', () => {
+  it('promises no status that was not seen above', () => {
+    const promised = contract.operations.flatMap(({ id, document }) =>
+      Object.keys(document.responses).map((status) => `${id} ${status}`),
+    );
+    expect(promised.filter((one) => !contract.seen.has(one))).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+// GET /openapi.json and /docs: the document is valid, its examples are, and the page needs nothing from elsewhere.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+
+import type { App, Reply } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import type { Contract } from './contract.ts';
+import { createContract } from './contract.ts';
+
+let app: App;
+let reply: Reply;
+let contract: Contract;
+
+beforeAll(async () => {
+  app = await startApp({ delivers: false });
+  reply = await app.call('GET', '/openapi.json', {});
+  contract = createContract(reply.body);
+});
+afterAll(() => app.close());
+
+describe('the OpenAPI document', () => {
+  it('is served as JSON to everyone', () => {
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(reply.headers.get('x-request-id')).toMatch(/^req_/);
+    expect(reply.body.openapi).toBe('3.1.0');
+  });
+
+  it('is valid OpenAPI 3.1', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(reply.body));
+    expect(errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
+  });
+
+  it('refers to nothing that it lacks, and has nothing that nobody refers to', () => {
+    const text = JSON.stringify(reply.body);
+    const named = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name));
+    const told = [...text.matchAll(/The data of [^:]+: `(\w+)`/g)].map(([, name]) => name);
+    expect(new Set([...named, ...told])).toEqual(new Set(Object.keys(reply.body.components.schemas)));
+  });
+
+  it('has an id of its own, a summary, a success and an example for every operation', () => {
+    const { operations } = contract;
+    expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+    for (const { document } of operations) {
+      const [status = '', answer] = Object.entries(document.responses)[0] ?? [];
+      expect(status).toMatch(/^20[012]$/);
+      for (const media of Object.values(answer?.content ?? {})) expect(media.example).toBeDefined();
+      expect(document).toMatchObject({ summary: expect.any(String), responses: { 500: {}, 503: {} } });
+    }
+  });
+
+  it('has examples that its own schemas take', () => {
+    expect(contract.badExamples()).toEqual([]);
+  });
+
+  it('says of a page size what it is, and of a free object that it is one', () => {
+    const { parameters } = reply.body.paths['/notifications'].get;
+    const limit = parameters.find(({ name }: { name: string }) => name === 'limit');
+    expect(limit.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
+    const body = reply.body.paths['/notify'].post.requestBody.content['application/json'].schema;
+    expect(body.properties.data.type).toBe('object');
+    expect(body).toMatchObject({ required: ['channel', 'recipient'], additionalProperties: false });
+  });
+});
+
+describe('the page of the documentation', () => {
+  it('loads what it needs from this address alone', async () => {
+    const { status, headers, body } = await app.call('GET', '/docs', {});
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/https?:|unsafe-eval|upgrade-insecure-requests/);
+    expect(body).not.toMatch(/https?:\/\//);
+    const links = [...String(body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
+    expect(links).toContain('/docs/swagger-ui-bundle.js');
+    for (const link of links) expect([link, (await app.call('GET', link, {})).status]).toEqual([link, 200]);
+  });
+
+  it('serves its assets and nothing else of their folder', async () => {
+    const types = new Map([
+      ['swagger-ui.css', 'text/css'],
+      ['swagger-ui-bundle.js', 'text/javascript'],
+      ['start.js', 'text/javascript'],
+    ]);
+    for (const [name, type] of types) {
+      const { headers } = await app.call('GET', `/docs/${name}`, {});
+      expect(headers.get('content-type')).toContain(type);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+    }
+    for (const name of ['package.json', '../package.json', '%2e%2e/package.json', 'index.html', 'swagger-ui.js.map'])
+      expect((await app.call('GET', `/docs/${name}`, {})).status).toBe(404);
+  });
+
+  it('takes GET and HEAD alone', async () => {
+    for (const path of ['/openapi.json', '/docs', '/docs/start.js']) {
+      const { status, headers, body } = await app.call('POST', path, {}, {});
+      expect([status, headers.get('allow'), body.code]).toEqual([405, 'GET, HEAD', 'METHOD_NOT_ALLOWED']);
+      expect((await app.call('HEAD', path, {})).status).toBe(200);
+    }
+  });
+});

@@ -42,7 +42,8 @@ export function settingsOf(
 export function settingsCheck(config: z.ZodType, apiKey: z.ZodType): Provider['check'] {
   const schema = z.object({ apiKey, config });
   return (settings) => {
-    const result = schema.safeParse({ apiKey: settings.apiKey, config: settings.config ?? {} });
+    const input = { apiKey: settings.apiKey, config: settings.config ?? {} };
+    const result = schema.safeParse(input, { reportInput: true });
     return result.success ? [] : result.error.issues.flatMap(detailsOf);
   };
 }
@@ -67,5 +68,19 @@ function detailsOf(issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a known field' }));
   }
-  return [{ path: path.join('.'), message: issue.message }];
+  return [{ path: path.join('.'), message: issue.input === undefined ? 'is required' : messageOf(issue) }];
 }
+
+/** In our own words where a schema has none of its own. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (!issue.message.startsWith('Invalid ')) return issue.message;
+  if (issue.code === 'invalid_type') return `must be ${nouns[issue.expected] ?? issue.expected}`;
+  return issue.code === 'invalid_value' ? `must be one of ${issue.values.map(String).join(', ')}` : issue.message;
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};

@@ -154,7 +154,9 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   function measure(): void {
     metrics.gauge('herald_in_flight', () => executor.inFlight, { channel });
     for (const priority of priorities) {
-      metrics.gauge('herald_lane_depth', () => executor.depth(priority), { channel, lane: priority.toLowerCase() });
+      const ofLane = { channel, lane: priority.toLowerCase() };
+      metrics.gauge('herald_lane_depth', () => executor.depth(priority), ofLane);
+      metrics.gauge('herald_lane_age_seconds', () => executor.ageMs(priority) / 1000, ofLane);
     }
   }
 }

@@ -21,6 +21,7 @@ import type { OutcomeEvents } from './outcome-events.ts';
 import type { TakeRate } from './provider-rate.ts';
 import type { SayStarted } from './say-started.ts';
 import { createTenantGate } from './tenant-gate.ts';
+import { ageMs } from './work-item.ts';
 import type { WorkItem } from './work-item.ts';
 
 export interface ExecutorDependencies {
@@ -39,6 +40,8 @@ export interface ExecutorDependencies {
 export interface Executor {
   readonly inFlight: number;
   depth(priority: Priority): number;
+  /** How long ago the longest waiting item of a lane could have been sent, ms; 0 for an empty one. */
+  ageMs(priority: Priority): number;
   /** Takes an item in; it is sent when its turn comes. At most as many as are read ahead. */
   offer(item: WorkItem): void;
   /** No attempt: it waits for its time in the scheduler. */
@@ -231,6 +234,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       return inFlight.size;
     },
     depth: (priority) => lanes.depth(priority),
+    ageMs: (priority) => ageMs(lanes.heads(priority), clock.now()),
     offer(item) {
       lanes.push(item.event.priority, item.event.tenantId, item);
       askTurn();

@@ -23,6 +23,8 @@ export interface FairQueue<T> {
   /** To be called when a tenant may no longer be held. */
   release(tenantId: TenantId): void;
   removeWhere(predicate: (item: T) => boolean): void;
+  /** The first item of every tenant: a step for each. */
+  heads(): Iterable<T>;
 }
 
 interface Line<T> {
@@ -131,5 +133,11 @@ export function createFairQueue<T>(
     take,
     release,
     removeWhere,
+    *heads() {
+      for (const { items } of lines.values()) {
+        const head = items.peek();
+        if (head !== undefined) yield head;
+      }
+    },
   };
 }

@@ -6,6 +6,8 @@ export interface Fifo<T> {
   /** Before everything that isn't older: for what was taken too early. Costs a step for each older item. */
   putBack(item: T): void;
   shift(): T | undefined;
+  /** The first one, which stays. */
+  peek(): T | undefined;
   /** Removes what the predicate names, in one pass. */
   removeWhere(predicate: (item: T) => boolean): void;
 }
@@ -44,6 +46,7 @@ export function createFifo<T>(isOlder: (a: T, b: T) => boolean = () => false): F
       }
       return item;
     },
+    peek: () => items[first],
     removeWhere(predicate) {
       items = items.slice(first).filter((item) => !predicate(item as T));
       first = 0;

@@ -22,6 +22,8 @@ export interface Lanes<T> {
   release(tenantId: TenantId): void;
   removeWhere(predicate: (item: T) => boolean): void;
   depth(priority: Priority): number;
+  /** The first item of every tenant in a lane. */
+  heads(priority: Priority): Iterable<T>;
 }
 
 interface Lane<T> {
@@ -78,5 +80,6 @@ export function createLanes<T>(isHeld: (tenantId: TenantId) => boolean, isOlder?
       for (const lane of lanes) lane.queue.removeWhere(predicate);
     },
     depth: (priority) => byPriority[priority].queue.size,
+    heads: (priority) => byPriority[priority].queue.heads(),
   };
 }

@@ -44,7 +44,8 @@ export function createFindMeans(from: {
     const settings = stored !== null && stored.enabled ? stored : null;
     const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
     if (provider === null) return noProvider(stored);
-    const webhookSecret = channel === 'WEBHOOK' ? await directory.webhookSecret(tenantId) : '';
+    // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
+    const webhookSecret = channel === 'WEBHOOK' && settings === null ? await directory.webhookSecret(tenantId) : '';
     const secrets = await directory.secretsOf(tenantId);
     return { kind: 'ready', provider, settings, webhookSecret, secrets, maxPerSecond: maxPerSecondOf(settings) };
   }

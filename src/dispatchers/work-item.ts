@@ -27,6 +27,13 @@ export function finishItem(item: WorkItem): void {
   item.tracker.finish(item.offset, item.bytes);
 }
 
+/** How long ago the oldest of them could have been sent; 0 when there is none. */
+export function ageMs(items: Iterable<WorkItem>, now: number): number {
+  let oldest = now;
+  for (const { dueAt } of items) oldest = Math.min(oldest, dueAt);
+  return now - oldest;
+}
+
 export function isWorkEvent(event: DomainEvent): event is WorkEvent {
   return event.type === 'NotificationRequested' || event.type === 'DeliveryDue' || event.type === 'RetryRequested';
 }

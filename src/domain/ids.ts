@@ -8,6 +8,7 @@ export type NotificationId = Brand<string, 'NotificationId'>;
 export type EventId = Brand<string, 'EventId'>;
 export type TemplateId = Brand<string, 'TemplateId'>;
 export type BatchId = Brand<string, 'BatchId'>;
+export type ApiKeyId = Brand<string, 'ApiKeyId'>;
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const notificationIdPattern = /^notif_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
@@ -38,6 +39,11 @@ export function templateIdOf(bytes: Uint8Array): TemplateId {
 
 export function tenantIdOf(bytes: Uint8Array): TenantId {
   return `tnt_${base32(bytes)}` as TenantId;
+}
+
+/** Of a further, named API key; the tenant's main one has none. */
+export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
+  return `key_${base32(bytes)}` as ApiKeyId;
 }
 
 export function isNotificationId(text: string): text is NotificationId {

@@ -4,14 +4,13 @@ import { createOutbound } from '../adapters/http/outbound.ts';
 import { createTemplateRenderer } from '../adapters/liquid/template-renderer.ts';
 import { createTenantDirectory } from '../adapters/memory/tenant-directory.ts';
 import { createApiKeys } from '../adapters/node/api-keys.ts';
-import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { createProviderRegistry } from '../channels/registry.ts';
 import { createCodec } from '../codec/index.ts';
 import type { Config } from './config.ts';
 import { openEngines } from './engines.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
-import { encryptionSecretOf } from './secrets.ts';
+import { secretBoxOf } from './secrets.ts';
 
 export type Adapters = Awaited<ReturnType<typeof openAdapters>>;
 
@@ -26,10 +25,10 @@ export async function openAdapters(deps: AdapterDependencies) {
   const { config, clock, logger, metrics } = deps;
   const engines = await openEngines({ ...deps, codec: createCodec() });
   const { log, settings, limiter } = engines;
-  const secretBox = createSecretBox(encryptionSecretOf(config));
+  const secretBox = secretBoxOf(config);
   const apiKeys = createApiKeys(clock);
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
-  const outbound = createOutbound({ allow: config.OUTBOUND_ALLOW, clock });
+  const outbound = createOutbound({ allow: config.OUTBOUND_ALLOW, clock, metrics });
   const registry = createProviderRegistry({ outbound, clock, providerUrls: config.PROVIDER_URLS });
   const renderer = createTemplateRenderer({ logger, clock });
   return {

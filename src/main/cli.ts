@@ -1,4 +1,4 @@
-// The command line: herald serve | token | config | rebuild | copy-log.
+// The command line: herald serve | token | config | rebuild | rotate-secrets | copy-log.
 
 import { parseArgs } from 'node:util';
 
@@ -15,6 +15,7 @@ const usage = `Usage: npm run -s herald -- COMMAND
   token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
   config                                              list every setting, its value and its default
   rebuild                                             fold every read model anew from the log, while the service is stopped
+  rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
 `;
 
@@ -43,7 +44,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     parseArgs({ args, options: {} });
     for (const { name, value, fallback, about } of describeConfig()) {
       process.stdout.write(
-        `${name.padEnd(19)}${(value === '' ? '-' : value).padEnd(22)} default ${(fallback === '' ? '-' : fallback).padEnd(12)} ${about}\n`,
+        `${name.padEnd(27)}${(value === '' ? '-' : value).padEnd(22)} default ${(fallback === '' ? '-' : fallback).padEnd(12)} ${about}\n`,
       );
     }
     readConfig();
@@ -52,6 +53,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     parseArgs({ args, options: {} });
     const { rebuildReadModels } = await import('./rebuild.ts');
     await rebuildReadModels(readConfig());
+  },
+  async 'rotate-secrets'(args) {
+    parseArgs({ args, options: {} });
+    const { rotateSecrets } = await import('./rotate-secrets.ts');
+    await rotateSecrets(readConfig());
   },
   async 'copy-log'(args) {
     const { values } = parseArgs({ args, options: { to: { type: 'string' } } });

@@ -12,7 +12,7 @@ import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
 import { readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
-import type { EngineDependencies, Engines, LogAndViews, ServingDependencies } from './engines.ts';
+import type { EngineDependencies, Engines, LogAndViews, OpenSettings, ServingDependencies } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { StartError } from './start-error.ts';
 
@@ -42,6 +42,21 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
     async close() {
       await limiter.close();
       await log.close();
+      await settings.close();
+      await connection.close();
+    },
+  };
+}
+
+export async function openClusterSettings(
+  deps: Pick<ClusterDependencies, 'config' | 'clock' | 'logger' | 'signal'>,
+): Promise<OpenSettings> {
+  const { config, clock, logger, signal } = deps;
+  const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
+  const settings = await openMongoSettingsStore({ connection, logger, clock });
+  return {
+    settings,
+    async close() {
       await settings.close();
       await connection.close();
     },

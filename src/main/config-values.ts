@@ -57,6 +57,14 @@ export const origin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+$/, 'should be origins with commas between them, such as https://dashboard.example.com');
 
+const algorithms = ['RS256', 'ES256'] as const;
+
+/** Asymmetric ones alone: no other is ever taken. */
+export const tokenAlgorithms = z
+  .string()
+  .transform(list)
+  .pipe(z.array(z.enum(algorithms, 'should be RS256, ES256 or both, with a comma between them')).min(1));
+
 export const flag = z.enum(['true', 'false'], 'should be true or false').transform((text) => text === 'true');
 export const brokers = z
   .string()

@@ -13,6 +13,7 @@ import {
   port,
   providerUrls,
   rateLimit,
+  tokenAlgorithms,
   urlOf,
 } from './config-values.ts';
 
@@ -53,6 +54,12 @@ const variables = {
     about: 'seals provider keys and API keys at rest; made and kept in DATA_DIR outside production',
     secret: true,
   },
+  ENCRYPTION_SECRET_PREVIOUS: {
+    schema: z.string().min(32, 'should be at least 32 characters'),
+    fallback: null,
+    about: 'opens what it has sealed, until rotate-secrets has sealed all of it under ENCRYPTION_SECRET',
+    secret: true,
+  },
   AUTH_JWKS_URL: {
     schema: z.url({ protocol: /^https?$/, error: 'should be an http(s) URL' }),
     fallback: null,
@@ -64,6 +71,11 @@ const variables = {
     schema: z.string().min(1),
     fallback: 'sub',
     about: 'the claim of a bearer token that names its tenant',
+  },
+  AUTH_ALGORITHMS: {
+    schema: tokenAlgorithms,
+    fallback: 'RS256,ES256',
+    about: 'what bearer tokens may be signed with, of these two',
   },
   CORS_ORIGINS: {
     schema: z.string().transform(list).pipe(z.array(origin)),

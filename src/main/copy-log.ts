@@ -9,7 +9,6 @@ import { openKafkaCopyTarget } from '../adapters/kafka/copy-target.ts';
 import { connectMongo, type MongoConnection } from '../adapters/mongodb/connection.ts';
 import { hasFoldedReadModels } from '../adapters/mongodb/read-models/folded.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
-import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { openCopySource, type SqliteCopySource } from '../adapters/sqlite/event-log/copy-source.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { sealedFor } from '../domain/tenant.ts';
@@ -25,7 +24,7 @@ import { dataFiles } from './data-files.ts';
 import { lockOrExplain } from './lock.ts';
 import { createProcess, type Process } from './process.ts';
 import { createProgress } from './progress.ts';
-import { encryptionSecretOf } from './secrets.ts';
+import { secretBoxOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
 
 /** Interrupted, it is run again and goes on. @throws StartError when there is nothing to copy from or no log to copy into */
@@ -121,7 +120,7 @@ async function checkSecret(config: Config, settings: SettingsStore): Promise<voi
     const tenant = (await settings.settings(id))?.tenant;
     if (tenant === undefined) return;
     try {
-      createSecretBox(encryptionSecretOf(config)).open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(id));
+      secretBoxOf(config).open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(id));
     } catch {
       throw new StartError('ENCRYPTION_SECRET: is not the one that sealed the settings in DATA_DIR.');
     }

@@ -1,5 +1,7 @@
 // The embedded engines: SQLite files in DATA_DIR, which one process holds, and limits in memory.
 
+import { existsSync } from 'node:fs';
+
 import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
 import { openEventLog } from '../adapters/sqlite/event-log/event-log.ts';
 import { createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
@@ -7,10 +9,12 @@ import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { readModels } from '../projections/index.ts';
+import type { Config } from './config.ts';
 import { dataFiles } from './data-files.ts';
-import type { EngineDependencies, Engines, LogAndViews, ServingDependencies } from './engines.ts';
+import type { EngineDependencies, Engines, LogAndViews, OpenSettings, ServingDependencies } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { lockOrExplain } from './lock.ts';
+import { StartError } from './start-error.ts';
 
 /** @throws StartError while another process holds DATA_DIR */
 export function openEmbeddedEngines(deps: ServingDependencies): Engines {
@@ -59,4 +63,12 @@ export function openEmbeddedLogAndViews({ config, codec, clock, logger }: Engine
       lock.release();
     },
   };
+}
+
+/** Beside the process that holds DATA_DIR: its writes wait for these, each a few ms, and these for its. */
+export function openEmbeddedSettings({ DATA_DIR: dataDir }: Config): OpenSettings {
+  const path = dataFiles(dataDir).settings;
+  if (!existsSync(path)) throw new StartError(`DATA_DIR: ${dataDir} holds no settings (settings.db).`);
+  const settings = openSettingsStore({ path });
+  return { settings, close: () => settings.close() };
 }

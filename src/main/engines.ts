@@ -36,6 +36,12 @@ export interface LogAndViews {
   close(): Promise<void>;
 }
 
+/** The settings alone, of a service that may be running. */
+export interface OpenSettings {
+  readonly settings: SettingsStore;
+  close(): Promise<void>;
+}
+
 export interface EngineDependencies {
   readonly config: Config;
   readonly codec: Codec;
@@ -63,4 +69,13 @@ export async function openLogAndViews(deps: EngineDependencies): Promise<LogAndV
   const { config } = deps;
   if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterLogAndViews({ ...deps, config });
   return (await import('./embedded-engines.ts')).openEmbeddedLogAndViews(deps);
+}
+
+/** @throws StartError when there are none */
+export async function openSettings(
+  deps: Pick<EngineDependencies, 'config' | 'clock' | 'logger' | 'signal'>,
+): Promise<OpenSettings> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterSettings({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedSettings(config);
 }

@@ -74,7 +74,7 @@ export async function startApi({ adapters, config, reader }: ApiDependencies): P
     closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
-      tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM },
+      tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM, algorithms: config.AUTH_ALGORITHMS },
       corsOrigins: config.CORS_ORIGINS,
       cursorSecret: encryptionSecretOf(config),
       ...(jwks === undefined ? {} : { jwks }),

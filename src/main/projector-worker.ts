@@ -9,6 +9,7 @@ import { createCodec } from '../codec/index.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runProjector } from '../projections/projector.ts';
+import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FromThread, ProjectorThreadInput, ToThread } from './projector-thread.ts';
@@ -18,7 +19,7 @@ const tell = (message: FromThread) => parentPort?.postMessage(message);
 
 const clock = createClock();
 const logger = createLogger({ level: input.logLevel });
-const metrics = createMetrics({ processMetrics: false });
+const metrics = createMetrics({ processMetrics: false, thread: 'projectors' });
 const stopping = new AbortController();
 const engines = await openThreadEngines(input.engines, {
   codec: createCodec(),
@@ -29,7 +30,7 @@ const engines = await openThreadEngines(input.engines, {
 });
 const { log, store } = engines;
 const running: RunningProjector[] = [];
-const deps = { log, store, clock, logger, metrics };
+const deps = { log, store, clock, logger, metrics, turns: createTurns(clock) };
 if (input.runsProjectors)
   for (const readModel of projectedReadModels) running.push(await runProjector({ ...deps, readModel }));
 if (input.runsScheduler) running.push(await runScheduler(deps));

@@ -3,8 +3,9 @@
 
 import type { TenantId } from '../domain/ids.ts';
 import type { Template } from '../domain/tenant.ts';
+import { namedKeysMax } from '../domain/tenant.ts';
 import { CopyRefusedError } from '../ports/event-log-copy.ts';
-import type { SettingsStore, StoredApiKey, TenantSettings } from '../ports/settings-store.ts';
+import type { SettingsStore, StoredApiKey, StoredNamedKey, TenantSettings } from '../ports/settings-store.ts';
 
 export interface CopySettingsDependencies {
   readonly source: Pick<SettingsStore, 'changesSince' | 'settings' | 'templates'>;
@@ -60,7 +61,10 @@ async function wholeOf(store: Reading, id: TenantId): Promise<Whole | null> {
   return { ...settings, keys: settings.keys.toSorted(byAge), templates: await store.templates(id) };
 }
 
-async function copyTenant(target: SettingsStore, { tenant, keys, providers, templates }: Whole): Promise<void> {
+async function copyTenant(
+  target: SettingsStore,
+  { tenant, keys, namedKeys, providers, templates }: Whole,
+): Promise<void> {
   const [firstKey, ...laterKeys] = keys;
   if (firstKey === undefined) throw new Error(`the tenant ${tenant.id} has no API key`);
   if (!(await target.createTenant(tenant, firstKey))) {
@@ -73,6 +77,7 @@ async function copyTenant(target: SettingsStore, { tenant, keys, providers, temp
   const there = await wholeOf(target, tenant.id);
   if (there === null) throw new Error(`the tenant ${tenant.id} is not in the target though it was written`);
   await copyKeys(target, there.keys, [firstKey, ...laterKeys]);
+  await copyNamedKeys(target, there.namedKeys, namedKeys);
   for (const { channel } of there.providers) {
     if (!providers.some((provider) => provider.channel === channel)) await target.deleteProvider(tenant.id, channel);
   }
@@ -90,6 +95,18 @@ async function copyKeys(
   for (const [i, key] of keys.entries()) {
     if (!known.has(key.hash)) await target.replaceKey(key, keys[i - 1]?.expiresAt ?? key.createdAt);
   }
+}
+
+/** One that is there but another in anything is made anew: its scopes decide what it opens. */
+async function copyNamedKeys(
+  target: SettingsStore,
+  there: readonly StoredNamedKey[],
+  keys: readonly StoredNamedKey[],
+): Promise<void> {
+  for (const key of there)
+    if (!keys.some((other) => isEqual(other, key))) await target.deleteNamedKey(key.tenantId, key.id);
+  for (const key of keys)
+    if (!there.some((other) => isEqual(other, key))) await target.createNamedKey(key, namedKeysMax);
 }
 
 /** What is another there goes first: its name may be one's that comes. */
@@ -111,9 +128,10 @@ function isSame(there: Whole, whole: Whole): boolean {
   const { createdAt: newest = 0 } = whole.keys.at(-1) ?? {};
   // A key that ended before the newest came may be forgotten: it is refused as an unknown one is.
   const held = (keys: readonly StoredApiKey[]) => keys.filter(({ expiresAt }) => (expiresAt ?? Infinity) >= newest);
-  const parts = ({ tenant, keys, providers, templates }: Whole) => ({
+  const parts = ({ tenant, keys, namedKeys, providers, templates }: Whole) => ({
     tenant,
     keys: held(keys),
+    namedKeys,
     providers: providers.toSorted((a, b) => (a.channel < b.channel ? -1 : 1)),
     templates: templates.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   });

@@ -26,6 +26,8 @@ export interface DeciderDependencies {
   readonly partition: number;
   /** Aborts when the number is lost. */
   readonly signal: AbortSignal;
+  /** Told how many of those looked at are due and not decided yet. */
+  noteDue(count: number): void;
 }
 
 /** Its calls say false when the number was lost meanwhile: whoever has it now goes on. */
@@ -50,7 +52,7 @@ const waitStepMs = 1000;
 type Decision = DeliveryDue | NotificationCancelled;
 
 export function createDecider(deps: DeciderDependencies): Decider {
-  const { clock, fold, metrics, partition } = deps;
+  const { clock, fold, partition, noteDue } = deps;
   /** The least due time that may be in the store; 0: look. */
   let nextDueAt = 0;
   let prunedAt = 0;
@@ -79,9 +81,11 @@ export function createDecider(deps: DeciderDependencies): Decider {
     // Decided ones may wait for another timer: the next call looks again.
     nextDueAt = writes.length > 0 ? 0 : (page.documents[0]?.nextDueAt ?? Number.POSITIVE_INFINITY);
     if (writes.length === 0) return true;
-    if (!(await fold.write(writes)) || !(await appendAll(deps, decisions))) return false;
-    const fired = decisions.filter(({ type }) => type === 'DeliveryDue').length;
-    metrics.increment('herald_timers_fired_total', {}, fired);
+    noteDue(writes.length);
+    const isDecided = (await fold.write(writes)) && (await appendAll(deps, decisions));
+    noteDue(0);
+    if (!isDecided) return false;
+    reportFired(deps, decisions);
     return true;
   };
 
@@ -127,6 +131,17 @@ export function createDecider(deps: DeciderDependencies): Decider {
       return Math.max(0, Math.min(untilDueMs, prunedAt + pruneEveryMs - now));
     },
   };
+}
+
+function reportFired({ clock, metrics }: DeciderDependencies, decisions: readonly Decision[]): void {
+  const now = clock.now();
+  let fired = 0;
+  for (const decision of decisions) {
+    if (decision.type !== 'DeliveryDue') continue;
+    fired++;
+    metrics.observe('herald_timer_late_seconds', Math.max(0, now - decision.dueAt) / 1000);
+  }
+  metrics.increment('herald_timers_fired_total', {}, fired);
 }
 
 function writeOf(id: string, document: TimersDocument | null): Write {

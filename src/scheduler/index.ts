@@ -8,8 +8,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Claim, LogEntry } from '../ports/event-log.ts';
 import type { FoldDependencies, PartitionFold } from '../projections/partition-fold.ts';
 import { ownPartition } from '../projections/partition-fold.ts';
-import type { RunningProjector } from '../projections/projector.ts';
-import { runOnClaims } from '../projections/projector.ts';
+import type { Lag, RunningProjector } from '../projections/projector.ts';
+import { measureLag, runOnClaims } from '../projections/projector.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { createDecider } from './decider.ts';
 
@@ -18,25 +18,42 @@ export type SchedulerDependencies = Omit<FoldDependencies, 'readModel'>;
 /** In place of a projector of the timers: it consumes the same group. */
 export async function runScheduler(deps: SchedulerDependencies): Promise<RunningProjector> {
   const folding = { ...deps, readModel: timersReadModel };
-  return runOnClaims(folding, (claim) => schedulePartition(folding, claim));
+  const lag = measureLag(deps, timersReadModel.definition.name);
+  const due = measureDue(deps);
+  return runOnClaims(folding, (claim) => schedulePartition({ ...folding, lag, due }, claim));
 }
 
 /** How often a number that isn't at the log's end looks whether it is. */
 const catchUpStepMs = 5;
 
-async function schedulePartition(deps: FoldDependencies, claim: Claim): Promise<void> {
-  const { log, clock, logger, metrics } = deps;
+interface PartitionDependencies extends FoldDependencies {
+  readonly lag: Lag;
+  readonly due: Map<number, number>;
+}
+
+/** How many are due and not decided yet, by partition number. */
+function measureDue({ metrics }: Pick<FoldDependencies, 'metrics'>): Map<number, number> {
+  const due = new Map<number, number>();
+  metrics.gauge('herald_timers_due', () => [...due.values()].reduce((sum, count) => sum + count, 0));
+  return due;
+}
+
+async function schedulePartition(deps: PartitionDependencies, claim: Claim): Promise<void> {
+  const { log, clock, logger, metrics, lag, due } = deps;
   const { partition, signal } = claim;
   const fold = await ownPartition(deps, claim);
   if (fold === null) return;
-  const decider = createDecider({ log, clock, logger, metrics, fold, partition, signal });
+  const noteDue = (count: number) => due.set(partition, count);
+  const decider = createDecider({ log, clock, logger, metrics, fold, partition, signal, noteDue });
   const taking = startTaking(fold, clock);
   let isCaughtUp = false;
   while (!signal.aborted) {
     const entries = taking.taken();
     if (entries !== null) {
       if (entries.length === 0) return;
+      lag.inHand(partition, entries[0]?.appendedAt ?? clock.now());
       const written = await fold.fold(entries);
+      lag.folded(partition);
       if (written === null) return;
       decider.noticed(written);
       taking.next();

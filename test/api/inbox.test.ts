@@ -192,7 +192,11 @@ describe("the dashboard's stream", () => {
     const [tenant, other] = [await app.tenant('dash-1'), await app.tenant('dash-2')];
     const reader = await dashboardStream(tenant);
     await reader.atLeast(1);
-    expect(reader.events[0]).toEqual({ event: null, id: null, data: { event: 'connected', tenantId: tenant.id } });
+    expect(reader.events[0]).toEqual({
+      event: null,
+      id: expect.any(String),
+      data: { event: 'connected', tenantId: tenant.id },
+    });
     await other.notify(to('ada'));
     const { body } = await tenant.notify(to('ada'));
     const later = await tenant.notify({ ...to('ada'), sendAt: new Date(Date.now() + 3_600_000).toISOString() });
@@ -238,7 +242,7 @@ describe('a service that stops', () => {
   });
 
   it('ends a stream whose key was taken away', async () => {
-    const watching = await startApp({ options: { streams: { heartbeatMs: 20 } } });
+    const watching = await startApp({ options: { streams: { checkEveryMs: 20 } } });
     const tenant = await watching.tenant('last');
     const reader = await readEvents(`${watching.url}/api/v1/notify/inapp/ada/stream`, { 'x-api-key': tenant.apiKey });
     await tenant.dashboard('POST', '/auth/regenerate-key');

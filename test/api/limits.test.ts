@@ -74,7 +74,7 @@ describe('a part that is away', () => {
   it('the settings: an unknown key gets 503, not 401', async () => {
     const away = () => Promise.reject(new Error('the disk is gone'));
     const { call, lines } = await start({
-      replace: ({ directory }) => ({ directory: { ...directory, tenantByApiKey: away } }),
+      replace: ({ directory }) => ({ directory: { ...directory, holderOfApiKey: away } }),
     });
     const { status, body } = await call('POST', '/api/v1/notify', { 'x-api-key': 'nk_any' }, inApp);
     expect(status).toBe(503);

@@ -93,8 +93,15 @@ describe('the list', () => {
     'page=0',
     'page=101&limit=100',
     'status=LOST',
-    'q=x',
-    'metadata.a=1',
+    'q=',
+    'q=!',
+    'q=a1+b1+c1+d1+e1+f1+g1+h1+i1',
+    `q=${'x'.repeat(201)}`,
+    'recipientPrefix=',
+    'metadata=gold',
+    'metadata.=gold',
+    'metadata.plan=gold&metadata.plan=free',
+    'constructor=1',
     'from=yesterday',
     'recipient=',
   ])('refuses %s', async (query) => {
@@ -102,6 +109,40 @@ describe('the list', () => {
     const { status: code, body } = await tenant.dashboard('GET', `/notifications?${query}`);
     expect([code, body.code]).toEqual([400, 'BAD_REQUEST']);
     expect(query).toContain(body.details[0].path);
+  });
+});
+
+describe('a search of the list', () => {
+  it('finds what a position names, by text, recipient and metadata, alone and with other filters', async () => {
+    const tenant = await app.tenant('searcher');
+    const metadata = { plan: 'gold', __proto__x: '1' };
+    const first = await tenant.notify({ ...inApp, recipient: 'Ada-1', subject: 'Order 1017', metadata });
+    const second = await tenant.notify({ ...inApp, recipient: 'ada-2', body: 'It is about order 1018' });
+    const [one, two]: string[] = [first.body.notificationId, second.body.notificationId];
+    const ids = async (query: string) => {
+      const headers = { 'x-after-position': String(first.headers.get('x-event-position')) };
+      await tenant.dashboard('GET', `/notifications?q=order`, undefined, headers);
+      headers['x-after-position'] = String(second.headers.get('x-event-position'));
+      const { status: code, body } = await tenant.dashboard('GET', `/notifications?${query}`, undefined, headers);
+      expect([code, body.pagination?.totalIsExact]).toEqual([200, true]);
+      return body.data.map(({ id }: { id: string }) => id);
+    };
+    expect(await ids('q=ORDER')).toEqual([two, one]);
+    expect(await ids('q=order+1017')).toEqual([one]);
+    expect(await ids('recipientPrefix=ADA-')).toEqual([two, one]);
+    expect(await ids('recipientPrefix=ada-2&q=about')).toEqual([two]);
+    expect(await ids('metadata.plan=gold')).toEqual([one]);
+    expect(await ids('metadata.plan=gold&metadata.__proto__x=1&recipient=Ada-1&channel=IN_APP')).toEqual([one]);
+    expect(await ids('metadata.__proto__=1')).toEqual([]);
+    expect(await ids('metadata.plan=free')).toEqual([]);
+    const paged = await tenant.dashboard('GET', '/notifications?q=order&limit=1');
+    expect(paged.body).toMatchObject({ data: [{ id: two }], pagination: { total: 2, totalPages: 2, page: 1 } });
+    const cursor: string = paged.body.pagination.nextCursor;
+    const next = await tenant.dashboard('GET', `/notifications?q=order&limit=1&cursor=${cursor}`);
+    expect(next.body).toMatchObject({ data: [{ id: one }], pagination: { nextCursor: null } });
+    const other = await app.tenant('searching-another');
+    expect((await other.dashboard('GET', '/notifications?q=order')).body.data).toEqual([]);
+    expect((await other.dashboard('GET', `/notifications?q=order&cursor=${cursor}`)).status).toBe(400);
   });
 });
 

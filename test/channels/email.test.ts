@@ -270,4 +270,13 @@ describe('the settings of an email provider', () => {
     expect(problems('smtp', { ...sender, host: 'mail.example.com' })).toEqual([]);
     expect(problems('ses', { ...sender, region: 'evil.com/', accessKeyId: 'AKIA1234' })).toEqual(['config.region']);
   });
+
+  it('are refused in words of our own', () => {
+    const messages = provider('smtp')
+      .check({ apiKey: 'key', config: { fromName: 1, fromEmail: 'shop@example.com', port: '587' } })
+      .map(({ path, message }) => [path, message]);
+    expect(messages).toContainEqual(['config.fromName', 'must be a string']);
+    expect(messages).toContainEqual(['config.host', 'is required']);
+    expect(messages.join('\n')).not.toContain('Invalid input');
+  });
 });

@@ -190,7 +190,7 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
 function knownTenants(channel: Channel): TenantDirectory {
   const nothing = () => Promise.resolve(null);
   return {
-    tenantByApiKey: nothing,
+    holderOfApiKey: nothing,
     tenantBySubject: nothing,
     tenant: nothing,
     templateByName: nothing,

@@ -77,6 +77,31 @@ describe('the dashboard stream', () => {
   });
 });
 
+describe('the dashboard stream, cut', () => {
+  it('goes on after Last-Event-ID without gap or repeat while notifications keep coming', async () => {
+    const url = `${service.url}/api/v1/dashboard/stream?token=${await token(dataDir)}`;
+    const first = await readEvents(url, {});
+    await first.atLeast(1);
+    const sent = Array.from({ length: 15 }, (_, i) => `user ${i}`);
+    const early = Promise.all(sent.map((recipient) => send(recipient, 'before the cut')));
+    await first.atLeast(6);
+    await first.close();
+    const ids = [
+      ...(await early),
+      ...(await Promise.all(sent.map((recipient) => send(recipient, 'while it was cut')))),
+    ];
+    const second = await readEvents(url, { 'last-event-id': first.events.at(-1)?.id ?? '' });
+    ids.push(...(await Promise.all(sent.map((recipient) => send(recipient, 'after')))));
+    const expected = ids.flatMap((id) => [`${id} DELIVERED`, `${id} QUEUED`]).toSorted();
+    const changesOf = ({ events }: typeof first) =>
+      events.slice(1).map(({ data }) => `${String(data.notificationId)} ${String(data.status)}`);
+    const told = () => [...changesOf(first), ...changesOf(second)].toSorted();
+    await until(() => told().length >= expected.length, { timeoutMs: 20_000, what: `${expected.length} changes` });
+    await second.close();
+    expect(told()).toEqual(expected);
+  });
+});
+
 describe('x-after-position', () => {
   it('waits until the read model has what was just written', async () => {
     for (let i = 0; i < 20; i++) {

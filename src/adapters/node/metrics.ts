@@ -1,5 +1,7 @@
 // Metrics in Prometheus's text format, by prom-client; those of worker threads are added in when they are read.
 
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
 import {
   AggregatorRegistry,
   collectDefaultMetrics,
@@ -32,9 +34,11 @@ export interface MetricsRegistry extends Metrics {
 export interface MetricsOptions {
   /** Memory, CPU, event loop and the like; of one thread in a process. */
   readonly processMetrics: boolean;
+  /** The name under which this thread's event loop is watched; absent: it isn't. */
+  readonly thread?: string;
 }
 
-export function createMetrics(options: MetricsOptions = { processMetrics: true }): MetricsRegistry {
+export function createMetrics(options: MetricsOptions = { processMetrics: true, thread: 'main' }): MetricsRegistry {
   const registry = new Registry();
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
   const counters = mapEntries(
@@ -46,6 +50,8 @@ export function createMetrics(options: MetricsOptions = { processMetrics: true }
     (name, help) => new Histogram({ name, help, labelNames, buckets: secondsBuckets, registers: [registry] }),
   );
   const gauges = mapEntries(gaugeHelp, (name, help) => askedGauge(registry, name, help));
+  if (options.thread !== undefined)
+    gauges.herald_event_loop_delay_seconds(watchEventLoop(), { thread: options.thread });
   return {
     increment: (name, labels = noLabels, by = 1) => counters[name].inc(labels, by),
     observe: (name, value, labels = noLabels) => histograms[name].observe(labels, value),
@@ -67,11 +73,12 @@ const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_accepted_total: 'Notifications accepted: durable in the log',
-  herald_attempts_total: 'Delivery attempts that ended, by what became of them',
+  herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
   herald_dead_letters_total: 'Events whose bytes do not decode',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
   herald_http_requests_total: 'HTTP requests answered',
+  herald_streams_ended_total: 'Event streams that ended, by why',
   herald_timers_fired_total: 'Timers that fired',
 };
 
@@ -79,15 +86,20 @@ const histogramHelp: Readonly<Record<HistogramName, string>> = {
   herald_accept_seconds: 'From the request of a notification to its answer',
   herald_attempt_seconds: 'Duration of a delivery attempt',
   herald_append_seconds: 'From an append to its acknowledgement by the log',
+  herald_timer_late_seconds: 'From when a timer was due to when it fired',
 };
 
 const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_append_queue: 'Events that wait to be appended',
-  herald_lane_depth: 'Deliveries read ahead that wait in a lane',
+  herald_event_loop_delay_seconds: 'The longest delay of the event loop since it was last asked for',
   herald_in_flight: 'Delivery attempts in flight',
+  herald_lane_age_seconds: 'How long ago the longest waiting delivery of a lane could have been sent',
+  herald_lane_depth: 'Deliveries read ahead that wait in a lane',
+  herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
   herald_streams: 'Open event streams',
+  herald_timers_due: 'Notifications whose timers are due and being decided',
 };
 
 /** A gauge whose values are asked for when it is read: the last function given for a set of labels counts. */
@@ -107,6 +119,20 @@ function askedGauge(
     },
   });
   return (read, labels) => asked.set(JSON.stringify(labels), { labels, read });
+}
+
+/** It is asked this often whether the loop turns: shorter delays don't show. */
+const loopResolutionMs = 20;
+
+/** The longest delay since the last call, in seconds; Node counts the interval between two looks in. */
+function watchEventLoop(): () => number {
+  const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
+  delays.enable();
+  return () => {
+    const longest = Math.max(0, delays.max / 1e9 - loopResolutionMs / 1000);
+    delays.reset();
+    return longest;
+  };
 }
 
 function mapEntries<K extends string, T>(

@@ -64,6 +64,25 @@ it('a regenerated key is refused by every process within 5 s, and the new one ta
   for (const api of apis) expect(await post(api, newKey)).toBe(202);
 });
 
+it('a further key is taken by every process at once, and refused by each within 5 s of its end', async () => {
+  const bearer = await token(dataDir, {}, ['--sub', 'further-keys']);
+  const headers = { authorization: `Bearer ${bearer}` };
+  await apis[0].call('POST', '/api/v1/auth/provision-tenant', { headers });
+  const list = (herald: Herald, key: string) =>
+    herald.call('GET', '/api/v1/templates', { headers: { 'x-api-key': key } }).then(({ status }) => status);
+  const make = async () =>
+    (await apis[0].call('POST', '/api/v1/keys', { headers, body: { name: 'Reports', scopes: ['read'] } })).body;
+  const first = await make();
+  for (const api of apis) expect(await list(api, String(first['key']))).toBe(200);
+  // The other process knows the tenant by now, without this one.
+  const second = await make();
+  expect(await list(apis[1], String(second['key']))).toBe(200);
+  await apis[0].call('DELETE', `/api/v1/keys/${String(first['id'])}`, { headers });
+  const withinMs = { timeoutMs: inForceMs, what: 'a 401 for the key that ended' };
+  await Promise.all(apis.map((api) => until(async () => (await list(api, String(first['key']))) === 401, withinMs)));
+  for (const api of apis) expect(await list(api, String(second['key']))).toBe(200);
+});
+
 it('a saved provider is used by every process within 5 s', async () => {
   const second = await startSmtpSink();
   const save = (port: number) =>

@@ -105,11 +105,14 @@ async function fails(notification: Record<string, unknown>): Promise<void> {
   const { body } = await service.notify({ subject: 'Hi', body: 'Hi Ada', ...notification });
   answers.push(JSON.stringify(body));
   const path = `/notifications/${String(body['notificationId'])}/attempts`;
-  await until(async () => ((await shown('GET', path))['notification'] as { status: string }).status === 'FAILED', {
-    timeoutMs: 30_000,
-    everyMs: 200,
-    what: `${String(notification['channel'])} to fail`,
-  });
+  await until(
+    async () => ((await shown('GET', path))['notification'] as { status: string } | undefined)?.status === 'FAILED',
+    {
+      timeoutMs: 30_000,
+      everyMs: 200,
+      what: `${String(notification['channel'])} to fail`,
+    },
+  );
 }
 
 describe('secrets', () => {

@@ -16,7 +16,10 @@ export function createCors(origins: readonly string[]) {
       return;
     }
     res.setHeader('access-control-allow-methods', methods);
-    res.setHeader('access-control-allow-headers', `authorization, content-type, last-event-id, ${afterPositionHeader}`);
+    res.setHeader(
+      'access-control-allow-headers',
+      `authorization, content-type, last-event-id, traceparent, ${afterPositionHeader}`,
+    );
     res.setHeader('access-control-max-age', preflightSeconds);
   };
 }

@@ -1,5 +1,6 @@
 // The HTTP server around an app: limits on what a client may send and how slowly, and a stop that finishes what is in flight.
 
+import { randomBytes } from 'node:crypto';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 
@@ -49,14 +50,11 @@ export async function listen(app: RequestListener, { host, port, logger, limits 
   // RFC 9110 10.1.1 leaves it to the server whether an expectation that it doesn't know is refused.
   server.on('checkExpectation', app);
   server.on('clientError', (err: NodeJS.ErrnoException, socket) => {
-    logger.debug('a client sent what is no HTTP', { code: err.code });
-    if (!socket.writable || err.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
-    socket.end(
-      refusals[err.code ?? ''] ?? refusal('400 Bad Request', 'BAD_REQUEST', 'This is not a valid HTTP request.'),
-    );
+    const { status, error } = refusals[err.code ?? ''] ?? noHttp;
+    const refusal = refusalOf(error);
+    logger.debug('a client sent what is no HTTP', { code: err.code, requestId: refusal.requestId });
+    if (socket.writable && err.code !== 'ECONNRESET') socket.end(asText(status, refusal));
+    else socket.destroy();
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -89,34 +87,37 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
   });
 }
 
+/** What never became a request has an id of its own kind: no log line of a request bears it, the line about the connection does. */
+function refusalOf(error: string) {
+  const requestId = `req_${randomBytes(10).toString('hex')}`;
+  const body = JSON.stringify({ code: 'BAD_REQUEST', error, details: [], requestId });
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': requestId,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  return { requestId, headers, body };
+}
+
 function refuseHost(res: ServerResponse): void {
-  const body = bodyOf('BAD_REQUEST', 'The request has no header Host.');
-  res.writeHead(400, { ...refusalHeaders, 'content-length': Buffer.byteLength(body) });
+  const { headers, body } = refusalOf('The request has no header Host.');
+  res.writeHead(400, headers);
   res.end(body);
 }
 
-const refusalHeaders = {
-  'content-type': 'application/json; charset=utf-8',
-  'x-content-type-options': 'nosniff',
-  connection: 'close',
-};
-
-function bodyOf(code: string, error: string): string {
-  return JSON.stringify({ code, error, details: [], requestId: '' });
-}
-
-function refusal(status: string, code: string, error: string): string {
-  const body = bodyOf(code, error);
-  const headers = Object.entries({ ...refusalHeaders, 'content-length': Buffer.byteLength(body) });
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+function asText(status: string, { headers, body }: ReturnType<typeof refusalOf>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`;
 }
 
-const refusals: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: refusal(
-    '431 Request Header Fields Too Large',
-    'BAD_REQUEST',
-    'The address and the headers hold at most 16 KiB, in at most 100 headers.',
-  ),
-  ERR_HTTP_REQUEST_TIMEOUT: refusal('408 Request Timeout', 'BAD_REQUEST', 'The request took too long to arrive.'),
+/** By Node's code of the error. */
+const refusals: Readonly<Record<string, { readonly status: string; readonly error: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    error: 'The address and the headers hold at most 16 KiB, in at most 100 headers.',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', error: 'The request took too long to arrive.' },
 };
+const noHttp = { status: '400 Bad Request', error: 'This is not a valid HTTP request.' };

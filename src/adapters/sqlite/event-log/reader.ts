@@ -30,8 +30,8 @@ interface Source {
   at: number;
 }
 
-/** Rows fetched of a topic at a time: 64 x 13 topics x 36 readers of a process x 0.6 KB are 18 MB, when all of them read far behind. */
-const pageRows = 64;
+/** Rows fetched of a topic at a time: 48 x 13 topics x 48 readers of a process x 0.6 KB are 18 MB, when all of them read far behind. */
+const pageRows = 48;
 /** Offsets looked through at a time for wanted types, at about 2 us each. */
 const scanOffsets = 1000;
 /** Pages without a wanted row in one turn of the event loop: 4 x 2 ms. */

@@ -15,8 +15,7 @@ export function kept(text: string, secrets: readonly string[]): string {
   for (const form of forms) window = window.replaceAll(form, replacement);
   // The end of the window may hold the beginning of a secret, which no form matches.
   if (text.length > readMax) window = window.slice(0, Math.max(0, window.length - (forms[0]?.length ?? 0)));
-  // eslint-disable-next-line no-control-regex -- control characters are what is taken out
-  return cut(window.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim());
+  return cut(window.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim());
 }
 
 /** The longest first, so that no form is broken up by a shorter one inside it. */

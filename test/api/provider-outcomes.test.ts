@@ -7,36 +7,14 @@ import { ownSecret } from '../contracts/provider.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { HttpStandIn } from '../support/stand-ins/http-stand-in.ts';
-import { mailgunStandIn } from '../support/stand-ins/mailgun.ts';
-import { messagebirdStandIn } from '../support/stand-ins/messagebird.ts';
-import { plivoStandIn } from '../support/stand-ins/plivo.ts';
-import { postmarkStandIn } from '../support/stand-ins/postmark.ts';
-import { resendStandIn } from '../support/stand-ins/resend.ts';
-import { sendgridStandIn } from '../support/stand-ins/sendgrid.ts';
-import { sesStandIn } from '../support/stand-ins/ses.ts';
-import { snsStandIn } from '../support/stand-ins/sns.ts';
-import { twilioStandIn } from '../support/stand-ins/twilio.ts';
-import { vonageStandIn } from '../support/stand-ins/vonage.ts';
+import { httpProviders } from '../support/stand-ins/http-providers.ts';
 import { until } from '../support/until.ts';
-
-const providers = [
-  resendStandIn,
-  sesStandIn,
-  sendgridStandIn,
-  postmarkStandIn,
-  mailgunStandIn,
-  twilioStandIn,
-  vonageStandIn,
-  messagebirdStandIn,
-  snsStandIn,
-  plivoStandIn,
-];
 
 const started = new Map<string, HttpStandIn>();
 let app: App;
 
 beforeAll(async () => {
-  for (const { traits, start } of providers) started.set(traits.name, await start());
+  for (const { traits, start } of httpProviders) started.set(traits.name, await start());
   const urls = [...started.values()].map(({ providerUrls }) => providerUrls);
   app = await startApp({ providerUrls: Object.assign({}, ...urls), retryDelaysMs: [3_600_000] });
 });
@@ -46,7 +24,7 @@ afterAll(async () => {
   for (const standIn of started.values()) await standIn.close();
 });
 
-describe.each(providers)('a notification by $traits.name', ({ traits }) => {
+describe.each(httpProviders)('a notification by $traits.name', ({ traits }) => {
   const { channel, name } = traits;
   let standIn: HttpStandIn;
   let tenant: Awaited<ReturnType<App['tenant']>>;

@@ -6,33 +6,11 @@ import { createOutbound } from '../../src/adapters/http/outbound.ts';
 import { createProviderRegistry } from '../../src/channels/registry.ts';
 import { providerContract } from '../contracts/provider.ts';
 import { customStandIn } from '../support/stand-ins/custom.ts';
-import { mailgunStandIn } from '../support/stand-ins/mailgun.ts';
-import { messagebirdStandIn } from '../support/stand-ins/messagebird.ts';
-import { plivoStandIn } from '../support/stand-ins/plivo.ts';
-import { postmarkStandIn } from '../support/stand-ins/postmark.ts';
-import { resendStandIn } from '../support/stand-ins/resend.ts';
-import { sendgridStandIn } from '../support/stand-ins/sendgrid.ts';
-import { sesStandIn } from '../support/stand-ins/ses.ts';
+import { httpProviders } from '../support/stand-ins/http-providers.ts';
 import { smtpStandIn } from '../support/stand-ins/smtp.ts';
-import { snsStandIn } from '../support/stand-ins/sns.ts';
-import { twilioStandIn } from '../support/stand-ins/twilio.ts';
-import { vonageStandIn } from '../support/stand-ins/vonage.ts';
 import { wallClock } from '../support/wall-clock.ts';
 
-const standIns = [
-  smtpStandIn,
-  resendStandIn,
-  sesStandIn,
-  sendgridStandIn,
-  postmarkStandIn,
-  mailgunStandIn,
-  twilioStandIn,
-  vonageStandIn,
-  messagebirdStandIn,
-  snsStandIn,
-  plivoStandIn,
-  customStandIn,
-];
+const standIns = [smtpStandIn, ...httpProviders, customStandIn];
 
 for (const { traits, start } of standIns) providerContract(traits, start);
 

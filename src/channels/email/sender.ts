@@ -24,8 +24,7 @@ export function senderText(sender: Sender): string {
 
 /** The same in ASCII: a name beyond it as encoded words (RFC 2047). */
 export function senderHeader(sender: Sender): string {
-  // eslint-disable-next-line no-control-regex -- ASCII is what is asked for
-  if (/^[\x00-\x7f]*$/.test(sender.fromName)) return senderText(sender);
+  if (/^\p{ASCII}*$/u.test(sender.fromName)) return senderText(sender);
   return `${encodedWords(sender.fromName).join(' ')} <${sender.fromEmail}>`;
 }
 

@@ -14,16 +14,7 @@ import { aDelivery, contextOf } from '../../contracts/provider.ts';
 import type { App } from '../../support/app.ts';
 import { startApp } from '../../support/app.ts';
 import { startHttpSink } from '../../support/http-sink.ts';
-import { mailgunStandIn } from '../../support/stand-ins/mailgun.ts';
-import { messagebirdStandIn } from '../../support/stand-ins/messagebird.ts';
-import { plivoStandIn } from '../../support/stand-ins/plivo.ts';
-import { postmarkStandIn } from '../../support/stand-ins/postmark.ts';
-import { resendStandIn } from '../../support/stand-ins/resend.ts';
-import { sendgridStandIn } from '../../support/stand-ins/sendgrid.ts';
-import { sesStandIn } from '../../support/stand-ins/ses.ts';
-import { snsStandIn } from '../../support/stand-ins/sns.ts';
-import { twilioStandIn } from '../../support/stand-ins/twilio.ts';
-import { vonageStandIn } from '../../support/stand-ins/vonage.ts';
+import { httpProviders } from '../../support/stand-ins/http-providers.ts';
 import { expectAlive } from '../../support/unharmed.ts';
 import { until } from '../../support/until.ts';
 import { wallClock } from '../../support/wall-clock.ts';
@@ -181,20 +172,7 @@ describe('a mail server', () => {
 });
 
 describe('a base address of providers', () => {
-  const providers = [
-    resendStandIn,
-    sesStandIn,
-    sendgridStandIn,
-    postmarkStandIn,
-    mailgunStandIn,
-    twilioStandIn,
-    vonageStandIn,
-    messagebirdStandIn,
-    snsStandIn,
-    plivoStandIn,
-  ];
-
-  it.each(providers.map(({ traits, start }) => [traits.name, traits, start] as const))(
+  it.each(httpProviders.map(({ traits, start }) => [traits.name, traits, start] as const))(
     'that is private is never connected to by %s',
     async (_, traits, start) => {
       const standIn = await start();

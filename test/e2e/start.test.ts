@@ -176,6 +176,8 @@ describe('settings', () => {
   ])('that are wrong or missing stop the start and are named: %j', async (environment, names) => {
     const { code, stderr } = await command(['serve'], {
       DATA_DIR: hardlyMade,
+      PORT: '0',
+      OPS_PORT: '0',
       ...environment,
     });
     expect(code).toBe(1);

@@ -61,11 +61,16 @@ export interface Query {
   /** The key of the last row seen: the values of the order fields, then the id. */
   readonly after?: readonly FieldValue[];
   readonly limit: number;
+  /**
+   * The page ends before the document with which its documents, as JSON text in UTF-8, would be more than so many bytes; it has one at least. What doesn't
+   * fit is not brought into this process.
+   */
+  readonly bytesMax?: number;
 }
 
 export interface Page<D extends Document> {
   readonly documents: readonly (D & { readonly id: string })[];
-  /** The key to go on from: of the last document, or of the last row looked at when the page came back short; null at the end. */
+  /** The key to go on from: of the last document, or of the last row looked at when the page came back short by its filter; null at the end. */
   readonly next: readonly FieldValue[] | null;
 }
 
@@ -88,7 +93,7 @@ export interface ReadModelReader {
   find<D extends Document>(query: Query): Promise<Page<D>>;
   /** Rows that match, counted up to `cap`; `exact` is false when there may be more. @throws NoFittingIndexError */
   count(
-    query: Omit<Query, 'after' | 'limit' | 'order'>,
+    query: Omit<Query, 'after' | 'limit' | 'bytesMax' | 'order'>,
     cap: number,
   ): Promise<{ readonly count: number; readonly exact: boolean }>;
   /** The next offset to fold, per topic, of a read model's partition number. */

@@ -236,6 +236,33 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect((await harness.reader.find({ ...byTime, limit: 3 })).next).toEqual([1, '2']);
       });
 
+      it('ends a page before the document that would take it over its bytes, in UTF-8, and has one at least', async () => {
+        const bytesOf = (of: Partial<Letter>) => Buffer.byteLength(JSON.stringify(letter(of)));
+        const text = 'é'.repeat(1000);
+        await fold([1, 2, 3, 4, 5].map((at) => put(String(at), { at, text: at === 3 ? text.repeat(9) : text })));
+        const two = 2 * bytesOf({ text });
+        const cut = async (bytesMax: number, more: Partial<Query> = {}) => {
+          const page = await harness.reader.find({ ...byTime, bytesMax, ...more });
+          return { found: ids(page), next: page.next };
+        };
+        expect(await cut(two)).toEqual({ found: ['5', '4'], next: [4, '4'] });
+        expect(await cut(two - 1)).toEqual({ found: ['5'], next: [5, '5'] });
+        expect(await cut(two, { after: [4, '4'] })).toEqual({ found: ['3'], next: [3, '3'] });
+        expect(await cut(two, { after: [3, '3'] })).toEqual({ found: ['2', '1'], next: null });
+        expect(await cut(two, { limit: 1 })).toEqual({ found: ['5'], next: [5, '5'] });
+        expect(await cut(two, { filter: { status: 'new' } })).toEqual({ found: ['5', '4'], next: [4, '4'] });
+        expect(await cut(1, { after: [1, '1'] })).toEqual({ found: [], next: null });
+      });
+
+      it('of a page by bytes looks no further than a page may, and goes on from there', async () => {
+        const text = 'x'.repeat(1000);
+        const many = Array.from({ length: rowsPerPageMax }, (_, i) => put(String(i).padStart(5, '0'), { at: i }));
+        const wanted = [-1, -2, -3].map((at) => put(`wanted${at}`, { at, status: 'read', text }));
+        await fold([...many, put('newest', { at: 9999, status: 'read' }), ...wanted]);
+        const filtered = { ...byTime, filter: { status: 'read' }, bytesMax: 1500 };
+        expect(await allPages(filtered)).toEqual({ found: ['newest', 'wanted-1', 'wanted-2', 'wanted-3'], pages: 4 });
+      });
+
       it('goes on from a key whose document is gone or has moved', async () => {
         await fold([put('1', { at: 1 }), put('2', { at: 2 }), put('3', { at: 3 })]);
         const { next } = await harness.reader.find({ ...byTime, limit: 2 });
@@ -292,7 +319,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
             await fold([...kept, ...writes], ++offset);
             const expected = searchAll(stored, query);
             expect((await allPages(query)).found).toEqual(expected);
-            const { order: _order, limit: _limit, after: _after, ...counted } = query;
+            const { order: _order, limit: _limit, bytesMax: _bytesMax, after: _after, ...counted } = query;
             const hasNoNulls = stored.every(([, { at }]) => at !== null);
             const count = await harness.reader.count(counted, 100);
             if (hasNoNulls) expect(count).toEqual({ count: expected.length, exact: true });
@@ -467,6 +494,7 @@ const anyQuery: fc.Arbitrary<Query> = fc.record(
       {},
     ),
     limit: fc.integer({ min: 1, max: 7 }),
+    bytesMax: fc.integer({ min: 0, max: 500 }),
   },
   { requiredKeys: ['collection', 'equals', 'order', 'limit'] },
 );

@@ -12,7 +12,7 @@ import type { FieldValue, Query } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import { leastOf, type StoredCollection, type StoredIndex } from './stored-collection.ts';
 
-export type CountQuery = Omit<Query, 'after' | 'limit' | 'order'>;
+export type CountQuery = Omit<Query, 'after' | 'limit' | 'bytesMax' | 'order'>;
 type KeyPart = FieldValue | MinKey | MaxKey;
 type Key = readonly KeyPart[];
 

@@ -85,10 +85,10 @@ async function findPage<D extends Document>(db: Db, collection: StoredCollection
   if (plan === null) return { documents: [], next: null };
   const end = Object.keys(plan.filter).length > 0 ? await lastRowOf(db, collection, plan, query) : null;
   const page = end === null ? plan : endedAt(plan, query, end);
-  const rows = await cursorOf(db, collection, page, limit + 1)
-    .project<StoredDocument>(rowProjection(query))
-    .toArray();
-  const shown = rows.length > limit ? rows.slice(0, limit) : rows;
+  const look = { db, collection, plan: page, query };
+  const { shown, isCut } = await (query.bytesMax === undefined
+    ? rowsUpTo(look, limit)
+    : rowsWithin(look, limit, query.bytesMax));
   const last = shown.at(-1);
   return {
     documents: shown.map(({ _id, json }) => {
@@ -96,8 +96,48 @@ async function findPage<D extends Document>(db: Db, collection: StoredCollection
       document['id'] = _id;
       return document as Found<D>;
     }),
-    next: rows.length > limit && last !== undefined ? keyOf(query, last) : end,
+    next: isCut && last !== undefined ? keyOf(query, last) : end,
   };
+}
+
+interface Rows {
+  readonly shown: readonly StoredDocument[];
+  /** There are more of them. */
+  readonly isCut: boolean;
+}
+
+interface Look {
+  readonly db: Db;
+  readonly collection: StoredCollection;
+  readonly plan: FindPlan;
+  readonly query: Query;
+}
+
+async function rowsUpTo(look: Look, limit: number): Promise<Rows> {
+  const rows = await rowsOf(look, limit + 1);
+  return { shown: rows.slice(0, limit), isCut: rows.length > limit };
+}
+
+/** The sizes first, which the server counts, and then only what fits: a batch of an answer is up to 16 MiB. */
+async function rowsWithin(look: Look, limit: number, bytesMax: number): Promise<Rows> {
+  const sizes = await cursorOf(look.db, look.collection, look.plan, limit + 1)
+    .project<{ bytes: number }>({ _id: 0, bytes: { $strLenBytes: '$json' } })
+    .toArray();
+  if (sizes.length === 0) return { shown: [], isCut: false };
+  let fitting = 0;
+  let bytes = 0;
+  for (const size of sizes.slice(0, limit)) {
+    bytes += size.bytes;
+    if (fitting > 0 && bytes > bytesMax) break;
+    fitting++;
+  }
+  const shown = await rowsOf(look, fitting);
+  // Fewer than were measured: the rest is gone meanwhile.
+  return { shown, isCut: fitting < sizes.length && shown.length === fitting };
+}
+
+function rowsOf({ db, collection, plan, query }: Look, limit: number): Promise<StoredDocument[]> {
+  return cursorOf(db, collection, plan, limit).project<StoredDocument>(rowProjection(query)).toArray();
 }
 
 /** The key of the last row that a filtered page may look at; null when there are no more rows than that. Read from the index alone. */

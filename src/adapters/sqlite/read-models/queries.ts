@@ -19,7 +19,7 @@ export interface Sql {
   readonly values: SQLInputValue[];
 }
 
-export type CountQuery = Omit<Query, 'after' | 'limit' | 'order'>;
+export type CountQuery = Omit<Query, 'after' | 'limit' | 'bytesMax' | 'order'>;
 
 /** Rows of (document, order fields..., id), one more than `limit` when there are more. @throws NoFittingIndexError */
 export function findSql(table: Table, query: Query, limit: number): Sql {

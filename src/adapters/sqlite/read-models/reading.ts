@@ -5,7 +5,7 @@ import type { Document, FieldValue, Page, Query, ReadModelReader } from '../../.
 import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
 import type { Cell, Connection } from '../connection.ts';
 import { offsetsOf } from './positions.ts';
-import type { CountQuery } from './queries.ts';
+import type { CountQuery, Sql } from './queries.ts';
 import { boundarySql, countSql, findSql } from './queries.ts';
 import type { Table } from './tables.ts';
 import type { View } from './view.ts';
@@ -74,23 +74,43 @@ function findPage<D extends Document>(connection: Connection, table: Table, quer
   if (!(limit >= 1)) throw new RangeError('a page has at least one row');
   const { text, values } = findSql(table, query, limit);
   const isFiltered = query.filter !== undefined && Object.keys(query.filter).length > 0;
-  if (!isFiltered) return pageOf(connection.rows(text, values), limit);
+  const rows = () => rowsWithin(connection, { text, values }, limit, query.bytesMax);
+  if (!isFiltered) return pageOf(rows());
   return snapshot(connection, () => {
-    const page = pageOf<D>(connection.rows(text, values), limit);
+    const page = pageOf<D>(rows());
     return page.next === null ? { ...page, next: boundaryKey(connection, table, query) } : page;
   });
 }
 
-function pageOf<D extends Document>(rows: readonly (readonly Cell[])[], limit: number): Page<D> {
-  const shown = rows.length > limit ? rows.slice(0, limit) : rows;
+interface Rows {
+  readonly shown: readonly (readonly Cell[])[];
+  /** There are more of them. */
+  readonly isCut: boolean;
+}
+
+function rowsWithin(
+  connection: Connection,
+  { text, values }: Sql,
+  limit: number,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Rows {
+  const shown: Cell[][] = [];
+  let bytes = 0;
+  for (const row of connection.eachRow(text, values)) {
+    bytes += Buffer.byteLength(String(row[0]));
+    if (shown.length === limit || (shown.length > 0 && bytes > bytesMax)) return { shown, isCut: true };
+    shown.push(row);
+  }
+  return { shown, isCut: false };
+}
+
+function pageOf<D extends Document>({ shown, isCut }: Rows): Page<D> {
   const documents = shown.map((row) => {
     const document = JSON.parse(String(row[0])) as Record<string, unknown>;
     document['id'] = row.at(-1);
     return document as Found<D>;
   });
-  const last = shown.at(-1);
-  const next = rows.length > limit && last !== undefined ? last.slice(1) : null;
-  return { documents, next };
+  return { documents, next: isCut ? (shown.at(-1)?.slice(1) ?? null) : null };
 }
 
 /** Where a short page ends that has looked at as many rows as it may; null when there are no more. */

@@ -1,8 +1,8 @@
 // A TCP proxy before MongoDB that reads what is asked: it loses a command or its answer, keeps one back, or lets nothing through at all.
 
-import type { AddressInfo, Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
 
+import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { until } from '../../support/until.ts';
 
 /** A name of a command, or the `startTransaction` of a transaction's first. */
@@ -17,38 +17,19 @@ export interface CuttingProxy {
   hold(what: Watched): Promise<() => void>;
   /** How many were lost so far. */
   lost(): number;
-  /** Ends all connections and takes no new ones. */
+  /** As the faulty proxy's own. */
   cut(): void;
-  mend(): void;
-  /** Nothing passes in either direction, and nothing ends: as if the process stood still. */
   freeze(): void;
-  thaw(): void;
+  mend(): void;
   close(): Promise<void>;
 }
 
 export async function startCuttingProxy(mongoUrl: string): Promise<CuttingProxy> {
-  const target = new URL(mongoUrl);
-  const sockets = new Set<Socket>();
   const state: State = { what: 'commitTransaction', fate: 'request', left: 0, lost: 0, held: null };
-  let isCut = false;
-  let isFrozen = false;
-  const server = createServer((client) => {
-    if (isCut) {
-      client.destroy();
-      return;
-    }
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => sockets.delete(socket));
-      if (isFrozen) socket.pause();
-    }
-    join(client, upstream, state);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const carry = (client: Socket, upstream: Socket) => join(client, upstream, state);
+  const proxy = await startFaultyProxy({ target: new URL(mongoUrl).host, carry });
   const url = new URL(mongoUrl);
-  url.port = String((server.address() as AddressInfo).port);
+  url.port = String(proxy.port);
   // The set's members name the server itself.
   url.search = 'directConnection=true';
   return {
@@ -59,23 +40,10 @@ export async function startCuttingProxy(mongoUrl: string): Promise<CuttingProxy>
       return until(() => state.held, { what: `a ${what}` });
     },
     lost: () => state.lost,
-    cut() {
-      isCut = true;
-      for (const socket of sockets) socket.destroy();
-    },
-    mend: () => void (isCut = false),
-    freeze() {
-      isFrozen = true;
-      for (const socket of sockets) socket.pause();
-    },
-    thaw() {
-      isFrozen = false;
-      for (const socket of sockets) socket.resume();
-    },
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    cut: proxy.cut,
+    freeze: proxy.freeze,
+    mend: proxy.mend,
+    close: proxy.close,
   };
 }
 
@@ -93,8 +61,6 @@ function join(client: Socket, upstream: Socket, state: State): void {
     client.destroy();
     upstream.destroy();
   };
-  client.on('close', end);
-  upstream.on('close', end);
   upstream.on('data', (chunk) => {
     if (!isAnswerLost) client.write(chunk);
     else end();

@@ -186,7 +186,7 @@ describe('MongoDB: a number taken over', () => {
     expect(from).toBeGreaterThanOrEqual(offset - 1);
     await other.transact(taken, new Map([['work', 1000]]), []);
     await until(() => performance.now() - frozenAt > 4000, { what: '4 s to pass' });
-    proxy.thaw();
+    proxy.mend();
     await refused;
     expect(await other.positions('letters', 0)).toEqual(new Map([['work', 1000]]));
     expect((await other.get('letters', [`${from}`, `${from + 1}`])).size).toBe(1);

@@ -1,7 +1,7 @@
 // A notification and its attempts as the API shows them.
 
-import type { AttemptFacts, AttemptOutcome } from '../domain/notification.ts';
-import { deliveredAtOf, nextRetryAtOf } from '../domain/notification.ts';
+import type { AttemptFacts, AttemptOutcome } from '../domain/attempts.ts';
+import { attemptCountOf, deliveredAtOf, nextRetryAtOf } from '../domain/notification.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
 
 export function toRecord(document: ListedNotification) {
@@ -24,7 +24,7 @@ export function toRecord(document: ListedNotification) {
     metadata: request.metadata,
     batchId: request.batchId,
     provider: last?.outcome.provider ?? null,
-    attemptCount: attempts.length,
+    attemptCount: attemptCountOf(document),
     lastError: lastFailed === undefined ? null : errorOf(lastFailed.outcome),
     attempts: last === undefined ? [] : [toAttempt(last)],
     createdAt: isoTime(document.requestedAt),

@@ -3,7 +3,7 @@
 import { DomainError } from '../domain/errors.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import type { NotificationFacts } from '../domain/notification.ts';
-import { statusOf } from '../domain/notification.ts';
+import { attemptCountOf, roundsMax, statusOf } from '../domain/notification.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import { appendDurably } from './append.ts';
@@ -19,6 +19,15 @@ export function retryNotification({ log, clock }: Dependencies) {
     const status = statusOf(facts);
     if (status !== 'FAILED' || facts.request === null) {
       throw new DomainError('CONFLICT', `Only a FAILED notification can be sent again; this one is ${status}.`);
+    }
+    if (facts.round >= roundsMax) {
+      throw new DomainError(
+        'CONFLICT',
+        `This notification was sent ${roundsMax} times, which is the most: send a new one instead.`,
+      );
+    }
+    if (facts.isCut === true) {
+      throw new DomainError('CONFLICT', 'This notification was too large to be kept whole: send a new one instead.');
     }
     const round = facts.round + 1;
     const { id, tenantId, requestedAt, channel, priority, recipient, partition, request } = facts;
@@ -37,7 +46,7 @@ export function retryNotification({ log, clock }: Dependencies) {
         recipient,
         round,
         partition,
-        attempt: (facts.attempts.at(-1)?.attempt ?? 0) + 1,
+        attempt: attemptCountOf(facts) + 1,
         request,
       },
       'The retry',

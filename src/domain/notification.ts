@@ -12,46 +12,13 @@
 // Merging is commutative, associative and idempotent: a test shuffles, repeats and splits histories.
 
 import { assertNever } from './assert-never.ts';
-import type {
-  AttemptFailed,
-  AttemptSucceeded,
-  Channel,
-  DeliveryRequest,
-  FailureClass,
-  NotificationEnvelope,
-  NotificationEvent,
-  Priority,
-} from './events.ts';
-import type { EventId, NotificationId, TenantId } from './ids.ts';
+import type { AttemptFacts } from './attempts.ts';
+import { outcomeOf, withAttempt } from './attempts.ts';
+import type { Channel, DeliveryRequest, NotificationEnvelope, NotificationEvent, Priority } from './events.ts';
+import type { NotificationId, TenantId } from './ids.ts';
 
 export const statuses = ['QUEUED', 'SCHEDULED', 'PROCESSING', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELLED'] as const;
 export type Status = (typeof statuses)[number];
-
-interface OutcomeFacts {
-  readonly eventId: EventId;
-  readonly occurredAt: number;
-  readonly provider: string;
-  readonly waitedMs: number;
-  readonly tookMs: number;
-}
-
-export type AttemptOutcome =
-  | (OutcomeFacts & { readonly kind: 'succeeded'; readonly messageId: string | null })
-  | (OutcomeFacts & {
-      readonly kind: 'failed';
-      readonly failureClass: FailureClass;
-      readonly code: string | null;
-      readonly message: string;
-      /** null ends the round. */
-      readonly retryAt: number | null;
-    });
-
-export interface AttemptFacts {
-  readonly attempt: number;
-  readonly round: number;
-  readonly startedAt: number | null;
-  readonly outcome: AttemptOutcome | null;
-}
 
 export interface NotificationFacts {
   readonly id: NotificationId;
@@ -65,7 +32,7 @@ export interface NotificationFacts {
   readonly request: DeliveryRequest | null;
   /** The highest round seen. */
   readonly round: number;
-  /** Ascending by number. */
+  /** Ascending by number: the first one and the newest 100. */
   readonly attempts: readonly AttemptFacts[];
   /** The DeliveryDue of the first attempt was seen: the wait for `sendAt` is over. */
   readonly firstDue: boolean;
@@ -75,7 +42,12 @@ export interface NotificationFacts {
   readonly cancelledRound: number | null;
   /** The latest occurredAt seen. */
   readonly updatedAt: number;
+  /** It was too large to be stored whole: its texts are cut, so it can't be sent again. */
+  readonly isCut?: true;
 }
+
+/** The request itself is the first round. A retry by hand is one more, and the last of so many is the last. */
+export const roundsMax = 100;
 
 /** The facts with one more event told. */
 export function mergeEvent(before: NotificationFacts | null, event: NotificationEvent): NotificationFacts {
@@ -91,7 +63,7 @@ export function mergeEvent(before: NotificationFacts | null, event: Notification
     case 'DeliveryDeferred':
       return { ...base, deferral: laterDeferral(base.deferral, event) };
     case 'AttemptStarted':
-      return withAttempt(base, {
+      return told(base, {
         attempt: event.attempt,
         round: event.round,
         startedAt: event.occurredAt,
@@ -99,7 +71,7 @@ export function mergeEvent(before: NotificationFacts | null, event: Notification
       });
     case 'AttemptSucceeded':
     case 'AttemptFailed':
-      return withAttempt(base, {
+      return told(base, {
         attempt: event.attempt,
         round: event.round,
         startedAt: null,
@@ -121,6 +93,11 @@ export function statusOf(facts: NotificationFacts): Status {
   if (last === undefined) return waitingForSendAt(facts) ? 'SCHEDULED' : 'QUEUED';
   if (last.outcome === null) return 'PROCESSING';
   return last.outcome.kind === 'failed' && last.outcome.retryAt === null ? 'FAILED' : 'RETRYING';
+}
+
+/** Also of those that are no longer kept: numbers go on from 1 over the rounds. */
+export function attemptCountOf({ attempts }: Pick<NotificationFacts, 'attempts'>): number {
+  return attempts.at(-1)?.attempt ?? 0;
 }
 
 /** UTC ms of the delivery that ended the current round; null when it isn't DELIVERED. */
@@ -203,45 +180,8 @@ function laterDeferral(
   return (b.round - a.round || b.attempt - a.attempt || b.dueAt - a.dueAt) > 0 ? b : a;
 }
 
-function withAttempt(facts: NotificationFacts, told: AttemptFacts): NotificationFacts {
-  const attempts: AttemptFacts[] = [];
-  let merged = told;
-  for (const known of facts.attempts) {
-    if (known.attempt === told.attempt) merged = mergeAttempts(known, told);
-    else attempts.push(known);
-  }
-  attempts.push(merged);
-  attempts.sort((a, b) => a.attempt - b.attempt);
-  return { ...facts, attempts };
-}
-
-function mergeAttempts(a: AttemptFacts, b: AttemptFacts): AttemptFacts {
-  return {
-    attempt: a.attempt,
-    round: Math.max(a.round, b.round),
-    startedAt:
-      a.startedAt === null || b.startedAt === null ? (a.startedAt ?? b.startedAt) : Math.min(a.startedAt, b.startedAt),
-    outcome: a.outcome === null || b.outcome === null ? (a.outcome ?? b.outcome) : decisive(a.outcome, b.outcome),
-  };
-}
-
-/** Of two outcomes of one attempt: success, then final failure, then failure with a retry; then the smaller occurredAt, then the smaller eventId. */
-function decisive(a: AttemptOutcome, b: AttemptOutcome): AttemptOutcome {
-  const order = rank(a) - rank(b) || a.occurredAt - b.occurredAt || compareText(a.eventId, b.eventId);
-  return order <= 0 ? a : b;
-}
-
-function rank(outcome: AttemptOutcome): number {
-  if (outcome.kind === 'succeeded') return 0;
-  return outcome.retryAt === null ? 1 : 2;
-}
-
-function outcomeOf(event: AttemptSucceeded | AttemptFailed): AttemptOutcome {
-  const { eventId, occurredAt, provider, waitedMs, tookMs } = event;
-  if (event.type === 'AttemptSucceeded')
-    return { kind: 'succeeded', eventId, occurredAt, provider, waitedMs, tookMs, messageId: event.messageId };
-  const { failureClass, code, message, retryAt } = event;
-  return { kind: 'failed', eventId, occurredAt, provider, waitedMs, tookMs, failureClass, code, message, retryAt };
+function told(facts: NotificationFacts, attempt: AttemptFacts): NotificationFacts {
+  return { ...facts, attempts: withAttempt(facts.attempts, attempt) };
 }
 
 function compareText(a: string, b: string): number {

@@ -59,7 +59,7 @@ function nextPlaceholder(source: string, from: number): number {
   return at;
 }
 
-function utf8Bytes(text: string): number {
+export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);

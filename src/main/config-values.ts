@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 
+import { attemptsKeptMax } from '../domain/attempts.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -22,8 +23,9 @@ export const duration = z.string().transform((text, context) => {
 
 export const durations = z.string().transform((text, context) => {
   const all = list(text).map(durationMs);
-  if (all.every((ms) => ms !== null)) return all;
-  context.addIssue({ code: 'custom', message: 'should be durations with commas between them, such as 1s,2s,4s' });
+  if (all.length < attemptsKeptMax && all.every((ms) => ms !== null)) return all;
+  const message = `should be durations with commas between them, such as 1s,2s,4s; at most ${attemptsKeptMax - 1}`;
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 

@@ -29,6 +29,7 @@ export type CounterName =
   | 'herald_accepted_total'
   | 'herald_attempts_total'
   | 'herald_dead_letters_total'
+  | 'herald_documents_cut_total'
   | 'herald_fold_failures_total'
   | 'herald_folded_events_total'
   | 'herald_http_requests_total'

@@ -1,5 +1,6 @@
 // Where read models live: documents in collections, found by declared indexes, written together with the position they follow from.
 
+import { utf8Bytes } from '../domain/template.ts';
 import type { Topic } from '../domain/topics.ts';
 
 export type FieldValue = string | number | null;
@@ -68,6 +69,33 @@ export interface Query {
   readonly bytesMax?: number;
 }
 
+/**
+ * A document as JSON text in UTF-8. The largest that the API's limits allow is a record of 3.3 MiB: two bodies of 200 KiB and `data` of 64 KiB whose every
+ * character takes six in JSON, and 101 attempts with messages of 1 KiB. MongoDB takes 16 MiB.
+ */
+export const documentBytesMax = 4 * 1024 * 1024;
+
+/** Thrown by transact, on every adapter: nothing was written. */
+export class DocumentTooLargeError extends Error {
+  readonly collection: string;
+  readonly id: string;
+  readonly bytes: number;
+
+  constructor(collection: string, id: string, bytes: number) {
+    super(`${collection}/${id} would be ${bytes} bytes: a document has at most ${documentBytesMax}`);
+    this.name = 'DocumentTooLargeError';
+    [this.collection, this.id, this.bytes] = [collection, id, bytes];
+  }
+}
+
+/** A document as the stores keep it. @throws DocumentTooLargeError */
+export function documentText(collection: string, id: string, document: Document): string {
+  const text = JSON.stringify(document);
+  if (text.length * 3 > documentBytesMax && utf8Bytes(text) > documentBytesMax)
+    throw new DocumentTooLargeError(collection, id, utf8Bytes(text));
+  return text;
+}
+
 export interface Page<D extends Document> {
   readonly documents: readonly (D & { readonly id: string })[];
   /** The key to go on from: of the last document, or of the last row looked at when the page came back short by its filter; null at the end. */
@@ -126,7 +154,7 @@ export interface ReadModelStore extends ReadModelReader {
   own(readModel: string, partition: number): Promise<Ownership>;
   /**
    * One transaction: the position first (`offsets`: topics that moved, their new next offset), then the writes. All or nothing.
-   * Resolves with the ownership to write with next. @throws StaleOwnerError
+   * Resolves with the ownership to write with next. @throws StaleOwnerError, DocumentTooLargeError
    */
   transact(owner: Ownership, offsets: ReadonlyMap<Topic, number>, writes: readonly Write[]): Promise<Ownership>;
   close(): Promise<void>;

@@ -10,6 +10,8 @@ import { StaleOwnerError } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
+import type { CutDocument } from './cut-documents.ts';
+import { transactCutting } from './cut-documents.ts';
 import type { ReadModel } from './read-model.ts';
 import type { Turns } from './turns.ts';
 import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
@@ -40,13 +42,17 @@ export interface PartitionFold {
 
 /** Takes the claim's number over in the store; null when the claim ended before that worked. */
 export async function ownPartition(deps: FoldDependencies, claim: Claim): Promise<PartitionFold | null> {
-  const { store, readModel, metrics, clock, turns } = deps;
+  const { store, readModel, metrics, logger, clock, turns } = deps;
   const { name } = readModel.definition;
   const pace = readModel.mayLag === true ? slower(store.pace) : store.pace;
   const owned = await retried(deps, claim, 'own', () => store.own(name, claim.partition));
   if (owned === null) return null;
   let owner: Ownership = owned;
   const reader = claim.read(startingOffsets(readModel, owner.offsets));
+  const onCut = (cut: CutDocument): void => {
+    metrics.increment('herald_documents_cut_total', { read_model: name });
+    logger.error('a document is too large and is cut', { readModel: name, partition: claim.partition, ...cut });
+  };
   /** Before then nothing more is taken, by the monotonic clock. */
   let restsUntil = -Infinity;
 
@@ -66,7 +72,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       const offsets = offsetsAfter(entries);
       const foldOnce = async () => {
         const writes = await readModel.fold(decoded, store);
-        return { writes, owner: await store.transact(owner, offsets, writes) };
+        return transactCutting({ store, readModel, onCut }, owner, offsets, writes);
       };
       const done = await retried(deps, claim, 'fold', () =>
         readModel.mayLag === true && turns !== undefined ? turns.run(claim.signal, foldOnce) : foldOnce(),

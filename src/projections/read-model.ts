@@ -3,7 +3,7 @@
 import type { DomainEvent, EventType } from '../domain/events.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { LogEntry } from '../ports/event-log.ts';
-import type { ReadModelDefinition, ReadModelReader, Write } from '../ports/read-model-store.ts';
+import type { Document, ReadModelDefinition, ReadModelReader, Write } from '../ports/read-model-store.ts';
 
 /** An entry whose bytes decoded. */
 export interface DecodedEntry extends LogEntry {
@@ -24,6 +24,8 @@ export interface ReadModel {
    * A function of its arguments alone: it is called again when the write failed, and by a rebuild.
    */
   fold(entries: readonly DecodedEntry[], reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
+  /** What is stored of a document that is too large for the store; absent: it stays as it is stored. */
+  shortened?(document: Document): Document;
 }
 
 export function isDecoded(entry: LogEntry): entry is DecodedEntry {

@@ -5,6 +5,7 @@
 import type { Topic } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
+import { transactCutting } from './cut-documents.ts';
 import type { DecodedEntry, ReadModel } from './read-model.ts';
 import { foldBytesMax, isDecoded } from './read-model.ts';
 
@@ -71,8 +72,12 @@ function openBatch({ readModel, target, owner, from, to }: RangeFold) {
   /** The batch before. */
   let writing: Promise<Ownership> = Promise.resolve(owner);
 
-  const write = async (current: Ownership, batch: readonly DecodedEntry[], offsets: Offsets) =>
-    target.transact(current, offsets, await readModel.fold(batch, target));
+  const write = async (current: Ownership, batch: readonly DecodedEntry[], offsets: Offsets) => {
+    const writes = await readModel.fold(batch, target);
+    // What was cut was said when it was folded first.
+    return (await transactCutting({ store: target, readModel, onCut: () => undefined }, current, offsets, writes))
+      .owner;
+  };
 
   return {
     add(entry: LogEntry): 'full' | 'open' {

@@ -82,6 +82,27 @@ describe('retry', () => {
   });
 });
 
+describe('the 100th round', () => {
+  it('is the last: a further retry is a conflict that says so, and appends nothing', async () => {
+    const log = logAnswering();
+    const retry = retryNotification({ log, clock: wallClock });
+    await retry(factsOf(request, failed(99, null, 99)));
+    expect(log.appended).toMatchObject([{ type: 'RetryRequested', round: 100, attempt: 100 }]);
+    await expect(retry(factsOf(request, failed(100, null, 100)))).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: 'This notification was sent 100 times, which is the most: send a new one instead.',
+    });
+    expect(log.appended).toHaveLength(1);
+  });
+
+  it('of one that could not be kept whole is not to be had: what is left of its content is not sent', async () => {
+    const log = logAnswering();
+    const cut = { ...factsOf(request, failed(1, null)), isCut: true } as const;
+    await expect(retryNotification({ log, clock: wallClock })(cut)).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(log.appended).toEqual([]);
+  });
+});
+
 describe('cancel', () => {
   it('of one that waits asks for its round to be stopped', async () => {
     const log = logAnswering();

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import type { RebuildableStore } from '../../src/ports/read-model-rebuild.ts';
 import {
+  documentBytesMax,
   type FieldValue,
   NoFittingIndexError,
   type Query,
@@ -165,6 +166,26 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect((await harness.reader.positions('letters', 0)).size).toBe(0);
         await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
         expect((await harness.reader.get('letters', ['1'])).size).toBe(1);
+      });
+
+      it('refuses a document that is too large by its name, leaves nothing behind, and takes the largest', async () => {
+        const owner = await harness.store.own('letters', 0);
+        const largest = documentBytesMax - Buffer.byteLength(JSON.stringify(letter({ text: '' })));
+        const wide = 'ü'.repeat(Math.floor(largest / 2));
+        const refused = harness.store.transact(owner, new Map([['work', 1]]), [
+          put('1'),
+          put('2', { text: `${wide}ü` }),
+        ]);
+        await expect(refused).rejects.toMatchObject({
+          name: 'DocumentTooLargeError',
+          collection: 'letters',
+          id: '2',
+          bytes: documentBytesMax + 2 - (largest % 2),
+        });
+        expect((await harness.reader.get('letters', ['1', '2'])).size).toBe(0);
+        expect((await harness.reader.positions('letters', 0)).size).toBe(0);
+        await harness.store.transact(owner, new Map([['work', 1]]), [put('1'), put('2', { text: wide })]);
+        expect((await harness.reader.get<Letter>('letters', ['2'])).get('2')?.text).toBe(wide);
       });
 
       it('outlives a restart with its position, and so do the epochs', async () => {

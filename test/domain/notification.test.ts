@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import type { DeliveryRequest, NotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
-import { deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../src/domain/notification.ts';
+import { attemptCountOf, deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../src/domain/notification.ts';
 import { anyEvent } from '../support/events.ts';
 
 const id = 'notif_01hzx5v6k2m8n4q7r9t3w5y8za';
@@ -64,6 +64,94 @@ describe('the facts of a notification', () => {
         expect(deliveredAtOf(factsOf(reordered))).toBe(deliveredAtOf(factsOf(history)));
       }),
     );
+  });
+});
+
+describe('more attempts than are kept', () => {
+  /** Up to 300 numbers, of each a few tellings: in more rounds than one, started, failed and succeeded. */
+  const anyLongHistory = fc
+    .tuple(
+      fc.uniqueArray(fc.integer({ min: 1, max: 300 }), { minLength: 90, maxLength: 260 }),
+      fc.array(fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 0, max: 3 })), { maxLength: 40 }),
+    )
+    .map(([numbers, more]) => [
+      requested(),
+      ...numbers.map((attempt) => inRound(failed(attempt, { retryAt: null }))),
+      ...more.map(([attempt, how]) =>
+        inRound([started(attempt), succeeded(attempt), failed(attempt, { retryAt: at + 1 }), deferred(at)][how]),
+      ),
+    ]);
+  const longHistoryAndOrder = anyLongHistory.chain((history) =>
+    fc.record({
+      history: fc.constant(history),
+      reordered: fc
+        .tuple(fc.shuffledSubarray(history, { minLength: history.length }), fc.subarray(history))
+        .map(([shuffled, repeated]) => [...shuffled, ...repeated]),
+    }),
+  );
+
+  it('leave the first one and the newest 100, with all that was told of them, whatever the order and the repeats', () => {
+    fc.assert(
+      fc.property(longHistoryAndOrder, ({ history, reordered }) => {
+        const facts = factsOf(reordered);
+        expect(facts).toEqual(factsOf(history));
+        const told = [
+          ...new Set(
+            history.flatMap((event) =>
+              'causeId' in event && 'attempt' in event && event.type !== 'DeliveryDeferred' ? [event.attempt] : [],
+            ),
+          ),
+        ];
+        const numbers = told.sort((a, b) => a - b);
+        expect(facts.attempts.map(({ attempt }) => attempt)).toEqual([
+          ...new Set([numbers[0], ...numbers.slice(-100)]),
+        ]);
+        // All that was told of each of them counts: as if nothing else had been told.
+        for (const kept of [facts.attempts[0], facts.attempts.at(-1)]) {
+          const alone = factsOf(history.filter((event) => !('attempt' in event) || event.attempt === kept?.attempt));
+          expect(kept).toEqual(alone.attempts[0]);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('are the same facts when they were stored as JSON after every event', () => {
+    fc.assert(
+      fc.property(anyLongHistory, (history) => {
+        let stored: string | null = null;
+        for (const event of history) {
+          stored = JSON.stringify(
+            mergeEvent(stored === null ? null : (JSON.parse(stored) as NotificationFacts), event),
+          );
+        }
+        expect(stored).toBe(JSON.stringify(factsOf(history)));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('keep their count and the times of the first and of the delivery, and a repeat of one left out changes nothing', () => {
+    const history = Array.from({ length: 800 }, (_, i) => inRound(failed(i + 1, { retryAt: null })));
+    const facts = factsOf([requested(), ...history, inRound(succeeded(801))]);
+    expect(attemptCountOf(facts)).toBe(801);
+    expect(facts.attempts).toHaveLength(101);
+    expect([facts.attempts[0]?.attempt, facts.attempts[1]?.attempt]).toEqual([1, 702]);
+    expect(statusOf(facts)).toBe('DELIVERED');
+    expect(deliveredAtOf(facts)).toBe(at + 1000);
+    for (const again of history.slice(1, 400)) expect(mergeEvent(facts, again)).toEqual(facts);
+  });
+
+  it('of thousands of rounds that a log or a document holds already are cut as they are merged', () => {
+    const attempts = Array.from(
+      { length: 13_501 },
+      (_, i) => factsOf([requested(), inRound(failed(i + 1, { retryAt: null }))]).attempts,
+    );
+    const before = { ...factsOf([requested()]), round: 1688, attempts: attempts.flat() };
+    const facts = mergeEvent(before, inRound(succeeded(13_502)));
+    expect(facts.attempts).toHaveLength(101);
+    expect(attemptCountOf(facts)).toBe(13_502);
+    expect(statusOf(facts)).toBe('DELIVERED');
   });
 });
 
@@ -169,6 +257,12 @@ function succeeded(attempt: number): NotificationEvent {
 function failed(attempt: number, { retryAt }: { retryAt: number | null }): NotificationEvent {
   const how = { provider: 'smtp', failureClass: 'provider', code: '451', message: 'later', waitedMs: 1, tookMs: 2 };
   return event('AttemptFailed', { causeId: 'w', attempt, firstAttempt: 1, ...how, retryAt, request: null });
+}
+
+/** Eight attempts a round. */
+function inRound(told: NotificationEvent | undefined): NotificationEvent {
+  if (told === undefined || !('attempt' in told)) throw new Error('an event of an attempt');
+  return { ...told, round: Math.ceil(told.attempt / 8) };
 }
 
 function retryRequested(round: number): NotificationEvent {

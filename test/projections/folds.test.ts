@@ -20,6 +20,14 @@ import type { Plan } from './histories.ts';
 
 const anySeed = fc.integer();
 
+/** 150 to 400 attempts in some 100 rounds of one notification. */
+const anyLongLife = fc
+  .array(fc.constantFrom('final' as const, 'retry' as const, 'reported twice' as const), {
+    minLength: 150,
+    maxLength: 400,
+  })
+  .map((steps) => entriesOf(lifeOf(plan({ steps: [...steps, 'succeeded'], isRetriedByHand: true }), 1)));
+
 describe.each(readModels.map((readModel): [string, ReadModel] => [readModel.definition.name, readModel]))(
   'the fold of %s',
   (_, readModel) => {
@@ -42,6 +50,23 @@ describe.each(readModels.map((readModel): [string, ReadModel] => [readModel.defi
           expect(withoutMarks([...twice])).toEqual(withoutMarks([...once]));
         }),
         { numRuns: 150 },
+      );
+    });
+  },
+);
+
+describe.each(readModels.map((readModel): [string, ReadModel] => [readModel.definition.name, readModel]))(
+  'the fold of %s over a notification with more rounds than are kept',
+  (_, readModel) => {
+    it('gives the same bytes however it is read, cut and repeated, and they stay few', async () => {
+      await fc.assert(
+        fc.asyncProperty(anyLongLife, anySeed, anySeed, async (history, seed, otherSeed) => {
+          const grown = await folded(readModel, [history]);
+          const cut = batches(interleaved(withRepeats(history, seed), seed), otherSeed);
+          expect(withoutMarks([...(await folded(readModel, cut))])).toEqual(withoutMarks([...grown]));
+          for (const [, text] of grown) expect(text.length).toBeLessThan(40_000);
+        }),
+        { numRuns: 10, endOnFailure: true },
       );
     });
   },

@@ -11,6 +11,7 @@ import { deadLettersTopic } from '../../src/domain/topics.ts';
 import type { LogEntry } from '../../src/ports/event-log.ts';
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import { projectedReadModels, readModels } from '../../src/projections/index.ts';
+import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { listNotifications } from '../../src/projections/notifications/queries.ts';
 import { statisticsRange } from '../../src/projections/notifications/statistics-range.ts';
@@ -23,7 +24,7 @@ import { until } from '../support/until.ts';
 import type { Engines } from './engines.ts';
 import { appendAll, openEngines } from './engines.ts';
 import type { Plan } from './histories.ts';
-import { anyHistory, lifeOf, partition, tenants } from './histories.ts';
+import { anyHistory, lifeOf, notificationIdFor, partition, tenants } from './histories.ts';
 
 let engines: Engines;
 
@@ -98,6 +99,36 @@ describe('a projector', () => {
     isAway = false;
     await until(async () => (await deliveredCount()) === 10);
     await projector.stop();
+  });
+
+  it('cuts a document that is too large, says which, and folds everything else as ever', async () => {
+    const said: unknown[] = [];
+    const logger = { ...engines.logger, error: (message: string, fields?: object) => said.push([message, fields]) };
+    engines = { ...engines, logger };
+    const huge = lifeOf({ ...delivered, steps: ['retry', 'succeeded'] }, 2).map((event) =>
+      'request' in event && event.request !== null
+        ? { ...event, request: { ...event.request, body: '\u0001'.repeat(1024 * 1024) } }
+        : event,
+    );
+    const id = notificationIdFor(2);
+    await appendAll(engines.log, [...deliveries(1, 1), ...huge, ...deliveries(3, 1)]);
+    await foldToEnd(engines, readModels);
+    expect(await deliveredCount()).toBe(3);
+    const record = (await engines.store.get<NotificationDocument>('notifications', [id])).get(id);
+    expect(record).toMatchObject({ isCut: true, status: 'DELIVERED', request: { data: '{"name":"Ada"}' } });
+    expect(record?.request?.body.length).toBeLessThan(200);
+    expect(engines.counted.get('herald_documents_cut_total')).toBeGreaterThanOrEqual(2);
+    expect(engines.counted.get('herald_fold_failures_total')).toBeUndefined();
+    expect(said).toContainEqual([
+      'a document is too large and is cut',
+      expect.objectContaining({ readModel: 'notifications', partition, id, isShortened: true }),
+    ]);
+    expect(said).toContainEqual([
+      'a document is too large and is cut',
+      expect.objectContaining({ readModel: 'timers', partition, id, isShortened: false }),
+    ]);
+    const [rebuilt] = await rebuild({ ...engines, readModels: projectedReadModels, onProgress: () => undefined });
+    expect(rebuilt?.comparison).toMatchObject({ equal: true });
   });
 
   it('puts bytes that do not decode among the dead letters, once, and goes on', async () => {
@@ -206,8 +237,8 @@ const delivered: Plan = {
 };
 
 /** Runs the projectors until they have taken all that the log holds. */
-async function foldToEnd(own: Engines = engines): Promise<void> {
-  for (const readModel of projectedReadModels) {
+async function foldToEnd(own: Engines = engines, models = projectedReadModels): Promise<void> {
+  for (const readModel of models) {
     const projector = await runProjector({ ...own, readModel });
     await until(async () => isFolded(own, readModel), { what: `${readModel.definition.name} to be folded` });
     await projector.stop();

@@ -75,6 +75,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_accepted_total: 'Notifications accepted: durable in the log',
   herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
   herald_dead_letters_total: 'Events whose bytes do not decode',
+  herald_documents_cut_total: 'Documents too large for the store, stored with their texts cut or not at all',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
   herald_http_requests_total: 'HTTP requests answered',

@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 
+import { attemptsKeptMax } from '../../domain/attempts.ts';
+import { roundsMax } from '../../domain/notification.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
@@ -82,7 +84,9 @@ const attempts: OperationDocs = {
       notification: { ...examples.notification, attemptCount: 2 },
       attempts: [examples.failedAttempt, { ...examples.attempt, attemptNumber: 2 }],
     },
-    { description: 'The attempts that have ended, in ascending order.' },
+    {
+      description: `The attempts that have ended, in ascending order: the first one and the newest ${attemptsKeptMax}. \`attemptCount\` counts all.`,
+    },
   ),
   refusals: { NOT_FOUND: noSuch },
 };
@@ -91,6 +95,7 @@ const retry: OperationDocs = {
   id: 'retryNotification',
   area,
   summary: 'Send a FAILED notification again',
+  description: `At most ${roundsMax - 1} times; then 409 CONFLICT.`,
   params,
   answer: answers(
     message,

@@ -5,6 +5,7 @@ import { priorities } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import { deliveriesTopic, inboxTopic, workTopic } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
+import { withShortTexts } from '../cut-documents.ts';
 import type { DecodedEntry, ReadModel } from '../read-model.ts';
 import type { InboxDocument, InboxItemDocument, ItemContent, ItemFacts } from './documents.ts';
 import { inboxesCollection, itemsCollection, toItemDocument } from './documents.ts';
@@ -34,6 +35,7 @@ export const inboxReadModel: ReadModel = {
     writes.push(...inboxes.writes(storedInboxes));
     return writes;
   },
+  shortened: withShortTexts,
 };
 
 function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {

@@ -67,6 +67,7 @@ export function toDocument(facts: NotificationFacts): NotificationDocument {
     templateName: request?.template?.name ?? null,
     batchId: request?.batchId ?? null,
     listedAt: request === null ? null : facts.requestedAt,
+    ...(facts.isCut === true ? { isCut: true } : {}),
   };
 }
 

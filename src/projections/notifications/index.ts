@@ -5,6 +5,7 @@ import type { NotificationFacts } from '../../domain/notification.ts';
 import { mergeEvent } from '../../domain/notification.ts';
 import { deliveriesTopic, workTopics } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
+import { withShortTexts } from '../cut-documents.ts';
 import type { DecodedEntry, ReadModel } from '../read-model.ts';
 import type { NotificationDocument } from './document.ts';
 import { notificationsCollection, toDocument } from './document.ts';
@@ -29,6 +30,7 @@ export const notificationsReadModel: ReadModel = {
     for (const write of await statistics.writes(reader)) writes.push(write);
     return writes;
   },
+  shortened: (document) => ({ ...withShortTexts(document), isCut: true }),
 };
 
 function merged(

@@ -6,7 +6,13 @@
 // A timer is keyed by the eventId of the DeliveryDue that it becomes, which follows from the work event that its setter answered:
 // an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go.
 
-import type { AttemptFailed, CancelRequested, DeliveryDeferred, DeliveryRequest } from '../../domain/events.ts';
+import type {
+  AttemptFailed,
+  CancelRequested,
+  DeliveryDeferred,
+  DeliveryDue,
+  DeliveryRequest,
+} from '../../domain/events.ts';
 import type { Channel, NotificationEvent, Priority } from '../../domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../domain/ids.ts';
 import { eventIdFrom } from '../../domain/ids.ts';
@@ -48,7 +54,7 @@ export interface TimersDocument {
   readonly endedRound: number;
   /** Rounds that a person wants stopped, ascending. */
   readonly cancels: readonly number[];
-  /** The DeliveryDues seen, ascending. */
+  /** The DeliveryDues seen of the present round, ascending. */
   readonly fired: readonly EventId[];
   /** By the eventId of the DeliveryDue, ascending. */
   readonly timers: Readonly<Record<string, Timer>>;
@@ -80,7 +86,7 @@ export function mergeTimerEvent(before: TimersDocument | null, event: Notificati
     case 'CancelRequested':
       return withCancel(document, event);
     case 'DeliveryDue':
-      return settled(document, event.occurredAt, { fired: added(document.fired, event.eventId) });
+      return withFired(document, event);
     default:
       return before;
   }
@@ -130,6 +136,14 @@ function begunIn(document: TimersDocument, round: number): Pick<TimersDocument, 
   return { begun: true, endedRound: Math.max(document.endedRound, round - 1) };
 }
 
+/** One of a round that has ended says nothing more: its timer doesn't count, whenever it is told. */
+function withFired(document: TimersDocument, event: DeliveryDue): TimersDocument {
+  const endedRound = Math.max(document.endedRound, event.round - 1);
+  const before = endedRound > document.endedRound ? [] : document.fired;
+  const fired = event.round > endedRound ? added(before, event.eventId) : before;
+  return settled(document, event.occurredAt, { endedRound, fired });
+}
+
 function withEnd(
   document: TimersDocument | null,
   event: { readonly round: number; readonly occurredAt: number },
@@ -151,7 +165,9 @@ function settled(
   occurredAt: number,
   changes: Partial<Pick<TimersDocument, 'begun' | 'endedRound' | 'cancels' | 'fired' | 'timers'>>,
 ): TimersDocument {
-  const { begun, endedRound, fired, ...told } = { ...document, ...changes };
+  const { begun, endedRound, ...told } = { ...document, ...changes };
+  // All of them are of the round after `endedRound`: with the round they go.
+  const fired = endedRound > document.endedRound && changes.fired === undefined ? [] : told.fired;
   const updatedAt = Math.max(document.updatedAt, occurredAt);
   const live = Object.entries(told.timers).filter(
     ([id, { round }]) => round > endedRound && !fired.includes(id as EventId),

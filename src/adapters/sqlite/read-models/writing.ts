@@ -5,6 +5,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { Topic } from '../../../domain/topics.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
+import { documentText } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
@@ -62,7 +63,7 @@ function write(connection: Connection, view: View, writes: readonly Write[]): vo
       connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
       continue;
     }
-    const row = { id, text: JSON.stringify(document), values: columnValues(table, document) };
+    const row = { id, text: documentText(collection, id, document), values: columnValues(table, document) };
     if (isNew === true && inserted(connection, table, row)) {
       if (hasLists(table)) insertEntries(connection, table, id, document);
       continue;

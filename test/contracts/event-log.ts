@@ -327,6 +327,43 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         for (const partition of second.claims.keys()) expect(committed[partition]?.metadata).toBe('fresh');
       });
 
+      it('passes over nothing of a number that is lost and regained while a read of it is out', async () => {
+        const seen: { readonly partition: number; readonly numbers: number[] }[] = [];
+        const owned = new Map<number, Claim>();
+        await startConsumer(log, {
+          owned(claim) {
+            owned.set(claim.partition, claim);
+            const numbers = new Map<number, number[]>();
+            void collect(claim, numbers, claim.partition);
+            seen.push({ partition: claim.partition, numbers: numbers.get(claim.partition) ?? [] });
+          },
+          lost: () => {},
+        });
+        const isWhole = () => owned.size === 12 && [...owned.values()].every(({ signal }) => !signal.aborted);
+        await until(isWhole, { what: 'all numbers' });
+        let appended = 0;
+        const moving = new AbortController();
+        const appending = (async () => {
+          for (; !moving.signal.aborted; appended++) {
+            await append(...range(12).map((partition) => requested(partition, appended)));
+            // So that a read has nothing to answer, and is out, while numbers move.
+            await new Promise((resolve) => setTimeout(resolve, 40));
+          }
+        })();
+        for (const _ of range(4)) {
+          const others = await Promise.all(range(3).map(() => startConsumer(log)));
+          await Promise.all(others.map(({ stop }) => stop()));
+          await until(isWhole, { timeoutMs: 20_000, what: 'all numbers again' });
+        }
+        moving.abort();
+        await appending;
+        // Nothing is committed: whoever has a number reads it from its first event.
+        const latest = () => range(12).map((partition) => seen.findLast((of) => of.partition === partition)?.numbers);
+        await until(() => latest().every((numbers) => numbers?.includes(appended - 1)), { what: 'the last events' });
+        expect(seen.length).toBeGreaterThan(12);
+        for (const { numbers } of seen) expect(numbers).toEqual(range(numbers.length));
+      });
+
       it('fences an owner that has stopped', async () => {
         const consumer = await startConsumer(log);
         const claim = await until(() => consumer.claims.get(0));

@@ -54,14 +54,10 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
       fetcher,
       decoder,
       clock,
+      logger,
       inOrderOfTime: true,
       types: options.types,
-      ends: (places) =>
-        offsetsOf(
-          asking,
-          places.map(({ name, partition }) => ({ topic: name, partition })),
-          'end',
-        ),
+      bounds: (places, at) => offsetsOf(asking, places, at),
     },
   });
   const membership: Membership = createMembership({

@@ -1,5 +1,6 @@
 // Fetches for any number of sources, one loop and one session for each leader. A long poll waits at the broker, so an event is here within a
-// millisecond or two of its append; what a source doesn't want now (its queue is full) is left out of the request.
+// millisecond or two of its append; what a source doesn't want now (its queue is full) is left out of the request. While a request is out sources
+// come and go: its answer is for those that were in it, at the offsets they had, and for nobody else.
 //
 //        ┌──────────── pace ◄──────────────┐          failed: refresh the metadata, back off 100 ms to 2 s, a new session
 //        ▼                                 │
@@ -61,9 +62,14 @@ const muchBytes = 64 * 1024;
 const stalledMs = 30_000;
 const watchEveryMs = 1_000;
 
+/** What a request asked for, by key. */
+type Asked = ReadonlyMap<string, { readonly source: FetchSource; readonly offset: number }>;
+
 interface Loop {
   readonly leader: number;
   readonly session: FetchSession;
+  /** By the last request. */
+  asked: Asked;
   failures: number;
   /** Since when there has been no answer to anything, monotonic; null: nothing was asked. */
   askedAt: number | null;
@@ -114,6 +120,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
     const loop: Loop = {
       leader,
       session: createFetchSession(),
+      asked: new Map(),
       failures: 0,
       askedAt: null,
       giveUp: null,
@@ -136,7 +143,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
         const startedAt = clock.monotonic();
         const answer = await fetchOnce(loop, wanted, led);
         if (answer === null) continue;
-        const bytes = deliver(answer);
+        const bytes = deliver(answer, loop.asked);
         const rest = startedAt + gatherMs - clock.monotonic();
         if (bytes > 0 && bytes < muchBytes && rest > 0) await clock.sleep(rest, closing.signal);
       } catch (error) {
@@ -161,6 +168,10 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
   /** null: the session was lost. @throws what the connection says, or that it stalled */
   const fetchOnce = async (loop: Loop, wanted: FetchSource[], led: number): Promise<FetchAnswer | null> => {
     const isSettling = wanted.length < led || clock.monotonic() - changedAt < settlingMs;
+    const asked: Asked = new Map(wanted.map((source) => [keyOf(source), { source, offset: source.offset }]));
+    // In a session a broker tells each partition's end once; whoever is new to a partition is to be told it as well.
+    if (hasOtherSource(loop.asked, asked)) loop.session.reset();
+    loop.asked = asked;
     const request = {
       waitMaxMs: isSettling ? shortWaitMs : longWaitMs,
       bytesMin: 1,
@@ -181,18 +192,25 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
     return answer;
   };
 
-  const deliver = (answer: FetchAnswer): number => {
+  const deliver = (answer: FetchAnswer, asked: Asked): number => {
     let bytes = 0;
     const stale: FetchedPartition[] = [];
     for (const fetched of answer.partitions) {
-      const source = sources.get(keyOf(fetched));
       bytes += fetched.bytes.length;
-      if (fetched.errorCode === 0) source?.deliver(fetched);
+      const source = stillAsking(asked, keyOf(fetched));
+      if (source === null) continue;
+      if (fetched.errorCode === 0) source.deliver(fetched);
       else if (isStaleMetadata(fetched.errorCode)) stale.push(fetched);
-      else source?.fail(describeFetchError(fetched.errorCode, fetched));
+      else source.fail(describeFetchError(fetched.errorCode, fetched));
     }
     if (stale.length > 0) void rest(stale);
     return bytes;
+  };
+
+  /** null: the partition has another source by now, or none, or the source has moved on. */
+  const stillAsking = (asked: Asked, key: string): FetchSource | null => {
+    const of = asked.get(key);
+    return of !== undefined && sources.get(key) === of.source && of.source.offset === of.offset ? of.source : null;
   };
 
   const rest = async (stale: readonly FetchedPartition[]): Promise<void> => {
@@ -282,4 +300,10 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       wake();
     },
   };
+}
+
+/** Whether a partition of both has changed hands. */
+function hasOtherSource(before: Asked, now: Asked): boolean {
+  for (const [key, { source }] of now) if ((before.get(key)?.source ?? source) !== source) return true;
+  return false;
 }

@@ -32,16 +32,20 @@ const staleMetadataCodes: ReadonlyMap<number, string> = new Map([
 
 export const offsetOutOfRange = 1;
 
+/** The partition doesn't hold the offset: it was deleted, or the log is another one. */
+export class OffsetOutOfRangeError extends Error {
+  constructor(place: string) {
+    super(`${place} does not hold the offset that is to be read next: it was deleted, or the log is another one`);
+    this.name = 'OffsetOutOfRangeError';
+  }
+}
+
 export function isStaleMetadata(code: number): boolean {
   return staleMetadataCodes.has(code);
 }
 
 export function describeFetchError(code: number, of?: { readonly topic: string; readonly partition: number }): Error {
   const place = of === undefined ? 'the log' : `${of.topic}, partition ${of.partition}`;
-  if (code === offsetOutOfRange) {
-    return new Error(
-      `${place} does not hold the offset that is to be read next: it was deleted, or the log is another one`,
-    );
-  }
+  if (code === offsetOutOfRange) return new OffsetOutOfRangeError(place);
   return new Error(`${place} can not be read: ${staleMetadataCodes.get(code) ?? `Kafka's error ${code}`}`);
 }

@@ -46,7 +46,7 @@ declare module 'kafkajs/src/cluster/index.js' {
     offsetFetch(of: { groupId: string; topics: readonly OffsetTopic<{ partition: number }>[] }): Promise<{
       readonly responses: readonly OffsetTopic<{ partition: number; offset: string; metadata: string | null }>[];
     }>;
-    /** `timestamp` -1: the end. An offset of -1: nothing is that late. */
+    /** `timestamp` -1: the end; -2: the start. An offset of -1: nothing is that late. */
     listOffsets(of: {
       replicaId: -1;
       isolationLevel: 0;

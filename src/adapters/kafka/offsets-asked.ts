@@ -10,11 +10,11 @@ export interface Place {
   readonly partition: number;
 }
 
-/** 'end': the offset that the next event gets. A time (UTC ms): the first offset whose record was appended then or later, -1 when there is none. */
+/** 'start': the first offset that is still there. 'end': the offset that the next event gets. A time (UTC ms): the first offset whose record was appended then or later, -1 when there is none. */
 export async function offsetsOf(
   cluster: LogCluster,
   places: readonly Place[],
-  at: 'end' | number,
+  at: 'start' | 'end' | number,
 ): Promise<readonly number[]> {
   await cluster.connect();
   const byLeader = new Map<number, number[]>();
@@ -24,7 +24,7 @@ export async function offsetsOf(
     byLeader.set(leader, [...(byLeader.get(leader) ?? []), i]);
   }
   const offsets: number[] = Array.from({ length: places.length }, () => -1);
-  const timestamp = at === 'end' ? '-1' : String(Math.max(0, Math.floor(at)));
+  const timestamp = timestampOf(at);
   const askOne = async ([leader, indices]: [number, number[]]) => {
     const topics = byTopic(
       indices.map((i) => places[i] as Place),
@@ -47,6 +47,18 @@ export async function offsetsOf(
     throw error;
   }
   return offsets;
+}
+
+/** As Kafka means it. */
+function timestampOf(at: 'start' | 'end' | number): string {
+  switch (at) {
+    case 'start':
+      return '-2';
+    case 'end':
+      return '-1';
+    default:
+      return String(Math.max(0, Math.floor(at)));
+  }
 }
 
 /** In the order of the places; null: never anything. */

@@ -77,9 +77,13 @@ async function fetchOnce({ cluster }: RangeDependencies, range: Range, from: num
       return { ...set, isLast: set.next >= Math.min(to, fetched.highWatermark) };
     }
     case offsetOutOfRange: {
-      const [end = 0] = await offsetsOf(cluster, [{ topic: name, partition }], 'end');
+      const place = { topic: name, partition };
+      const [end = 0] = await offsetsOf(cluster, [place], 'end');
       if (from >= end) return { records: [], next: from, isLast: true };
-      throw describeFetchError(fetched.errorCode, fetched);
+      const [start = 0] = await offsetsOf(cluster, [place], 'start');
+      if (from >= start) throw describeFetchError(fetched.errorCode, fetched);
+      // What was before is deleted: the range holds what there is.
+      return { records: [], next: start, isLast: start >= to };
     }
     default: {
       const error = describeFetchError(fetched.errorCode, fetched);

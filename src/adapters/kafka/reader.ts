@@ -8,8 +8,11 @@ import type { EventType } from '../../domain/events.ts';
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LogEntry, PartitionReader } from '../../ports/event-log.ts';
+import type { Logger } from '../../ports/logger.ts';
 import type { Fetcher, FetchSource } from './fetcher.ts';
 import type { FetchedPartition } from './fetch-wire.ts';
+import { OffsetOutOfRangeError } from './kafka-errors.ts';
+import type { Place } from './offsets-asked.ts';
 import { readRecords, type StoredRecord } from './record-batch.ts';
 import { createRecordQueue, type RecordQueue } from './record-queue.ts';
 import type { EntryDecoder } from './schemas.ts';
@@ -18,12 +21,13 @@ export interface ReaderDependencies {
   readonly fetcher: Fetcher;
   readonly decoder: EntryDecoder;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Whether the oldest event of all partitions comes first also when it still has to be fetched; else the oldest of those that are here. */
   readonly inOrderOfTime: boolean;
   /** Types that are worth decoding; absent: all. */
   readonly types?: ReadonlySet<EventType> | undefined;
-  /** The ends of these partitions as they are now. @throws Error when they can't be asked */
-  ends(of: readonly ReadFrom[]): Promise<readonly number[]>;
+  /** Where these partitions begin or end now. @throws Error when it can't be asked */
+  bounds(of: readonly Place[], at: 'start' | 'end'): Promise<readonly number[]>;
 }
 
 export interface ReadFrom {
@@ -56,6 +60,8 @@ interface Source extends FetchSource {
   bytes: number;
   events: number;
   isFull: boolean;
+  /** Its offset is gone, and it is asked where the partition begins by now. */
+  isLost: boolean;
   failure: Error | null;
 }
 
@@ -68,7 +74,7 @@ type Pulled =
 
 /** @param signal of the claim: once it aborts, take answers with nothing */
 export function createReader(
-  { fetcher, decoder, clock, inOrderOfTime, types, ends }: ReaderDependencies,
+  { fetcher, decoder, clock, logger, inOrderOfTime, types, bounds }: ReaderDependencies,
   signal: AbortSignal,
   from: readonly ReadFrom[],
 ): PartitionReader {
@@ -104,9 +110,26 @@ export function createReader(
       source.events += added.events;
       if (source.bytes >= bytesMax || source.events >= eventsMax) source.isFull = true;
     } catch (error) {
-      source.failure = error instanceof Error ? error : new Error(String(error));
+      source.failure = asError(error);
     }
     changed();
+  };
+
+  /** What was to be read next was deleted: goes on from where the log begins, and says so. Never rejects. */
+  const goOnFromStart = async (source: Source, outOfRange: OffsetOutOfRangeError): Promise<void> => {
+    source.isLost = true;
+    try {
+      const [start = 0] = await bounds([source], 'start');
+      if (start <= source.offset) throw outOfRange;
+      const { topic, partition, offset } = source;
+      logger.error('what was to be read next is deleted; going on from the start', { topic, partition, offset, start });
+      source.offset = start;
+    } catch (error) {
+      source.failure = asError(error);
+    }
+    source.isLost = false;
+    changed();
+    fetcher.wake();
   };
 
   const sources = from.map((place): Source => {
@@ -120,13 +143,15 @@ export function createReader(
       bytes: 0,
       events: 0,
       isFull: false,
+      isLost: false,
       failure: null,
       get wants() {
-        return !source.isFull && source.failure === null;
+        return !source.isFull && !source.isLost && source.failure === null;
       },
       deliver: (fetched) => deliver(source, fetched),
       fail(error) {
-        source.failure = error;
+        if (error instanceof OffsetOutOfRangeError) void goOnFromStart(source, error);
+        else source.failure = error;
         changed();
       },
     };
@@ -228,7 +253,7 @@ export function createReader(
     },
 
     async atEnd() {
-      const asked = await ends(from);
+      const asked = await bounds(sources, 'end');
       for (;;) {
         if (signal.aborted) return false;
         throwFailure();
@@ -245,4 +270,8 @@ export function createReader(
       }
     },
   };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

@@ -37,8 +37,9 @@ const logAppendTimeFlag = 0x08;
 const controlFlag = 0x20;
 
 /**
- * The records from offset `from` on; a batch that is cut off at the end of the bytes is left for the next fetch.
- * @throws Error for another message format, an unknown compression or bytes that are no batch
+ * The records from offset `from` on; a batch that is cut off at the end of the bytes is left for the next fetch. The offsets of a partition have no gaps,
+ * since its topic isn't compacted: a batch that begins beyond what is next comes from an answer to another question, and what lies between was not read.
+ * @throws Error for such a batch, another message format, an unknown compression or bytes that are no batch
  */
 export function readRecords(bytes: Buffer, from: number): RecordSet {
   const records: StoredRecord[] = [];
@@ -48,20 +49,21 @@ export function readRecords(bytes: Buffer, from: number): RecordSet {
     if (end < at + recordsAt) throw new Error('the log holds a record batch of an impossible length');
     if (end > bytes.length) break;
     const batch = bytes.subarray(at, end);
-    readBatch(batch, from, records);
-    next = Math.max(next, int64(batch, 0) + batch.readInt32BE(lastOffsetDeltaAt) + 1);
+    const base = int64(batch, 0);
+    if (base > next) throw new Error(`offset ${next} is to be read next, but what was read begins at ${base}`);
+    readBatch(batch, base, from, records);
+    next = Math.max(next, base + batch.readInt32BE(lastOffsetDeltaAt) + 1);
     at = end;
   }
   return { records, next };
 }
 
-function readBatch(batch: Buffer, from: number, into: StoredRecord[]): void {
+function readBatch(batch: Buffer, baseOffset: number, from: number, into: StoredRecord[]): void {
   const magic = batch.readInt8(magicAt);
   if (magic !== 2) throw new Error(`the log holds a record batch of message format ${magic}; only 2 is read here`);
   const attributes = batch.readInt16BE(attributesAt);
   // Control batches are marks of transactions, which nothing here makes.
   if ((attributes & controlFlag) !== 0) return;
-  const baseOffset = int64(batch, 0);
   const isLogAppendTime = (attributes & logAppendTimeFlag) !== 0;
   const timestamp = int64(batch, isLogAppendTime ? maxTimestampAt : baseTimestampAt);
   const cursor = { bytes: decompress(batch.subarray(recordsAt), attributes & compressionMask), at: 0 };

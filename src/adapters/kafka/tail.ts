@@ -12,7 +12,7 @@ import type { Names } from './client.ts';
 import type { Fetcher } from './fetcher.ts';
 import type { LogCluster } from './log-cluster.ts';
 import { offsetsOf } from './offsets-asked.ts';
-import { createReader } from './reader.ts';
+import { createReader, type ReaderDependencies } from './reader.ts';
 import type { EntryDecoder } from './schemas.ts';
 
 export interface TailDependencies {
@@ -91,11 +91,15 @@ export function createTail(deps: TailDependencies): Tail {
     const sinceMs = clock.now() - clockSkewMs;
     const starts = await untilItWorks(signal, () => startsOf(topic, sinceMs));
     if (starts === null || signal.aborted) return;
-    const reader = createReader(
-      { fetcher: deps.fetcher(), decoder, clock, inOrderOfTime: false, ends: async () => [] },
-      signal,
-      starts,
-    );
+    const reading: ReaderDependencies = {
+      fetcher: deps.fetcher(),
+      decoder,
+      clock,
+      logger,
+      inOrderOfTime: false,
+      bounds: (places, at) => offsetsOf(cluster, places, at),
+    };
+    const reader = createReader(reading, signal, starts);
     while (!signal.aborted) {
       const entries = await untilItWorks(signal, () => reader.take(takeLimits));
       for (const entry of entries ?? []) if (!signal.aborted) tell(entry, listeners);

@@ -75,7 +75,7 @@ export function makeLogWorld(places: Places = {}): LogWorld {
   };
 }
 
-function loggerTo(lines: Line[]): Logger {
+export function loggerTo(lines: Line[]): Logger {
   const at =
     (level: keyof Logger) =>
     (message: string, fields: Readonly<Record<string, unknown>> = {}) =>

@@ -1,43 +1,14 @@
 // Reading record batches, checked against kafkajs' own writer.
 
-import { createRequire } from 'node:module';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { readRecords } from '../../../src/adapters/kafka/record-batch.ts';
-
-const require = createRequire(import.meta.url);
-const { RecordBatch } = require('kafkajs/src/protocol/recordBatch/v0/index.js') as {
-  RecordBatch(of: object): Promise<{ buffer: Buffer }>;
-};
-const Record = require('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (of: object) => unknown;
+import { type Batch, batchOf } from './batches.ts';
 
 const logAppendTime = 0x8;
 const codecs = { none: 0, gzip: 1, snappy: 2, zstd: 4 };
-
-interface Batch {
-  readonly base: number;
-  readonly time: number;
-  readonly values: readonly { readonly value: Buffer | null; readonly key: Buffer | null; readonly later: number }[];
-}
-
-async function batchOf({ base, time, values }: Batch, attributes = 0): Promise<Buffer> {
-  const records = values.map(({ value, key, later }, offsetDelta) =>
-    Record({ offsetDelta, timestampDelta: later, key, value, headers: { trace: 'x' } }),
-  );
-  const encoded = await RecordBatch({
-    firstTimestamp: time,
-    maxTimestamp: time + 1_000_000,
-    lastOffsetDelta: values.length - 1,
-    records,
-  });
-  const bytes = Buffer.from(encoded.buffer);
-  // The broker puts these in.
-  bytes.writeBigInt64BE(BigInt(base), 0);
-  bytes.writeInt16BE(attributes, 21);
-  return bytes;
-}
 
 /** The batch with its records compressed. */
 function compressed(batch: Buffer, codec: number, by: (bytes: Buffer) => Buffer): Buffer {
@@ -66,7 +37,7 @@ describe('record batches', () => {
   it('are read as they were written: offsets, times, values', async () => {
     await fc.assert(
       fc.asyncProperty(anyBatch, async (batch) => {
-        const { records, next } = readRecords(await batchOf(batch), 0);
+        const { records, next } = readRecords(await batchOf(batch), batch.base);
         expect(next).toBe(batch.base + batch.values.length);
         expect(records.map(({ offset, appendedAt, value }) => [offset, appendedAt, value.toString('hex')])).toEqual(
           batch.values.map(({ value, later }, n) => [batch.base + n, batch.time + later, value?.toString('hex') ?? '']),
@@ -76,7 +47,7 @@ describe('record batches', () => {
   });
 
   it('carry the time at which the log took them, where the topic is set so', async () => {
-    const { records } = readRecords(await batchOf(three, logAppendTime), 0);
+    const { records } = readRecords(await batchOf(three, logAppendTime), 70);
     expect(records.map(({ appendedAt }) => appendedAt)).toEqual([1, 2, 3].map(() => three.time + 1_000_000));
   });
 
@@ -94,14 +65,14 @@ describe('record batches', () => {
 
   it('may be compressed by gzip or zstd; another codec is refused by its number', async () => {
     const plain = await batchOf(three);
-    const { records } = readRecords(plain, 0);
+    const { records } = readRecords(plain, 70);
     for (const [codec, by] of [[codecs.gzip, gzipSync] as const, [codecs.zstd, zstdCompressSync] as const]) {
-      expect(readRecords(compressed(plain, codec, by), 0).records).toEqual(records);
+      expect(readRecords(compressed(plain, codec, by), 70).records).toEqual(records);
     }
     expect(() =>
       readRecords(
         compressed(plain, codecs.snappy, (bytes) => bytes),
-        0,
+        70,
       ),
     ).toThrow('compression 2');
   });
@@ -110,11 +81,17 @@ describe('record batches', () => {
     expect(readRecords(await batchOf(three, 0x20), 70)).toEqual({ records: [], next: 73 });
   });
 
+  it('that begin beyond what is next are refused: what lies between was not read', async () => {
+    const [first, third] = [await batchOf(three), await batchOf({ ...three, base: 76 })];
+    expect(() => readRecords(first, 69)).toThrow('offset 69 is to be read next, but what was read begins at 70');
+    expect(() => readRecords(Buffer.concat([first, third]), 71)).toThrow('begins at 76');
+  });
+
   it('that are none are refused', async () => {
     const bytes = await batchOf(three);
     bytes.writeInt8(1, 16);
-    expect(() => readRecords(bytes, 0)).toThrow('message format 1');
+    expect(() => readRecords(bytes, 70)).toThrow('message format 1');
     bytes.writeInt32BE(-5, 8);
-    expect(() => readRecords(bytes, 0)).toThrow('impossible length');
+    expect(() => readRecords(bytes, 70)).toThrow('impossible length');
   });
 });

@@ -1,0 +1,234 @@
+// Reading while partitions change hands: answers to requests that are still out, held back here for as long as the test likes, skip nothing.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { FetchAnswer, FetchedPartition, FetchRequest } from '../../../src/adapters/kafka/fetch-wire.ts';
+import { createFetcher, type Fetcher, type FetchSource } from '../../../src/adapters/kafka/fetcher.ts';
+import { offsetOutOfRange } from '../../../src/adapters/kafka/kafka-errors.ts';
+import type { LogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
+import { createReader, type ReaderDependencies } from '../../../src/adapters/kafka/reader.ts';
+import type { EntryDecoder } from '../../../src/adapters/kafka/schemas.ts';
+import { workTopic } from '../../../src/domain/topics.ts';
+import type { PartitionReader } from '../../../src/ports/event-log.ts';
+import { until } from '../../support/until.ts';
+import { batchOf } from './batches.ts';
+import { clock, type Line, loggerTo } from './log-world.ts';
+
+const topic = workTopic('EMAIL', 'HIGH');
+const partition = 3;
+const leader = 1;
+const all = { eventsMax: 1000, bytesMax: 1_000_000 };
+const end = 110;
+
+/** A broker whose answers wait until the test gives them. */
+interface HeldBroker {
+  readonly cluster: LogCluster;
+  /** What is asked and not answered; `offset`: as its session has it, undefined when the partition isn't in it. */
+  readonly out: {
+    readonly request: FetchRequest;
+    readonly offset: number | undefined;
+    answer(partitions: readonly FetchedPartition[]): void;
+  }[];
+}
+
+let broker: HeldBroker;
+let fetcher: Fetcher;
+let lines: Line[];
+/** Where the partition begins. */
+let start: number;
+
+beforeEach(() => {
+  broker = heldBroker();
+  lines = [];
+  start = 0;
+  fetcher = createFetcher({
+    cluster: broker.cluster,
+    clock,
+    logger: loggerTo(lines),
+    gatherMs: 0,
+    partitionBytesMax: 1024,
+  });
+});
+
+afterEach(() => fetcher.close());
+
+describe('a fetcher', () => {
+  it('gives an answer to nobody but the source that was in the request', async () => {
+    const [old, regained] = [sourceAt(100), sourceAt(50)];
+    fetcher.add([old]);
+    const asked = await nextAsked();
+    fetcher.remove([old]);
+    fetcher.add([regained]);
+    asked.answer([await holding(100, 1)]);
+    await nextAsked();
+    expect({ old: old.delivered, regained: regained.delivered }).toEqual({ old: [], regained: [] });
+  });
+
+  it('gives it to that source no more once it has moved on', async () => {
+    const source = sourceAt(50);
+    fetcher.add([source]);
+    const asked = await nextAsked();
+    source.offset = 40;
+    asked.answer([await holding(50, 1), failing(offsetOutOfRange)]);
+    expect((await nextAsked()).request.partitions).toMatchObject([{ offset: 40 }]);
+    expect(source).toMatchObject({ delivered: [], failures: [] });
+  });
+
+  it('tells a source of no error that answers another one', async () => {
+    const [old, regained] = [sourceAt(100), sourceAt(50)];
+    fetcher.add([old]);
+    const asked = await nextAsked();
+    fetcher.remove([old]);
+    fetcher.add([regained]);
+    asked.answer([failing(offsetOutOfRange)]);
+    await nextAsked();
+    expect(regained.failures).toEqual([]);
+  });
+
+  it('asks anew for a partition that has another source at the same offset, so that it hears where it ends', async () => {
+    const [old, regained] = [sourceAt(100), sourceAt(100)];
+    fetcher.add([old]);
+    const asked = await nextAsked();
+    fetcher.remove([old]);
+    fetcher.add([regained]);
+    asked.answer([]);
+    expect((await nextAsked()).request).toMatchObject({ sessionId: 0, sessionEpoch: 0, partitions: [{ offset: 100 }] });
+  });
+});
+
+describe('a reader', () => {
+  it('whose number was lost and regained while a read was out passes nothing over', async () => {
+    const losing = new AbortController();
+    readerAt(100, losing.signal);
+    const asked = await nextAsked();
+    losing.abort();
+    const reader = readerAt(50);
+    asked.answer([await holding(100, 10)]);
+    await serveFrom(50);
+    expect(await taken(reader, 60)).toEqual(offsets(50, end));
+  });
+
+  it('refuses what begins beyond the offset that it wants, whoever hands it over, and reads it again from there', async () => {
+    const reader = readerAt(50);
+    (await nextAsked()).answer([await holding(60, 50)]);
+    await expect(reader.take(all)).rejects.toThrow('offset 50 is to be read next, but what was read begins at 60');
+    await serveFrom(50);
+    expect(await taken(reader, 60)).toEqual(offsets(50, end));
+  });
+
+  it('goes on from where the log begins when what it wants was deleted, and says so', async () => {
+    start = 80;
+    const reader = readerAt(50);
+    (await nextAsked()).answer([failing(offsetOutOfRange)]);
+    await serveFrom(80);
+    expect(await taken(reader, 30)).toEqual(offsets(80, end));
+    expect(lines).toMatchObject([
+      { level: 'error', message: /deleted; going on from the start/, fields: { topic, partition, offset: 50, start } },
+    ]);
+  });
+
+  it('fails at an offset that the log has not reached: it is another log', async () => {
+    const reader = readerAt(5000);
+    (await nextAsked()).answer([failing(offsetOutOfRange)]);
+    await expect(reader.take(all)).rejects.toThrow('does not hold the offset');
+  });
+});
+
+function readerAt(offset: number, signal = new AbortController().signal): PartitionReader {
+  const deps: ReaderDependencies = {
+    fetcher,
+    decoder,
+    clock,
+    logger: loggerTo(lines),
+    inOrderOfTime: true,
+    bounds: async (places, at) => places.map(() => (at === 'start' ? start : end)),
+  };
+  return createReader(deps, signal, [{ topic, name: topic, partition, offset }]);
+}
+
+/** Answers what is asked until someone asks from `offset`, with all that is there from then on. */
+async function serveFrom(offset: number): Promise<void> {
+  for (;;) {
+    const asked = await nextAsked();
+    asked.answer(asked.offset === offset ? [await holding(offset, end - offset)] : []);
+    if (asked.offset === offset) return;
+  }
+}
+
+async function taken(reader: PartitionReader, count: number): Promise<number[]> {
+  const found: number[] = [];
+  while (found.length < count) found.push(...(await reader.take(all)).map(({ offset }) => offset));
+  return found;
+}
+
+async function nextAsked() {
+  return until(() => broker.out.shift(), { what: 'a request' });
+}
+
+async function holding(base: number, count: number): Promise<FetchedPartition> {
+  const values = offsets(0, count).map(() => ({ value: Buffer.from('event'), key: null, later: 0 }));
+  const bytes = await batchOf({ base, time: 1_700_000_000_000, values });
+  return { topic, partition, errorCode: 0, highWatermark: end, bytes };
+}
+
+function failing(errorCode: number): FetchedPartition {
+  return { topic, partition, errorCode, highWatermark: -1, bytes: Buffer.alloc(0) };
+}
+
+function offsets(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, n) => from + n);
+}
+
+interface FakeSource extends FetchSource {
+  offset: number;
+  readonly delivered: FetchedPartition[];
+  readonly failures: Error[];
+}
+
+function sourceAt(offset: number): FakeSource {
+  const delivered: FetchedPartition[] = [];
+  const failures: Error[] = [];
+  return {
+    topic,
+    partition,
+    offset,
+    wants: true,
+    delivered,
+    failures,
+    deliver: (fetched) => void delivered.push(fetched),
+    fail: (error) => void failures.push(error),
+  };
+}
+
+const decoder: EntryDecoder = {
+  typeOf: () => 'NotificationRequested',
+  learn: async () => {},
+  decode: ({ value, ...position }) => ({ ...position, topic, size: value.length, event: null, undecodable: null }),
+};
+
+function heldBroker(): HeldBroker {
+  const out: HeldBroker['out'] = [];
+  let session: number | undefined;
+  const never = () => Promise.reject(new Error('not asked here'));
+  return {
+    out,
+    cluster: {
+      ask: never,
+      fetch: (_, request) =>
+        new Promise((resolve) => {
+          const answer = (partitions: readonly FetchedPartition[]) =>
+            resolve({ clientSideThrottleTime: 0, errorCode: 0, sessionId: 7, partitions } satisfies FetchAnswer);
+          if (request.sessionEpoch === 0 || request.forgotten.length > 0) session = undefined;
+          session = request.partitions[0]?.offset ?? session;
+          out.push({ request, offset: session, answer });
+        }),
+      connect: async () => {},
+      refresh: async () => {},
+      leaderOf: () => leader,
+      partitionsOf: () => 12,
+      coordinatorOf: never,
+      reset() {},
+      close() {},
+    },
+  };
+}

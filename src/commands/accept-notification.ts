@@ -126,8 +126,8 @@ function requested(
       subject: rendered.subject,
       body: rendered.body,
       bodyFormat: rendered.bodyFormat,
-      rawSubject: isRaw ? input.subject : null,
-      rawBody: isRaw ? input.body : null,
+      rawSubject: isRaw ? ownForm(input.subject, rendered.subject) : null,
+      rawBody: isRaw ? ownForm(input.body, rendered.body) : null,
       data: input.dataText,
       metadata: input.metadata,
       template: source.reference,
@@ -135,6 +135,11 @@ function requested(
       batchId: null,
     },
   };
+}
+
+/** A body of 200 KiB isn't kept twice: null where nothing was filled in. */
+function ownForm(raw: string | null, rendered: string | null): string | null {
+  return raw === rendered ? null : raw;
 }
 
 function noProvider(channel: Channel): DomainError {

@@ -39,7 +39,7 @@ export interface DeliveryRequest {
   readonly subject: string | null;
   readonly body: string;
   readonly bodyFormat: 'text' | 'html';
-  /** The request's own subject and body, when no template was used. */
+  /** The request's own subject and body, when no template was used and they differ from what is rendered (older events: always, when none was used). */
   readonly rawSubject: string | null;
   readonly rawBody: string | null;
   /** The request's `data`, as JSON text of an object. */

@@ -2,8 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
+import { requested } from '../support/requested.ts';
 
 type Tenant = Awaited<ReturnType<App['tenant']>>;
 
@@ -34,6 +36,40 @@ describe('a notification', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('etag')).toBeNull();
     expect(headers.get('x-powered-by')).toBeNull();
+  });
+
+  it('without data is shown as it was written, and stands once in the event', async () => {
+    const body = 'x'.repeat(100 * 1024);
+    const accepted = await tenant.notify({ channel: 'IN_APP', recipient: 'once', subject: 'Plain', body });
+    const position = accepted.headers.get('x-event-position') ?? '';
+    const shown = await tenant.withKey('GET', `/notify/${accepted.body.notificationId}`, undefined, {
+      'x-after-position': position,
+    });
+    expect(shown.body.notification).toMatchObject({ subject: 'Plain', rawSubject: 'Plain', body, rawBody: body });
+    const [topic = '', partition, offset] = position.split(':');
+    const range = { topic, partition: Number(partition), from: Number(offset), to: Number(offset) + 1 };
+    for await (const { size } of app.deps.log.read(range)) expect(size).toBeLessThan(101 * 1024);
+    const bare = await tenant.notify({ channel: 'IN_APP', recipient: 'once', body: 'no subject' });
+    const second = await tenant.withKey('GET', `/notify/${bare.body.notificationId}`, undefined, {
+      'x-after-position': bare.headers.get('x-event-position') ?? '',
+    });
+    expect(second.body.notification).toMatchObject({ subject: null, rawSubject: null, rawBody: 'no subject' });
+  });
+
+  it('that an earlier version kept twice is shown as it was', async () => {
+    const number = '0'.repeat(25);
+    const old = requested(3, 1);
+    const [subject, body] = ['Hello', 'Dear Ada'];
+    const kept = { ...old.request, subject, body, rawSubject: subject, rawBody: body };
+    const notificationId = `notif_${number}7` as NotificationId;
+    const tenantId = tenant.id as TenantId;
+    const appended = await app.deps.log.append({ ...old, tenantId, notificationId, request: kept });
+    if (appended.kind !== 'durable') throw new Error(appended.reason);
+    const { topic, partition, offset } = appended.position;
+    const shown = await tenant.withKey('GET', `/notify/${notificationId}`, undefined, {
+      'x-after-position': `${topic}:${partition}:${offset}`,
+    });
+    expect(shown.body.notification).toMatchObject({ subject, body, rawSubject: subject, rawBody: body });
   });
 
   it('is accepted below /v1 too', async () => {

@@ -173,13 +173,24 @@ describe('accept', () => {
         partition: partitionOf({ tenantId, channel, recipient, notificationId }, defaultPartitioning),
         request: {
           bodyFormat: 'html',
-          rawSubject: 'Hi',
-          rawBody: '<p>Hi</p>',
+          rawSubject: null,
+          rawBody: null,
           template: null,
           sendAt: null,
           batchId: null,
         },
       },
+    ]);
+  });
+
+  it('keeps what was written beside what was rendered only where they differ', async () => {
+    const log = logAnswering();
+    const render = () => ({ subject: 'Hi', body: '<p>Hi Ada</p>', bodyFormat: 'html' as const });
+    const directory = { templateByName: async () => null, canDeliver: async () => true };
+    const accept = acceptNotification({ log, clock: wallClock, directory, renderer: { render } });
+    await accept({ ...input, body: '<p>Hi {{ name }}</p>', data: { name: 'Ada' }, dataText: '{"name":"Ada"}' });
+    expect(log.appended).toMatchObject([
+      { request: { subject: 'Hi', body: '<p>Hi Ada</p>', rawSubject: null, rawBody: '<p>Hi {{ name }}</p>' } },
     ]);
   });
 

@@ -6,11 +6,14 @@ import express from 'express';
 import type { Logger } from '../ports/logger.ts';
 import { sendJson } from './respond.ts';
 
+/** True: up. False: down; a text is down as well, and says why. */
+export type UpOrWhy = boolean | string;
+
 export interface OperationsDependencies {
-  /** Each asked by name; false or a rejection: it is down. */
-  readonly dependencies: Readonly<Record<string, () => Promise<boolean>>>;
+  /** Each asked by name; a rejection: it is down. */
+  readonly dependencies: Readonly<Record<string, () => Promise<UpOrWhy>>>;
   /** Shown as well, but the service goes on without them. */
-  readonly optional?: Readonly<Record<string, () => Promise<boolean>>>;
+  readonly optional?: Readonly<Record<string, () => Promise<UpOrWhy>>>;
   /** False while the process starts; absent: it has started. */
   readonly hasStarted?: () => boolean;
   readonly metrics: { read(): Promise<string>; readonly contentType: string };
@@ -29,12 +32,10 @@ export function createOperations(deps: OperationsDependencies): Express {
   app.get('/health/ready', async (_req, res) => {
     const asked = Object.entries({ ...dependencies, ...optional });
     const states = await Promise.all(
-      asked.map(async ([name, ask]) => ({ name, isUp: await isUp(ask), isNeeded: Object.hasOwn(dependencies, name) })),
+      asked.map(async ([name, ask]) => ({ name, up: await upOf(ask), isNeeded: Object.hasOwn(dependencies, name) })),
     );
-    const isReady = !closing.aborted && hasStarted() && states.every((state) => state.isUp || !state.isNeeded);
-    const shown = Object.fromEntries(
-      states.map((state) => [state.name, state.isUp ? 'up' : state.isNeeded ? 'down' : 'down, not needed']),
-    );
+    const isReady = !closing.aborted && hasStarted() && states.every(({ up, isNeeded }) => up === true || !isNeeded);
+    const shown = Object.fromEntries(states.map(({ name, up, isNeeded }) => [name, shownOf(up, isNeeded)]));
     sendJson(
       res,
       isReady ? 200 : 503,
@@ -61,7 +62,13 @@ export function createOperations(deps: OperationsDependencies): Express {
 
 const noStore = { 'cache-control': 'no-store' };
 
-async function isUp(ask: () => Promise<boolean>): Promise<boolean> {
+function shownOf(up: UpOrWhy, isNeeded: boolean): string {
+  if (up === true) return 'up';
+  const why = up === false ? '' : `: ${up}`;
+  return isNeeded ? `down${why}` : `down, not needed${why}`;
+}
+
+async function upOf(ask: () => Promise<UpOrWhy>): Promise<UpOrWhy> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), answerWithinMs);

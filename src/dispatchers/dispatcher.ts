@@ -9,6 +9,7 @@
 import type { Channel } from '../domain/events.ts';
 import { priorities } from '../domain/events.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
+import type { Topic } from '../domain/topics.ts';
 import { workTopic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog } from '../ports/event-log.ts';
@@ -49,10 +50,22 @@ export interface DispatcherDependencies {
 }
 
 export interface Dispatcher {
+  readonly channel: Channel;
   /** Resolves, never rejects, with the reason when it had to stop by itself (MissingPositionError). */
   readonly failed: Promise<Error>;
+  /** What is done now with each topic of the numbers that it owns. */
+  activity(): readonly Activity[];
   /** Takes nothing more, drops what has not begun, finishes what is in flight (30 s at most), commits, gives its numbers back. */
   stop(): Promise<void>;
+}
+
+export interface Activity {
+  readonly topic: Topic;
+  readonly partition: number;
+  /** Goes up with each attempt that is begun and each event that is finished. */
+  readonly moves: number;
+  /** An attempt is in flight that ends by its deadline. */
+  readonly isUnderWay: boolean;
 }
 
 const commitEveryMs = 200;
@@ -110,7 +123,17 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     stopping.abort();
     throw err;
   }
-  return { failed: failure.promise, stop };
+  return { channel, failed: failure.promise, activity, stop };
+
+  function activity(): Activity[] {
+    const sending = executor.sending();
+    return [...claims.all()].flatMap(({ trackers }) =>
+      trackers.map((tracker) => {
+        const { topic, partition, moves } = tracker;
+        return { topic, partition, moves, isUnderWay: sending.has(tracker) };
+      }),
+    );
+  }
 
   function owned(claim: Claim): void {
     if (isStopping) return;

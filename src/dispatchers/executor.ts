@@ -19,6 +19,7 @@ import type { FindMeans, Means } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
 import type { TakeRate } from './provider-rate.ts';
+import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
 import { createTenantGate } from './tenant-gate.ts';
 import { ageMs } from './work-item.ts';
@@ -39,6 +40,8 @@ export interface ExecutorDependencies {
 
 export interface Executor {
   readonly inFlight: number;
+  /** Where attempts are being sent that end by their deadline. */
+  sending(): ReadonlySet<PartitionTracker>;
   depth(priority: Priority): number;
   /** How long ago the longest waiting item of a lane could have been sent, ms; 0 for an empty one. */
   ageMs(priority: Priority): number;
@@ -57,6 +60,8 @@ const outcomeWaitMaxMs = 1_000;
 /** An attempt in flight for longer is said to have started. */
 const startSaidAfterMs = 1_000;
 const sweepEveryMs = 100;
+/** An attempt that is so far past its deadline isn't ending by itself. */
+const overdueMs = 1_000;
 /** How long a tenant is passed over when its settings can't be had. */
 const settingsRetryMs = 1_000;
 
@@ -119,6 +124,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     attempt.provider = means.provider.name;
     attempt.startedAt = clock.now();
     attempt.startedMonotonic = clock.monotonic();
+    attempt.item.tracker.noteAttempt();
     land(attempt, attempt.provider, await send(attempt, means, logger));
   }
 
@@ -232,6 +238,11 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   return {
     get inFlight() {
       return inFlight.size;
+    },
+    sending() {
+      const since = clock.monotonic() - limits.attemptDeadlineMs - overdueMs;
+      const alive = [...inFlight].filter((attempt) => attempt.provider !== null && attempt.startedMonotonic >= since);
+      return new Set(alive.map(({ item }) => item.tracker));
     },
     depth: (priority) => lanes.depth(priority),
     ageMs: (priority) => ageMs(lanes.heads(priority), clock.now()),

@@ -36,9 +36,13 @@ export interface PartitionTracker {
   readonly partition: number;
   /** The claim is lost: what isn't in flight is not begun any more, what is finished is not committed any more. */
   readonly isClosed: boolean;
+  /** Goes up with each attempt that is begun and each event that is finished. */
+  readonly moves: number;
   /** Notes an event that was read. False when it was finished before the restart. */
   begin(offset: number, bytes: number): boolean;
   finish(offset: number, bytes: number): void;
+  /** An attempt of it is being sent. */
+  noteAttempt(): void;
   /** Waits until more may be taken; null once it is closed. */
   room(): Promise<TakeLimits | null>;
   uncommitted(): CommittedPosition | null;
@@ -64,6 +68,7 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
 
   function track(topic: Topic, partition: number, window: OffsetWindow): PartitionTracker {
     let bytes = 0;
+    let moves = 0;
     let isClosed = false;
     let goOn: (() => void) | null = null;
 
@@ -99,6 +104,9 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
       get isClosed() {
         return isClosed;
       },
+      get moves() {
+        return moves;
+      },
       begin(offset, size) {
         const isNew = window.begin(offset);
         if (isNew) {
@@ -109,11 +117,13 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
       },
       finish(offset, size) {
         if (isClosed) return;
+        moves++;
         window.finish(offset);
         bytes -= size;
         release(size);
         if (goOn !== null) tryToGoOn();
       },
+      noteAttempt: () => void moves++,
       room,
       uncommitted: () => window.uncommitted(),
       noteCommitted: (position) => window.noteCommitted(position),

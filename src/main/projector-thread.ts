@@ -4,6 +4,8 @@ import type { Transferable } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
 
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
+import { assertNever } from '../domain/assert-never.ts';
+import type { FoldState } from '../projections/fold-report.ts';
 import type { ThreadEngines } from './thread-engines.ts';
 import { transfersOf } from './thread-engines.ts';
 
@@ -18,13 +20,16 @@ export type ToThread = { readonly kind: 'stop' } | { readonly kind: 'metrics'; r
 export type FromThread =
   | { readonly kind: 'started' }
   | { readonly kind: 'stopped' }
-  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot };
+  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  | { readonly kind: 'folding'; readonly states: readonly FoldState[] };
 
 export interface ProjectorThread {
   /** Resolves, never rejects, with the reason when the thread ended by itself. */
   readonly failed: Promise<Error>;
   /** What it has counted; none when it doesn't answer within a second. */
   metrics(): Promise<readonly MetricsSnapshot[]>;
+  /** What it had in hand, and what failed, when it said so last: within a second. */
+  folding(): readonly FoldState[];
   /** Finishes the batches in hand. */
   stop(): Promise<void>;
 }
@@ -47,10 +52,21 @@ export async function startProjectorThread(input: ProjectorThreadInput): Promise
   const stopped = Promise.withResolvers<void>();
   const asked = new Map<number, (snapshot: MetricsSnapshot) => void>();
   let lastId = 0;
+  let folding: readonly FoldState[] = [];
   worker.on('message', (message: FromThread) => {
-    if (message.kind === 'started') started.resolve();
-    else if (message.kind === 'stopped') stopped.resolve();
-    else asked.get(message.id)?.(message.snapshot);
+    switch (message.kind) {
+      case 'started':
+        return started.resolve();
+      case 'stopped':
+        return stopped.resolve();
+      case 'metrics':
+        return asked.get(message.id)?.(message.snapshot);
+      case 'folding':
+        folding = message.states;
+        return;
+      default:
+        return assertNever(message);
+    }
   });
   worker.on('error', (error) => failure.resolve(error instanceof Error ? error : new Error(String(error))));
   worker.on('exit', () => {
@@ -62,6 +78,7 @@ export async function startProjectorThread(input: ProjectorThreadInput): Promise
   await Promise.race([started.promise, failure.promise.then((error) => Promise.reject(error))]);
   return {
     failed: failure.promise,
+    folding: () => folding,
     metrics: () =>
       new Promise((resolve) => {
         const id = ++lastId;

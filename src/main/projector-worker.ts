@@ -6,6 +6,7 @@ import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
 import { createCodec } from '../codec/index.ts';
+import { createFoldReport } from '../projections/fold-report.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runProjector } from '../projections/projector.ts';
@@ -30,7 +31,8 @@ const engines = await openThreadEngines(input.engines, {
 });
 const { log, store } = engines;
 const running: RunningProjector[] = [];
-const deps = { log, store, clock, logger, metrics, turns: createTurns(clock) };
+const report = createFoldReport(clock);
+const deps = { log, store, clock, logger, metrics, turns: createTurns(clock), report };
 if (input.runsProjectors)
   for (const readModel of projectedReadModels) running.push(await runProjector({ ...deps, readModel }));
 if (input.runsScheduler) running.push(await runScheduler(deps));
@@ -41,7 +43,18 @@ parentPort?.on('message', (message: ToThread) => {
 });
 tell({ kind: 'started' });
 
+/** Told when it is another than before: a thread at rest says nothing. */
+const tellEveryMs = 1000;
+let told = '';
+const telling = setInterval(() => {
+  const states = report.states();
+  const text = JSON.stringify(states);
+  if (text !== told) tell({ kind: 'folding', states });
+  told = text;
+}, tellEveryMs);
+
 async function stop(): Promise<void> {
+  clearInterval(telling);
   await Promise.all(running.map((one) => one.stop()));
   await engines.close();
   logger.flush();

@@ -22,6 +22,7 @@ import { createProcess } from './process.ts';
 import type { ProjectorThread } from './projector-thread.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { demoOwner } from './tokens.ts';
+import { startWatching } from './watchdog.ts';
 
 export interface ServeOptions {
   readonly roles: ReadonlySet<Role>;
@@ -99,7 +100,9 @@ async function startRoles(
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
   const thread = threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told });
   if (thread !== null) running.push(thread);
-  if (roles.has('dispatcher')) running.push(...(await startDispatchers(adapters, config, { from, channels })));
+  const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, { from, channels }) : [];
+  running.push(...dispatchers);
+  running.push(startWatching({ adapters, health, roles, reader, thread, dispatchers }));
   if (!roles.has('api')) return { url: null, thread };
   const api = await startApi({ adapters, config, reader });
   running.push(api);

@@ -4,6 +4,7 @@
 export const labelNames = [
   'channel',
   'class',
+  'group',
   'lane',
   'method',
   'outcome',
@@ -33,6 +34,7 @@ export type CounterName =
   | 'herald_fold_failures_total'
   | 'herald_folded_events_total'
   | 'herald_http_requests_total'
+  | 'herald_stalls_total'
   | 'herald_streams_ended_total'
   | 'herald_timers_fired_total';
 
@@ -52,5 +54,6 @@ export type GaugeName =
   | 'herald_outbound_in_flight'
   | 'herald_projector_lag'
   | 'herald_redis_up'
+  | 'herald_standing_still'
   | 'herald_streams'
   | 'herald_timers_due';

@@ -12,6 +12,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import type { CutDocument } from './cut-documents.ts';
 import { transactCutting } from './cut-documents.ts';
+import type { FoldReport } from './fold-report.ts';
 import type { ReadModel } from './read-model.ts';
 import type { Turns } from './turns.ts';
 import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
@@ -25,6 +26,8 @@ export interface FoldDependencies {
   readonly metrics: Metrics;
   /** Shared by the read models of a thread; without it none gives way to another. */
   readonly turns?: Turns;
+  /** Told what is in hand and what fails. */
+  readonly report?: FoldReport;
 }
 
 export interface PartitionFold {
@@ -115,7 +118,7 @@ export async function backOff(clock: Clock, failures: number, signal: AbortSigna
 
 /** The step's result however often it has to be tried; null when the claim ended, or somebody else has taken the number. */
 async function retried<T>(
-  { clock, logger, metrics, readModel }: FoldDependencies,
+  { clock, logger, metrics, readModel, report }: FoldDependencies,
   claim: Claim,
   step: 'own' | 'read' | 'fold' | 'write',
   run: () => Promise<T>,
@@ -123,9 +126,12 @@ async function retried<T>(
   const { name } = readModel.definition;
   for (let failures = 1; ; failures++) {
     try {
-      return await run();
+      const result = await run();
+      if (failures > 1) report?.worked(name, claim.partition, step);
+      return result;
     } catch (error) {
       if (error instanceof StaleOwnerError || claim.signal.aborted) return null;
+      report?.failed(name, claim.partition, step, error);
       metrics.increment('herald_fold_failures_total', { read_model: name });
       logger.error('a read model stands still', {
         readModel: name,

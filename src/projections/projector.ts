@@ -22,9 +22,8 @@ export interface ProjectorDependencies extends FoldDependencies {
 
 /** Makes the read model's collections, then follows the log until it is stopped. */
 export async function runProjector(deps: ProjectorDependencies): Promise<RunningProjector> {
-  const { metrics, readModel, clock } = deps;
+  const { report, readModel } = deps;
   const { name } = readModel.definition;
-  const lag = measureLag({ metrics, clock }, name);
 
   return runOnClaims(deps, async (claim) => {
     const partition = await ownPartition(deps, claim);
@@ -34,9 +33,9 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
       const entries = await partition.take();
       const [oldest] = entries;
       if (oldest === undefined) return;
-      lag.inHand(claim.partition, oldest.appendedAt);
+      report?.inHand(name, claim.partition, oldest.appendedAt);
       const written = await partition.fold(entries);
-      lag.folded(claim.partition);
+      report?.folded(name, claim.partition);
       if (written === null) return;
     }
   });
@@ -47,7 +46,7 @@ export async function runOnClaims(
   deps: FoldDependencies,
   loop: (claim: Claim) => Promise<void>,
 ): Promise<RunningProjector> {
-  const { log, store, readModel, logger } = deps;
+  const { log, store, readModel, logger, report } = deps;
   await store.prepare(readModel.definition);
   const loops = new Set<Promise<void>>();
   const consumer = await log.consume({
@@ -61,7 +60,10 @@ export async function runOnClaims(
           const fields = { readModel: readModel.definition.name, partition: claim.partition, err: error };
           logger.error('a projector loop broke', fields);
         })
-        .finally(() => loops.delete(running));
+        .finally(() => {
+          loops.delete(running);
+          report?.ended(readModel.definition.name, claim.partition);
+        });
       loops.add(running);
     },
     lost() {
@@ -78,24 +80,4 @@ export async function runOnClaims(
 
 export function projectorGroup(readModel: string): string {
   return `projector-${readModel}`;
-}
-
-export interface Lag {
-  /** @param since when the log took the oldest event in hand, UTC ms */
-  inHand(partition: number, since: number): void;
-  folded(partition: number): void;
-}
-
-/** How old the oldest event is that is in hand and not folded. */
-export function measureLag({ metrics, clock }: Pick<FoldDependencies, 'metrics' | 'clock'>, readModel: string): Lag {
-  const inHandSince = new Map<number, number>();
-  const lagSeconds = (): number => {
-    const now = clock.now();
-    return Math.max(0, now - Math.min(now, ...inHandSince.values())) / 1000;
-  };
-  metrics.gauge('herald_projector_lag', lagSeconds, { read_model: readModel });
-  return {
-    inHand: (partition, since) => inHandSince.set(partition, since),
-    folded: (partition) => inHandSince.delete(partition),
-  };
 }

@@ -8,8 +8,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Claim, LogEntry } from '../ports/event-log.ts';
 import type { FoldDependencies, PartitionFold } from '../projections/partition-fold.ts';
 import { ownPartition } from '../projections/partition-fold.ts';
-import type { Lag, RunningProjector } from '../projections/projector.ts';
-import { measureLag, runOnClaims } from '../projections/projector.ts';
+import type { RunningProjector } from '../projections/projector.ts';
+import { runOnClaims } from '../projections/projector.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { createDecider } from './decider.ts';
 
@@ -18,16 +18,14 @@ export type SchedulerDependencies = Omit<FoldDependencies, 'readModel'>;
 /** In place of a projector of the timers: it consumes the same group. */
 export async function runScheduler(deps: SchedulerDependencies): Promise<RunningProjector> {
   const folding = { ...deps, readModel: timersReadModel };
-  const lag = measureLag(deps, timersReadModel.definition.name);
   const due = measureDue(deps);
-  return runOnClaims(folding, (claim) => schedulePartition({ ...folding, lag, due }, claim));
+  return runOnClaims(folding, (claim) => schedulePartition({ ...folding, due }, claim));
 }
 
 /** How often a number that isn't at the log's end looks whether it is. */
 const catchUpStepMs = 5;
 
 interface PartitionDependencies extends FoldDependencies {
-  readonly lag: Lag;
   readonly due: Map<number, number>;
 }
 
@@ -39,7 +37,8 @@ function measureDue({ metrics }: Pick<FoldDependencies, 'metrics'>): Map<number,
 }
 
 async function schedulePartition(deps: PartitionDependencies, claim: Claim): Promise<void> {
-  const { log, clock, logger, metrics, lag, due } = deps;
+  const { log, clock, logger, metrics, report, due } = deps;
+  const { name } = timersReadModel.definition;
   const { partition, signal } = claim;
   const fold = await ownPartition(deps, claim);
   if (fold === null) return;
@@ -51,9 +50,9 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim): Pro
     const entries = taking.taken();
     if (entries !== null) {
       if (entries.length === 0) return;
-      lag.inHand(partition, entries[0]?.appendedAt ?? clock.now());
+      report?.inHand(name, partition, entries[0]?.appendedAt ?? clock.now());
       const written = await fold.fold(entries);
-      lag.folded(partition);
+      report?.folded(name, partition);
       if (written === null) return;
       decider.noticed(written);
       taking.next();

@@ -79,6 +79,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
   herald_http_requests_total: 'HTTP requests answered',
+  herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',
   herald_streams_ended_total: 'Event streams that ended, by why',
   herald_timers_fired_total: 'Timers that fired',
 };
@@ -99,6 +100,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
+  herald_standing_still: 'Partition numbers of a group that have work and have stood still for 30 s',
   herald_streams: 'Open event streams',
   herald_timers_due: 'Notifications whose timers are due and being decided',
 };

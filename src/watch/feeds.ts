@@ -1,0 +1,166 @@
+// What the watchdog is fed with: for each group of this process's roles, all partition numbers, whoever owns them or nobody, so that a number which
+// nobody takes is seen by every process that could.
+
+import type { Topic } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { CommittedPosition, EventLog } from '../ports/event-log.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { ReadModel } from '../projections/read-model.ts';
+import { timersCollection } from '../projections/timers/document.ts';
+import { timersReadModel } from '../projections/timers/index.ts';
+import type { TimersDocument } from '../projections/timers/document.ts';
+import { createLag } from './lag.ts';
+import type { Lag } from './lag.ts';
+import type { Sighting } from './standstill.ts';
+import type { Asking, Feed } from './watchdog.ts';
+
+/** What this process itself does with a topic of a number that it owns. */
+export interface Activity {
+  readonly topic: Topic;
+  readonly partition: number;
+  /** Goes up with whatever was begun or finished. */
+  readonly moves: number;
+  /** Something is in flight that ends by its deadline. */
+  readonly isUnderWay: boolean;
+}
+
+/** @param topics in the order in which they come: work of a later one may wait for the earlier ones, never the other way round */
+export function dispatcherFeed(of: {
+  readonly log: Pick<EventLog, 'committed' | 'partitioning'>;
+  readonly group: string;
+  readonly topics: readonly Topic[];
+  activity(): readonly Activity[];
+}): Feed {
+  const { log, group, topics, activity } = of;
+
+  const lookAt = async (topic: Topic, asking: Asking): Promise<Sighting[]> => {
+    const [ends, committed] = await Promise.all([asking.ends(topic), asking.within(log.committed(group, topic))]);
+    const own = new Map(activity().flatMap((one) => (one.topic === topic ? [[one.partition, one] as const] : [])));
+    return numbersOf(log).map((partition) => {
+      const position = committed?.[partition] ?? null;
+      const doing = own.get(partition);
+      return {
+        group,
+        partition,
+        part: topic,
+        end: ends?.[partition] ?? null,
+        position: positionOf(position, ends?.[partition]),
+        marks: [position === null ? null : position.metadata, doing?.moves ?? null],
+        isUnderWay: doing?.isUnderWay ?? false,
+        after: topics.slice(0, topics.indexOf(topic)),
+      };
+    });
+  };
+
+  return {
+    group,
+    look: async (asking) => (await Promise.all(topics.map((topic) => lookAt(topic, asking)))).flat(),
+  };
+}
+
+/** Nothing was ever committed: only where there is nothing to be done is that a position. */
+function positionOf(committed: CommittedPosition | null, end: number | undefined): number | null {
+  return committed?.offset ?? (end === 0 ? 0 : null);
+}
+
+/** Also measures how far the read model is behind, in `herald_projector_lag`. */
+export function readModelFeed(of: {
+  readonly reader: Pick<ReadModelReader, 'positions'>;
+  readonly log: Pick<EventLog, 'partitioning'>;
+  readonly readModel: ReadModel;
+  readonly group: string;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** ms since when the oldest event that this process has in hand is in the log; 0: it has none. */
+  oldestInHandMs(): number;
+}): Feed {
+  const { reader, log, readModel, group, clock, metrics } = of;
+  const { topics, definition } = readModel;
+  const lags = new Map<string, Lag>();
+  let lagMs = 0;
+  const measured = () => Math.max(lagMs, of.oldestInHandMs()) / 1000;
+  metrics.gauge('herald_projector_lag', measured, { read_model: definition.name });
+
+  const lagOf = ({ part, partition, end, position }: Sighting): number => {
+    const key = `${part} ${partition}`;
+    const lag = lags.get(key) ?? createLag();
+    lags.set(key, lag);
+    return lag.note(clock.monotonic(), end, position);
+  };
+
+  const lookAt = async (partition: number, asking: Asking): Promise<Sighting[]> => {
+    const offsets = await asking.within(reader.positions(definition.name, partition));
+    const ends = await Promise.all(topics.map((topic) => asking.ends(topic)));
+    return topics.map((topic, i) => ({
+      group,
+      partition,
+      part: topic,
+      end: ends[i]?.[partition] ?? null,
+      position: offsets === null ? null : (offsets.get(topic) ?? 0),
+      marks: [],
+      isUnderWay: false,
+      // Topics are folded side by side as they grew: one may wait for any other.
+      after: topics.filter((other) => other !== topic),
+    }));
+  };
+
+  return {
+    group,
+    async look(asking) {
+      // Where only some types are folded the stored position stays before the others: behind is then no sign of anything.
+      if (readModel.types !== undefined) return [];
+      const sightings = (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat();
+      lagMs = Math.max(0, ...sightings.map(lagOf));
+      return sightings;
+    },
+  };
+}
+
+/** Timers that are due are decided at once, and what was decided is soon folded; but not before a number is folded to the log's end. */
+export function timersFeed(of: {
+  readonly reader: Pick<ReadModelReader, 'find'>;
+  readonly log: Pick<EventLog, 'partitioning'>;
+  readonly group: string;
+  readonly clock: Clock;
+}): Feed {
+  const { reader, log, group, clock } = of;
+
+  const firstOf = (equals: Readonly<Record<string, number>>, fields: readonly string[]) =>
+    reader.find<TimersDocument>({
+      collection: timersCollection.name,
+      equals,
+      order: { fields, direction: 'ascending' },
+      limit: 1,
+    });
+
+  const lookAt = async (partition: number, { within }: Asking): Promise<Sighting[]> => {
+    const [waiting, decided] = await Promise.all([
+      within(firstOf({ partition }, ['nextDueAt'])),
+      within(firstOf({ partition, decided: 1 }, [])),
+    ]);
+    const now = clock.now();
+    const [next, fired] = [waiting?.documents[0], decided?.documents[0]];
+    const dueAt = Math.min(next?.nextDueAt ?? now, now);
+    const common = { group, partition, isUnderWay: false, after: timersReadModel.topics };
+    return [
+      { ...common, part: 'due', end: now, position: waiting === null ? null : dueAt, marks: [next?.id ?? null] },
+      {
+        ...common,
+        part: 'decided',
+        end: 1,
+        position: decided === null ? null : fired === undefined ? 1 : 0,
+        marks: [fired?.id ?? null],
+      },
+    ];
+  };
+
+  return {
+    group,
+    look: async (asking) => (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat(),
+  };
+}
+
+function numbersOf({ partitioning }: Pick<EventLog, 'partitioning'>): number[] {
+  return Array.from({ length: partitioning.partitions }, (_, partition) => partition);
+}

@@ -1,5 +1,6 @@
 // Reads what a dispatcher owns, a loop per partition number and topic, as far ahead as there is room, and passes it to the executor.
 
+import { encodedWithin, heldBytes } from '../domain/held-bytes.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry, PartitionReader } from '../ports/event-log.ts';
@@ -43,7 +44,9 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     for (;;) {
       const room = await tracker.room();
       if (room === null || number.isOver) return;
-      const entries = await untilItWorks(number, topic, () => reader.take(room));
+      const { eventsMax } = room;
+      const bytesMax = encodedWithin(room.bytesMax);
+      const entries = await untilItWorks(number, topic, () => reader.take({ eventsMax, bytesMax }));
       if (entries === null || entries.length === 0 || number.isOver) return;
       for (const entry of entries) takeIn(entry, tracker);
       await nextTurn();
@@ -89,12 +92,13 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
   }
 
   function takeIn(entry: LogEntry, tracker: PartitionTracker): void {
-    const { event, offset, size } = entry;
+    const { event, offset } = entry;
+    const bytes = heldBytes(entry.size);
     const isRepeat = event !== null && recentIds.isRepeat(event.eventId, tracker);
-    if (!tracker.begin(offset, size)) return;
+    if (!tracker.begin(offset, bytes)) return;
     // What doesn't decode is the notifications projector's dead letter; here it is passed over.
-    if (event === null || isRepeat || !isWorkEvent(event)) return tracker.finish(offset, size);
-    const item = workItemOf(event, { tracker, offset, bytes: size, order: itemsRead++ });
+    if (event === null || isRepeat || !isWorkEvent(event)) return tracker.finish(offset, bytes);
+    const item = workItemOf(event, { tracker, offset, bytes, order: itemsRead++ });
     const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;
     if (sendAt === null) executor.offer(item);
     else executor.defer(item, sendAt);

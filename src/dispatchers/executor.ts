@@ -68,6 +68,7 @@ const settingsRetryMs = 1_000;
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, report } =
     dependencies;
+  const anyLaneMax = limits.inFlightMax - limits.inFlightHighOnly;
   const gate = createTenantGate(limits.inFlightPerTenantProviderMax);
   const lanes = createLanes<WorkItem>(gate.isHeld, (a, b) => a.order < b.order);
   const inFlight = new Set<Attempt>();
@@ -87,7 +88,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     if (stopping.signal.aborted || outcomes.oldestWaitMs() > outcomeWaitMaxMs) return;
     for (let begun = 0; begun < limits.startsPerTurn; begun++) {
       if (inFlight.size >= limits.inFlightMax) return;
-      const item = lanes.take();
+      const item = inFlight.size < anyLaneMax ? lanes.take() : lanes.takeFrom('HIGH');
       if (item === undefined) return;
       begin(item);
     }

@@ -18,6 +18,8 @@ export interface Lanes<T> {
   putBack(priority: Priority, tenantId: TenantId, item: T): void;
   /** The next item: the lane by weight, the tenant by turns, the item by age; undefined when nothing may be taken. */
   take(): T | undefined;
+  /** The next item of one lane, by the same account. */
+  takeFrom(priority: Priority): T | undefined;
   /** To be called when a tenant may no longer be held. */
   release(tenantId: TenantId): void;
   removeWhere(predicate: (item: T) => boolean): void;
@@ -59,10 +61,13 @@ export function createLanes<T>(isHeld: (tenantId: TenantId) => boolean, isOlder?
       if (!lane.queue.isReady()) continue;
       if (least === null || startOf(lane) < startOf(least)) least = lane;
     }
-    if (least === null) return undefined;
-    servedPass = startOf(least);
-    least.pass = servedPass + least.stride;
-    return least.queue.take();
+    return least === null ? undefined : serve(least);
+  }
+
+  function serve(lane: Lane<T>): T | undefined {
+    servedPass = startOf(lane);
+    lane.pass = servedPass + lane.stride;
+    return lane.queue.take();
   }
 
   function startOf(lane: Lane<T>): number {
@@ -73,6 +78,7 @@ export function createLanes<T>(isHeld: (tenantId: TenantId) => boolean, isOlder?
     push: (priority, tenantId, item) => byPriority[priority].queue.push(tenantId, item),
     putBack: (priority, tenantId, item) => byPriority[priority].queue.putBack(tenantId, item),
     take,
+    takeFrom: (priority) => (byPriority[priority].queue.isReady() ? serve(byPriority[priority]) : undefined),
     release(tenantId) {
       for (const lane of lanes) lane.queue.release(tenantId);
     },

@@ -8,6 +8,7 @@ import type { PartitionTracker } from './read-ahead.ts';
 export interface Place {
   readonly tracker: PartitionTracker;
   readonly offset: number;
+  /** As it is held. */
   readonly bytes: number;
   /** Counts up with each item that is read. */
   readonly order: number;

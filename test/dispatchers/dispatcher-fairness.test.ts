@@ -45,7 +45,51 @@ describe('a flood of 2,000 BULK of one tenant', () => {
   });
 });
 
+describe('slow tenants whose BULK and DEFAULT are more than is read ahead', () => {
+  /** Of tenants alike, those that share no partition number with the first. */
+  function others(count: number, of: string): string[] {
+    const taken = new Set(numbersOf(of));
+    return Array.from({ length: 1000 }, (_, i) => `tnt_slow_${i}`)
+      .filter((tenant) => !numbersOf(tenant).some((number) => taken.has(number)))
+      .slice(0, count);
+  }
+
+  const numbersOf = (tenant: string) => Array.from({ length: 20 }, () => requested({ tenant }).partition);
+
+  it("don't stop another's HIGH on other numbers, nor its BULK", async () => {
+    const neverAnswered: Send = ({ tenantId }) =>
+      String(tenantId) === 'tnt_fast' ? Promise.resolve(delivered) : new Promise(() => {});
+    const { sends } = await world.run({ send: neverAnswered });
+    const body = 'x'.repeat(20_000);
+    for (const tenant of others(5, 'tnt_fast')) {
+      for (const priority of ['BULK', 'DEFAULT'] as const) {
+        await world.append(Array.from({ length: 120 }, () => requested({ tenant, priority, body })));
+      }
+    }
+    await until(() => sends.length > 80);
+    // One after another: what a reader was allowed before the others' flood came says nothing.
+    for (let said = 1; said <= 40; said++) {
+      await world.append([requested({ tenant: 'tnt_fast', priority: said % 2 === 0 ? 'HIGH' : 'BULK' })]);
+      await until(() => outcomesOf(world.said).length === said);
+    }
+    expect(new Set(outcomesOf(world.said).map(({ tenantId }) => String(tenantId)))).toEqual(new Set(['tnt_fast']));
+  });
+});
+
 describe('the caps', () => {
+  it("leave a quarter to HIGH: however many tenants' BULK and DEFAULT are slow, another's HIGH is sent", async () => {
+    const send: Send = ({ tenantId }) =>
+      String(tenantId) === 'tnt_fast' ? Promise.resolve(delivered) : new Promise(() => {});
+    const { sends } = await world.run({ send, limits: { inFlightMax: 8, inFlightHighOnly: 2 } });
+    for (let i = 0; i < 20; i++) {
+      await world.append([requested({ tenant: `tnt_${i}`, priority: i % 2 === 0 ? 'BULK' : 'DEFAULT' })]);
+    }
+    await until(() => sends.length === 6);
+    await world.append(Array.from({ length: 20 }, () => requested({ tenant: 'tnt_fast', priority: 'HIGH' })));
+    await until(() => outcomesOf(world.said).length === 20);
+    expect(sends.length).toBe(6 + 20);
+  });
+
   /** How many were in flight at most: of each tenant, and of all. */
   async function peaksOf(
     tenants: number,

@@ -180,10 +180,16 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
     clock,
     logger: recordTo(lines),
     metrics: noMetrics,
-    limits: { ...defaultDispatcherLimits(channel), ...options.limits },
+    limits: limitsOf(channel, options.limits),
     ...(options.from === undefined ? {} : { from: options.from }),
   });
   return { dispatcher, sends, lines, kill: die };
+}
+
+/** Where a test says how much may be in flight, it means all lanes, unless it says how much is kept for HIGH. */
+function limitsOf(channel: Channel, given: Partial<DispatcherLimits> = {}): DispatcherLimits {
+  const limits = defaultDispatcherLimits(channel);
+  return { ...limits, ...(given.inFlightMax === undefined ? {} : { inFlightHighOnly: 0 }), ...given };
 }
 
 /** Every tenant has the provider `fake`, enabled. */

@@ -11,11 +11,12 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import type { FieldValue, Page, Write } from '../ports/read-model-store.ts';
+import type { FieldValue, Page, Query, Write } from '../ports/read-model-store.ts';
 import type { PartitionFold } from '../projections/partition-fold.ts';
 import { backOff } from '../projections/partition-fold.ts';
 import type { Timer, TimersDocument } from '../projections/timers/document.ts';
 import { decide, timersCollection } from '../projections/timers/document.ts';
+import type { RequestBudget } from './request-budget.ts';
 
 export interface DeciderDependencies {
   readonly log: EventLog;
@@ -23,6 +24,8 @@ export interface DeciderDependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly fold: PartitionFold;
+  /** Shared by the numbers of the process. */
+  readonly budget: RequestBudget;
   readonly partition: number;
   /** Aborts when the number is lost. */
   readonly signal: AbortSignal;
@@ -36,7 +39,7 @@ export interface Decider {
   resume(): Promise<boolean>;
   /** Takes note of folded documents. */
   noticed(writes: readonly Write[]): void;
-  /** Decides up to 500 documents that are due, the earliest first, and removes what is long done. */
+  /** Decides documents that are due, the earliest first, as many as there is room for (500 at most), and removes what is long done. */
   decideDue(): Promise<boolean>;
   /** ms until there is something to do. */
   waitMs(): number;
@@ -52,23 +55,25 @@ const waitStepMs = 1000;
 type Decision = DeliveryDue | NotificationCancelled;
 
 export function createDecider(deps: DeciderDependencies): Decider {
-  const { clock, fold, partition, noteDue } = deps;
+  const { clock, fold, partition, budget, noteDue } = deps;
   /** The least due time that may be in the store; 0: look. */
   let nextDueAt = 0;
   let prunedAt = 0;
 
-  const firstPage = (field: 'nextDueAt' | 'doneAt', to: number): Promise<Page<TimersDocument> | null> =>
-    fold.find<TimersDocument>({
-      collection: timersCollection.name,
-      equals: { partition },
-      range: { field, to },
-      order: { fields: [field], direction: 'ascending' },
-      limit: batchMax,
-    });
+  const find = (query: Pick<Query, 'range' | 'equals' | 'order' | 'limit' | 'after' | 'bytesMax'>) =>
+    fold.find<TimersDocument>({ collection: timersCollection.name, ...query });
 
-  const decideBatch = async (): Promise<boolean> => {
+  /** The earliest that are due, as many as there is room for; without one, the next to come. */
+  const duePage = async (now: number, bytesMax: number): Promise<Page<TimersDocument> | null> => {
+    const order = { fields: ['nextDueAt'], direction: 'ascending' } as const;
+    const range = { field: 'nextDueAt', to: now + 1 };
+    const due = await find({ equals: { partition }, range, order, limit: batchMax, bytesMax });
+    return due === null || due.documents.length > 0 ? due : find({ equals: { partition }, order, limit: 1 });
+  };
+
+  const decideBatch = async (bytesMax: number): Promise<boolean> => {
     const now = clock.now();
-    const page = await firstPage('nextDueAt', Number.MAX_SAFE_INTEGER);
+    const page = await duePage(now, bytesMax);
     if (page === null) return false;
     const writes: Write[] = [];
     const decisions: Decision[] = [];
@@ -89,8 +94,32 @@ export function createDecider(deps: DeciderDependencies): Decider {
     return true;
   };
 
+  const resumePage = async (after: readonly FieldValue[] | null, bytesMax: number) => {
+    const page = await find({
+      equals: { partition, decided: 1 },
+      order: { fields: [], direction: 'ascending' },
+      limit: batchMax,
+      bytesMax,
+      ...(after === null ? {} : { after }),
+    });
+    if (page === null) return null;
+    const decisions = page.documents.flatMap((document) => decisionsOf(document, clock.now(), null));
+    return (await appendAll(deps, decisions)) ? page : null;
+  };
+
+  const within = async <T>(work: (bytesMax: number) => Promise<T>): Promise<T> => {
+    const share = budget.take();
+    try {
+      return await work(share.bytes);
+    } finally {
+      share.giveBack();
+    }
+  };
+
   const prune = async (): Promise<boolean> => {
-    const page = await firstPage('doneAt', clock.now() - keptDoneMs);
+    const range = { field: 'doneAt', to: clock.now() - keptDoneMs };
+    const order = { fields: ['doneAt'], direction: 'ascending' } as const;
+    const page = await find({ equals: { partition }, range, order, limit: batchMax });
     if (page === null) return false;
     const writes = page.documents.map(({ notificationId }) => writeOf(notificationId, null));
     if (page.next === null) prunedAt = clock.now();
@@ -101,16 +130,9 @@ export function createDecider(deps: DeciderDependencies): Decider {
     async resume() {
       let after: readonly FieldValue[] | null = null;
       do {
-        const page: Page<TimersDocument> | null = await fold.find<TimersDocument>({
-          collection: timersCollection.name,
-          equals: { partition, decided: 1 },
-          order: { fields: [], direction: 'ascending' },
-          limit: batchMax,
-          ...(after === null ? {} : { after }),
-        });
+        const from: readonly FieldValue[] | null = after;
+        const page: Page<TimersDocument> | null = await within((bytesMax) => resumePage(from, bytesMax));
         if (page === null) return false;
-        const decisions = page.documents.flatMap((document) => decisionsOf(document, clock.now(), null));
-        if (!(await appendAll(deps, decisions))) return false;
         after = page.next;
       } while (after !== null);
       return true;
@@ -122,7 +144,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
       }
     },
     async decideDue() {
-      if (nextDueAt <= clock.now() && !(await decideBatch())) return false;
+      if (nextDueAt <= clock.now() && !(await within(decideBatch))) return false;
       return clock.now() - prunedAt < pruneEveryMs || prune();
     },
     waitMs() {

@@ -12,6 +12,8 @@ import type { RunningProjector } from '../projections/projector.ts';
 import { runOnClaims } from '../projections/projector.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { createDecider } from './decider.ts';
+import type { RequestBudget } from './request-budget.ts';
+import { createRequestBudget } from './request-budget.ts';
 
 export type SchedulerDependencies = Omit<FoldDependencies, 'readModel'>;
 
@@ -19,7 +21,8 @@ export type SchedulerDependencies = Omit<FoldDependencies, 'readModel'>;
 export async function runScheduler(deps: SchedulerDependencies): Promise<RunningProjector> {
   const folding = { ...deps, readModel: timersReadModel };
   const due = measureDue(deps);
-  return runOnClaims(folding, (claim) => schedulePartition({ ...folding, due }, claim));
+  const budget = createRequestBudget();
+  return runOnClaims(folding, (claim) => schedulePartition({ ...folding, due, budget }, claim));
 }
 
 /** How often a number that isn't at the log's end looks whether it is. */
@@ -27,6 +30,7 @@ const catchUpStepMs = 5;
 
 interface PartitionDependencies extends FoldDependencies {
   readonly due: Map<number, number>;
+  readonly budget: RequestBudget;
 }
 
 /** How many are due and not decided yet, by partition number. */
@@ -37,13 +41,13 @@ function measureDue({ metrics }: Pick<FoldDependencies, 'metrics'>): Map<number,
 }
 
 async function schedulePartition(deps: PartitionDependencies, claim: Claim): Promise<void> {
-  const { log, clock, logger, metrics, report, due } = deps;
+  const { log, clock, logger, metrics, report, due, budget } = deps;
   const { name } = timersReadModel.definition;
   const { partition, signal } = claim;
   const fold = await ownPartition(deps, claim);
   if (fold === null) return;
   const noteDue = (count: number) => due.set(partition, count);
-  const decider = createDecider({ log, clock, logger, metrics, fold, partition, signal, noteDue });
+  const decider = createDecider({ log, clock, logger, metrics, fold, budget, partition, signal, noteDue });
   const taking = startTaking(fold, clock);
   let isCaughtUp = false;
   while (!signal.aborted) {

@@ -10,6 +10,7 @@ import type { AppendResult } from '../../src/ports/event-log.ts';
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
+import { decide } from '../../src/projections/timers/document.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Engines } from '../projections/engines.ts';
@@ -92,6 +93,90 @@ describe('a timer', () => {
     expect(new Set(await dueIds()).size).toBe(2000);
     expect(await dueIds()).toHaveLength(2000);
     expect(engines.counted.get('herald_timers_fired_total')).toBe(2000);
+  });
+});
+
+describe('large requests that are due at once', () => {
+  const body = 'x'.repeat(195 * 1024);
+  const largeTimers = (from: number, count: number, partition: number) =>
+    Array.from({ length: count }, (_, i) => {
+      const failed = failedOf(from + i, { retryAt: Date.now(), partition });
+      return { ...failed, request: requestOf({ body }) } as NotificationEvent;
+    });
+
+  it('are in hand 4 MiB at a time over all numbers, and each fires once', async () => {
+    const numbers = [0, 3, 7];
+    for (const partition of numbers) await appendAll(engines.log, largeTimers(1 + partition * 100, 40, partition));
+    let [inHand, most, fired] = [0, 0, 0];
+    const log = withAppend(async (event) => {
+      inHand += body.length;
+      most = Math.max(most, inHand);
+      // A log that answers slowly: what is in hand at once shows.
+      await engines.clock.sleep(5);
+      const result = await engines.log.append(event);
+      inHand -= body.length;
+      fired++;
+      return result;
+    });
+    await start({ log });
+    await until(() => fired >= 120, { what: 'all to have fired', timeoutMs: 30_000 });
+    expect(new Set(await dueIds()).size).toBe(120);
+    expect(most).toBeLessThanOrEqual(4 * 1024 * 1024);
+  });
+
+  it('of a number whose part of the log is away hold up no other', async () => {
+    await appendAll(engines.log, largeTimers(1, 40, 0));
+    let [isAway, refused, fired] = [true, 0, 0];
+    const log = withAppend(async (event) => {
+      if (event.partition === 0 && isAway) {
+        refused++;
+        return { kind: 'refused', reason: 'away' };
+      }
+      const result = await engines.log.append(event);
+      fired++;
+      return result;
+    });
+    await start({ log });
+    await until(() => refused > 0, { what: 'the number to be away' });
+    await appendAll(engines.log, largeTimers(101, 10, 3));
+    await until(() => fired === 10, { what: 'the other number' });
+    isAway = false;
+    await until(() => fired === 50, { what: 'the number itself', timeoutMs: 30_000 });
+    expect(new Set(await dueIds()).size).toBe(50);
+  });
+
+  it('that were decided and not appended by an earlier owner are taken up as few at a time', async () => {
+    await appendAll(engines.log, largeTimers(1, 40, 0));
+    const away = withAppend(async () => ({ kind: 'refused', reason: 'away' }));
+    const { transact } = engines.store;
+    await start({ log: away });
+    await until(async () => (await undone()) > 0);
+    await stop();
+    // All of them decided, as an owner leaves them that could write the decisions and died.
+    const owner = await engines.store.own('timers', 0);
+    const all = await engines.store.find<TimersDocument>({
+      collection: 'timers',
+      equals: { partition: 0 },
+      order: { fields: ['nextDueAt'], direction: 'ascending' },
+      limit: 100,
+    });
+    const decided = all.documents.flatMap(({ id, ...before }) => {
+      const document = decide(before, Date.now());
+      return document === null ? [] : [{ collection: 'timers', id, document }];
+    });
+    await transact(owner, new Map(), decided);
+    let [inHand, most, fired] = [0, 0, 0];
+    const log = withAppend(async (event) => {
+      most = Math.max(most, ++inHand);
+      const result = await engines.log.append(event);
+      inHand--;
+      fired++;
+      return result;
+    });
+    await start({ log });
+    await until(() => fired >= 40, { what: 'all to have fired', timeoutMs: 30_000 });
+    expect(new Set(await dueIds()).size).toBe(40);
+    expect(most * body.length).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 });
 
@@ -231,6 +316,11 @@ const why = { failureClass: 'provider', code: '451', message: 'later' };
 
 async function start(more: Partial<Engines> = {}): Promise<void> {
   running.push(await runScheduler({ ...engines, ...more }));
+}
+
+/** The log with another way to append. */
+function withAppend(append: Engines['log']['append']): Engines['log'] {
+  return { ...engines.log, append };
 }
 
 async function stop(): Promise<void> {

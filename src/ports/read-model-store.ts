@@ -49,7 +49,18 @@ export interface Ownership {
   readonly offsets: ReadonlyMap<Topic, number>;
 }
 
-export interface Query {
+/** How much of the documents is wanted. What isn't is not brought into this process. */
+export interface Only {
+  /**
+   * The answer ends before the document with which its documents, as JSON text in UTF-8, would be more than so many bytes; it has one at least. Without
+   * meaning beside `fields`.
+   */
+  readonly bytesMax?: number;
+  /** These declared fields (no list) instead of whole documents: they stand beside the documents, which aren't read. */
+  readonly fields?: readonly string[];
+}
+
+export interface Query extends Only {
   readonly collection: string;
   /** Equality on an index's leading fields. */
   readonly equals: Readonly<Record<string, FieldValue>>;
@@ -62,12 +73,10 @@ export interface Query {
   /** The key of the last row seen: the values of the order fields, then the id. */
   readonly after?: readonly FieldValue[];
   readonly limit: number;
-  /**
-   * The page ends before the document with which its documents, as JSON text in UTF-8, would be more than so many bytes; it has one at least. What doesn't
-   * fit is not brought into this process.
-   */
-  readonly bytesMax?: number;
 }
+
+/** What is counted has no order and no end. */
+export type CountQuery = Omit<Query, 'after' | 'limit' | 'order' | keyof Only>;
 
 /**
  * A document as JSON text in UTF-8. The largest that the API's limits allow is a record of 3.3 MiB: two bodies of 200 KiB and `data` of 64 KiB whose every
@@ -105,7 +114,7 @@ export interface Page<D extends Document> {
 /** At most so many rows of an index are looked at for a page. */
 export const rowsPerPageMax = 2000;
 
-/** Thrown by find and count where no declared index fits: a bug of the caller, on every adapter. */
+/** Thrown where no declared index or field fits: a bug of the caller, on every adapter. */
 export class NoFittingIndexError extends Error {
   constructor(message: string) {
     super(message);
@@ -115,15 +124,12 @@ export class NoFittingIndexError extends Error {
 
 /** What a query may do. Every call rejects with an Error when the store is away. */
 export interface ReadModelReader {
-  /** By id; ids without a document are absent. */
-  get<D extends Document>(collection: string, ids: readonly string[]): Promise<ReadonlyMap<string, D>>;
+  /** By id, in the order of the ids; ids without a document are absent, and those after the end of `bytesMax`. */
+  get<D extends Document>(collection: string, ids: readonly string[], only?: Only): Promise<ReadonlyMap<string, D>>;
   /** @throws NoFittingIndexError */
   find<D extends Document>(query: Query): Promise<Page<D>>;
   /** Rows that match, counted up to `cap`; `exact` is false when there may be more. @throws NoFittingIndexError */
-  count(
-    query: Omit<Query, 'after' | 'limit' | 'bytesMax' | 'order'>,
-    cap: number,
-  ): Promise<{ readonly count: number; readonly exact: boolean }>;
+  count(query: CountQuery, cap: number): Promise<{ readonly count: number; readonly exact: boolean }>;
   /** The next offset to fold, per topic, of a read model's partition number. */
   positions(readModel: string, partition: number): Promise<ReadonlyMap<Topic, number>>;
   /** Calls back soon after writes (from whichever process) may have moved the read model; spurious calls are fine. Returns the call that ends it. */

@@ -242,6 +242,29 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
     });
 
+    describe('get', () => {
+      it('gives documents in the order of the ids, as many as its bytes allow and one at least', async () => {
+        const text = 'é'.repeat(1000);
+        await fold(['1', '2', '3', '4'].map((id) => put(id, { text })));
+        const one = Buffer.byteLength(JSON.stringify(letter({ text })));
+        const got = async (bytesMax: number) => [
+          ...(await harness.reader.get('letters', ['4', 'absent', '1', '3'], { bytesMax })).keys(),
+        ];
+        expect(await got(3 * one)).toEqual(['4', '1', '3']);
+        expect(await got(3 * one - 1)).toEqual(['4', '1']);
+        expect(await got(1)).toEqual(['4']);
+      });
+
+      it('gives declared fields in place of documents', async () => {
+        await fold([put('1', { tag: 't' }), put('2')]);
+        const got = await harness.reader.get('letters', ['2', '1', 'absent'], { fields: ['tag', 'at'] });
+        expect([...got]).toEqual([
+          ['2', { tag: null, at: 1 }],
+          ['1', { tag: 't', at: 1 }],
+        ]);
+      });
+    });
+
     describe('find', () => {
       it('gives the documents of its equality in its order, the id breaking ties', async () => {
         await fold([put('b', { at: 5 }), put('a', { at: 5 }), put('c', { at: 7 }), put('x', { tenant: 'b', at: 6 })]);
@@ -284,6 +307,26 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await allPages(filtered)).toEqual({ found: ['newest', 'wanted-1', 'wanted-2', 'wanted-3'], pages: 4 });
       });
 
+      it('gives declared fields in place of documents, whatever their bytes and by whichever index', async () => {
+        await fold([put('1', { at: 1, tag: 't', labels: ['red'] }), put('2', { at: 2, labels: ['red'] })]);
+        const query: Query = { ...byTime, fields: ['tag', 'at'], bytesMax: 1 };
+        const documents = [
+          { id: '2', tag: null, at: 2 },
+          { id: '1', tag: 't', at: 1 },
+        ];
+        const byLabel = { labels: 'red' };
+        for (const more of [{}, { filter: { status: 'new' } }, { equals: byLabel }, { equals: byLabel, limit: 2 }])
+          expect(await harness.reader.find({ ...query, ...more })).toEqual({ documents, next: null });
+        expect(await harness.reader.find({ ...query, limit: 1 })).toEqual({
+          documents: [documents[0]],
+          next: [2, '2'],
+        });
+        expect(await harness.reader.find({ ...query, fields: [] })).toEqual({
+          documents: [{ id: '2' }, { id: '1' }],
+          next: null,
+        });
+      });
+
       it('goes on from a key whose document is gone or has moved', async () => {
         await fold([put('1', { at: 1 }), put('2', { at: 2 }), put('3', { at: 3 })]);
         const { next } = await harness.reader.find({ ...byTime, limit: 2 });
@@ -321,12 +364,16 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
           { ...byTime, range: { field: 'status', from: 'a' } },
           { ...byTime, filter: { text: 'é' } },
           { ...byTime, filter: { labels: 'red' } },
+          { ...byTime, fields: ['text'] },
+          { ...byTime, fields: ['labels'] },
           { ...byTime, equals: { tenant: 'a', labels: 'red' } },
           { ...byTime, equals: {}, order: { fields: ['labels', 'at'], direction: 'descending' } },
         ];
         for (const query of refused) await expect(harness.reader.find(query)).rejects.toThrow(NoFittingIndexError);
         const count = harness.reader.count({ collection: 'letters', equals: { status: 'new' } }, 10);
         await expect(count).rejects.toThrow(NoFittingIndexError);
+        const get = harness.reader.get('letters', ['1'], { fields: ['text'] });
+        await expect(get).rejects.toThrow(NoFittingIndexError);
         await expect(harness.reader.find({ ...byTime, collection: 'none' })).rejects.toThrow();
       });
 
@@ -340,7 +387,14 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
             await fold([...kept, ...writes], ++offset);
             const expected = searchAll(stored, query);
             expect((await allPages(query)).found).toEqual(expected);
-            const { order: _order, limit: _limit, bytesMax: _bytesMax, after: _after, ...counted } = query;
+            const {
+              order: _order,
+              limit: _limit,
+              bytesMax: _bytesMax,
+              fields: _fields,
+              after: _after,
+              ...counted
+            } = query;
             const hasNoNulls = stored.every(([, { at }]) => at !== null);
             const count = await harness.reader.count(counted, 100);
             if (hasNoNulls) expect(count).toEqual({ count: expected.length, exact: true });
@@ -516,6 +570,7 @@ const anyQuery: fc.Arbitrary<Query> = fc.record(
     ),
     limit: fc.integer({ min: 1, max: 7 }),
     bytesMax: fc.integer({ min: 0, max: 500 }),
+    fields: fc.constantFrom(['status', 'at'], []),
   },
   { requiredKeys: ['collection', 'equals', 'order', 'limit'] },
 );

@@ -7,11 +7,11 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { CountQuery, Sql } from '../../../src/adapters/sqlite/read-models/queries.ts';
+import type { Sql } from '../../../src/adapters/sqlite/read-models/queries.ts';
 import { boundarySql, countSql, findSql } from '../../../src/adapters/sqlite/read-models/queries.ts';
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
 import { loadVersions } from '../../../src/adapters/sqlite/read-models/view.ts';
-import type { FieldValue, Query, ReadModelStore } from '../../../src/ports/read-model-store.ts';
+import type { CountQuery, FieldValue, Query, ReadModelStore } from '../../../src/ports/read-model-store.ts';
 import { rowsPerPageMax } from '../../../src/ports/read-model-store.ts';
 import type { NotificationFilter } from '../../../src/projections/notifications/filter.ts';
 import { countedTotalMax } from '../../../src/projections/notifications/filter.ts';

@@ -8,11 +8,13 @@
 
 import { type Document, MaxKey, MinKey } from 'mongodb';
 
-import type { FieldValue, Query } from '../../../ports/read-model-store.ts';
+import type { CountQuery, FieldValue, Query } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import { leastOf, type StoredCollection, type StoredIndex } from './stored-collection.ts';
 
-export type CountQuery = Omit<Query, 'after' | 'limit' | 'bytesMax' | 'order'>;
+/** A query that the server hasn't answered by then is ended there; they take milliseconds. */
+export const queryMs = 4000;
+
 type KeyPart = FieldValue | MinKey | MaxKey;
 type Key = readonly KeyPart[];
 

@@ -4,29 +4,34 @@ import { type Db, MongoServerError } from 'mongodb';
 
 import type { Topic } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Document, FieldValue, Page, Query, ReadModelReader } from '../../../ports/read-model-store.ts';
+import type {
+  CountQuery,
+  Document,
+  FieldValue,
+  Only,
+  Page,
+  Query,
+  ReadModelReader,
+} from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
 import { offsetsOf, positionId, positionsOf } from './positions.ts';
-import type { CountQuery, FindPlan } from './queries.ts';
-import { endedAt, planCount, planFind } from './queries.ts';
+import { documentsById } from './by-id.ts';
+import type { FindPlan } from './queries.ts';
+import { endedAt, planCount, planFind, queryMs } from './queries.ts';
 import type { StoredCollection, StoredDocument } from './stored-collection.ts';
+import { documentOf, fittingOf, projectionOf, type Size, sizeProjection } from './wanted.ts';
 import { retiredKeptMs, type View, viewMs } from './versions.ts';
 
 export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions'>;
 
 type Found<D extends Document> = D & { readonly id: string };
 
-/** A query that the server hasn't answered by then is ended there; they take milliseconds. */
-const queryMs = 4000;
-/** Ids asked for at a time: an answer of about 1 MB. */
-const idsPerQuery = 1000;
-
 export function createReading(db: Db, view: View, clock: Clock): Reading {
   const asked = <T>(name: string, ask: (collection: StoredCollection) => Promise<T>) =>
     onCollection({ view, clock }, name, ask);
   return {
-    get: <D extends Document>(collection: string, ids: readonly string[]) =>
-      asked(collection, (of) => documentsById<D>(db, of, ids)),
+    get: <D extends Document>(collection: string, ids: readonly string[], only: Only = {}) =>
+      asked(collection, (of) => documentsById<D>(db, of, ids, only)),
     find: <D extends Document>(query: Query) => asked(query.collection, (of) => findPage<D>(db, of, query)),
     count: (query, cap) => asked(query.collection, (of) => countRows(db, of, query, cap)),
     async positions(readModel, partition) {
@@ -62,22 +67,6 @@ function isMissingIndex(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === 2;
 }
 
-async function documentsById<D extends Document>(
-  db: Db,
-  collection: StoredCollection,
-  ids: readonly string[],
-): Promise<Map<string, D>> {
-  const found = new Map<string, D>();
-  for (let at = 0; at < ids.length; at += idsPerQuery) {
-    const some = ids.slice(at, at + idsPerQuery);
-    const cursor = db
-      .collection<StoredDocument>(collection.name)
-      .find({ _id: { $in: some } }, { projection: { json: 1 }, batchSize: some.length + 1, maxTimeMS: queryMs });
-    for (const { _id, json } of await cursor.toArray()) found.set(_id, JSON.parse(json) as D);
-  }
-  return found;
-}
-
 async function findPage<D extends Document>(db: Db, collection: StoredCollection, query: Query): Promise<Page<D>> {
   const limit = Math.min(query.limit, rowsPerPageMax);
   if (!(limit >= 1)) throw new RangeError('a page has at least one row');
@@ -86,14 +75,14 @@ async function findPage<D extends Document>(db: Db, collection: StoredCollection
   const end = Object.keys(plan.filter).length > 0 ? await lastRowOf(db, collection, plan, query) : null;
   const page = end === null ? plan : endedAt(plan, query, end);
   const look = { db, collection, plan: page, query };
-  const { shown, isCut } = await (query.bytesMax === undefined
+  const { shown, isCut } = await (query.bytesMax === undefined || query.fields !== undefined
     ? rowsUpTo(look, limit)
     : rowsWithin(look, limit, query.bytesMax));
   const last = shown.at(-1);
   return {
-    documents: shown.map(({ _id, json }) => {
-      const document = JSON.parse(json) as Record<string, unknown>;
-      document['id'] = _id;
+    documents: shown.map((row) => {
+      const document = documentOf(row, query.fields);
+      document['id'] = row._id;
       return document as Found<D>;
     }),
     next: isCut && last !== undefined ? keyOf(query, last) : end,
@@ -121,23 +110,22 @@ async function rowsUpTo(look: Look, limit: number): Promise<Rows> {
 /** The sizes first, which the server counts, and then only what fits: a batch of an answer is up to 16 MiB. */
 async function rowsWithin(look: Look, limit: number, bytesMax: number): Promise<Rows> {
   const sizes = await cursorOf(look.db, look.collection, look.plan, limit + 1)
-    .project<{ bytes: number }>({ _id: 0, bytes: { $strLenBytes: '$json' } })
+    .project<Size>({ ...sizeProjection, _id: 0 })
     .toArray();
   if (sizes.length === 0) return { shown: [], isCut: false };
-  let fitting = 0;
-  let bytes = 0;
-  for (const size of sizes.slice(0, limit)) {
-    bytes += size.bytes;
-    if (fitting > 0 && bytes > bytesMax) break;
-    fitting++;
-  }
+  const fitting = fittingOf(
+    sizes.slice(0, limit).map(({ bytes }) => bytes),
+    bytesMax,
+  );
   const shown = await rowsOf(look, fitting);
   // Fewer than were measured: the rest is gone meanwhile.
   return { shown, isCut: fitting < sizes.length && shown.length === fitting };
 }
 
 function rowsOf({ db, collection, plan, query }: Look, limit: number): Promise<StoredDocument[]> {
-  return cursorOf(db, collection, plan, limit).project<StoredDocument>(rowProjection(query)).toArray();
+  return cursorOf(db, collection, plan, limit)
+    .project<StoredDocument>(projectionOf(collection, query.order.fields, query.fields))
+    .toArray();
 }
 
 /** The key of the last row that a filtered page may look at; null when there are no more rows than that. Read from the index alone. */
@@ -149,7 +137,7 @@ async function lastRowOf(
 ): Promise<FieldValue[] | null> {
   const [last, further] = await cursorOf(db, collection, { ...plan, filter: {} }, 2)
     .skip(rowsPerPageMax - 1)
-    .project<StoredDocument>(keyProjection(query))
+    .project<StoredDocument>(projectionOf(collection, query.order.fields, []))
     .toArray();
   return last === undefined || further === undefined ? null : keyOf(query, last);
 }
@@ -159,14 +147,6 @@ function cursorOf(db: Db, collection: StoredCollection, plan: FindPlan, limit: n
   return db
     .collection<StoredDocument>(collection.name)
     .find(plan.filter, { min, max, sort, hint, limit, batchSize: limit, maxTimeMS: queryMs });
-}
-
-function keyProjection(query: Query): Record<string, 1> {
-  return Object.fromEntries(['_id', ...query.order.fields].map((field) => [field, 1]));
-}
-
-function rowProjection(query: Query): Record<string, 1> {
-  return { ...keyProjection(query), json: 1 };
 }
 
 function keyOf(query: Query, row: StoredDocument): FieldValue[] {

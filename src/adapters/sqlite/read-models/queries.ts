@@ -9,45 +9,50 @@
 
 import type { SQLInputValue } from 'node:sqlite';
 
-import type { FieldValue, Query } from '../../../ports/read-model-store.ts';
+import type { CountQuery, FieldValue, Query } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
 import type { Table, TableIndex } from './tables.ts';
-import { quoted, sparseTerms } from './tables.ts';
+import { quoted, sparseTerms, wantedColumns } from './tables.ts';
 
 export interface Sql {
   readonly text: string;
   readonly values: SQLInputValue[];
 }
 
-export type CountQuery = Omit<Query, 'after' | 'limit' | 'bytesMax' | 'order'>;
-
-/** Rows of (document, order fields..., id), one more than `limit` when there are more. @throws NoFittingIndexError */
+/**
+ * Rows of (document or the fields wanted instead..., order fields..., id), one more than `limit` when there are more.
+ * @throws NoFittingIndexError
+ */
 export function findSql(table: Table, query: Query, limit: number): Sql {
   const seek = seekOf(table, query);
   const keys = [...query.order.fields.map(quoted), 'id'];
   const filter = filterOf(table, query.filter);
-  if (indexForOrder(table, query).isList) return findInListSql(table, { seek, keys, filter }, limit);
+  const wanted = wantedColumns(table, query.fields);
+  if (indexForOrder(table, query).isList) return findInListSql(table, { seek, keys, filter, wanted }, limit);
   if (filter === null) {
-    const text = `SELECT ${['document', ...keys].join(', ')} ${seek.text} LIMIT ${limit + 1}`;
+    const text = `SELECT ${[...wanted, ...keys].join(', ')} ${seek.text} LIMIT ${limit + 1}`;
     return { text, values: seek.values };
   }
   const looked = [...new Set(['rowid AS _row', ...keys, ...filter.fields.map(quoted)])].join(', ');
   // CROSS JOIN holds the order of the inner rows and reads only those documents that pass.
-  const text = `SELECT ${['d.document', ...keys.map((key) => `w.${key}`)].join(', ')}
+  const text = `SELECT ${[...wanted.map((column) => `d.${column}`), ...keys.map((key) => `w.${key}`)].join(', ')}
     FROM (SELECT ${looked} ${seek.text} LIMIT ${rowsPerPageMax}) AS w CROSS JOIN ${table.name} AS d ON d.rowid = w._row
     WHERE ${filter.text} LIMIT ${limit + 1}`;
   return { text, values: [...seek.values, ...filter.values] };
 }
 
+interface ListedRows {
+  readonly seek: Sql;
+  readonly keys: readonly string[];
+  readonly filter: Sql | null;
+  readonly wanted: readonly string[];
+}
+
 /** The rows of a list's table have the key alone: the documents are looked up by their ids. */
-function findInListSql(
-  table: Table,
-  { seek, keys, filter }: { readonly seek: Sql; readonly keys: readonly string[]; readonly filter: Sql | null },
-  limit: number,
-): Sql {
+function findInListSql(table: Table, { seek, keys, filter, wanted }: ListedRows, limit: number): Sql {
   const lookedMax = filter === null ? limit + 1 : rowsPerPageMax;
   const passing = filter === null ? '' : `WHERE ${filter.text} LIMIT ${limit + 1}`;
-  const text = `SELECT ${['w.document', ...keys.map((key) => `e.${key}`)].join(', ')}
+  const text = `SELECT ${[...wanted.map((column) => `w.${column}`), ...keys.map((key) => `e.${key}`)].join(', ')}
     FROM (SELECT ${keys.join(', ')} ${seek.text} LIMIT ${lookedMax}) AS e CROSS JOIN ${table.name} AS w ON w.id = e.id ${passing}`;
   return { text, values: [...seek.values, ...(filter?.values ?? [])] };
 }

@@ -1,13 +1,21 @@
 // The queries of the port over a connection and a view; used by the one writer and by every reader.
 
 import type { Topic } from '../../../domain/topics.ts';
-import type { Document, FieldValue, Page, Query, ReadModelReader } from '../../../ports/read-model-store.ts';
+import type {
+  CountQuery,
+  Document,
+  FieldValue,
+  Only,
+  Page,
+  Query,
+  ReadModelReader,
+} from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
 import type { Cell, Connection } from '../connection.ts';
 import { offsetsOf } from './positions.ts';
-import type { CountQuery, Sql } from './queries.ts';
+import type { Sql } from './queries.ts';
 import { boundarySql, countSql, findSql } from './queries.ts';
-import type { Table } from './tables.ts';
+import { type Table, wantedColumns } from './tables.ts';
 import type { View } from './view.ts';
 
 export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions'>;
@@ -17,9 +25,9 @@ type Found<D extends Document> = D & { readonly id: string };
 /** @param connect gives the connection, or throws when the store is away */
 export function createReading(connect: () => Connection, view: View): Reading {
   return {
-    async get<D extends Document>(collection: string, ids: readonly string[]) {
+    async get<D extends Document>(collection: string, ids: readonly string[], only: Only = {}) {
       const connection = connect();
-      return documentsById<D>(connection, view.table(collection), ids);
+      return withTable(view, collection, (table) => documentsById<D>(connection, table, ids, only));
     },
     async find<D extends Document>(query: Query) {
       const connection = connect();
@@ -58,14 +66,15 @@ function documentsById<D extends Document>(
   connection: Connection,
   table: Table,
   ids: readonly string[],
+  only: Only,
 ): Map<string, D> {
   const documents = new Map<string, D>();
   if (ids.length === 0) return documents;
-  const sql = `SELECT stored.id, stored.document FROM json_each(?) AS asked
+  const wanted = wantedColumns(table, only.fields).map((column) => `stored.${column}`);
+  const text = `SELECT ${[...wanted, 'stored.id'].join(', ')} FROM json_each(?) AS asked
     CROSS JOIN ${table.name} AS stored ON stored.id = asked.value`;
-  for (const [id, document] of connection.rows(sql, [JSON.stringify(ids)])) {
-    documents.set(String(id), JSON.parse(String(document)) as D);
-  }
+  const { shown } = rowsWithin(connection, { text, values: [JSON.stringify(ids)] }, ids.length, only);
+  for (const row of shown) documents.set(String(row.at(-1)), documentOf(row, only.fields) as D);
   return documents;
 }
 
@@ -74,10 +83,10 @@ function findPage<D extends Document>(connection: Connection, table: Table, quer
   if (!(limit >= 1)) throw new RangeError('a page has at least one row');
   const { text, values } = findSql(table, query, limit);
   const isFiltered = query.filter !== undefined && Object.keys(query.filter).length > 0;
-  const rows = () => rowsWithin(connection, { text, values }, limit, query.bytesMax);
-  if (!isFiltered) return pageOf(rows());
+  const rows = () => rowsWithin(connection, { text, values }, limit, query);
+  if (!isFiltered) return pageOf(rows(), query);
   return snapshot(connection, () => {
-    const page = pageOf<D>(rows());
+    const page = pageOf<D>(rows(), query);
     return page.next === null ? { ...page, next: boundaryKey(connection, table, query) } : page;
   });
 }
@@ -88,29 +97,32 @@ interface Rows {
   readonly isCut: boolean;
 }
 
-function rowsWithin(
-  connection: Connection,
-  { text, values }: Sql,
-  limit: number,
-  bytesMax = Number.POSITIVE_INFINITY,
-): Rows {
+function rowsWithin(connection: Connection, { text, values }: Sql, limit: number, only: Only): Rows {
+  const bytesMax = only.fields === undefined ? (only.bytesMax ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
   const shown: Cell[][] = [];
   let bytes = 0;
   for (const row of connection.eachRow(text, values)) {
-    bytes += Buffer.byteLength(String(row[0]));
+    if (bytesMax < Number.POSITIVE_INFINITY) bytes += Buffer.byteLength(String(row[0]));
     if (shown.length === limit || (shown.length > 0 && bytes > bytesMax)) return { shown, isCut: true };
     shown.push(row);
   }
   return { shown, isCut: false };
 }
 
-function pageOf<D extends Document>({ shown, isCut }: Rows): Page<D> {
+function pageOf<D extends Document>({ shown, isCut }: Rows, { fields, order }: Query): Page<D> {
   const documents = shown.map((row) => {
-    const document = JSON.parse(String(row[0])) as Record<string, unknown>;
+    const document = documentOf(row, fields);
     document['id'] = row.at(-1);
     return document as Found<D>;
   });
-  return { documents, next: isCut ? (shown.at(-1)?.slice(1) ?? null) : null };
+  const key = shown.at(-1)?.slice(-(order.fields.length + 1));
+  return { documents, next: isCut ? (key ?? null) : null };
+}
+
+/** The first cells of a row. */
+function documentOf(row: readonly Cell[], fields: readonly string[] | undefined): Record<string, unknown> {
+  if (fields === undefined) return JSON.parse(String(row[0])) as Record<string, unknown>;
+  return Object.fromEntries(fields.map((field, i) => [field, row[i] ?? null]));
 }
 
 /** Where a short page ends that has looked at as many rows as it may; null when there are no more. */

@@ -4,6 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { CollectionDefinition, IndexDefinition } from '../../../ports/read-model-store.ts';
+import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import { alignLists, dropLists } from './lists.ts';
 
 export interface Table {
@@ -67,6 +68,15 @@ export function sparseTerms(index: TableIndex): readonly string[] {
   return index.sparse && !index.isList ? index.fields.map((field) => `${quoted(field)} IS NOT NULL`) : [];
 }
 
+/** What is read of a row: the document, or these fields in its place. @throws NoFittingIndexError for what isn't declared */
+export function wantedColumns(table: Table, fields: readonly string[] | undefined): readonly string[] {
+  if (fields === undefined) return ['document'];
+  return fields.map((field) => {
+    if (table.columns.some(({ name }) => name === field)) return quoted(field);
+    throw new NoFittingIndexError(`${table.collection} doesn't declare ${field}, which was asked for`);
+  });
+}
+
 function tableIndexOf(table: string, collection: CollectionDefinition, index: IndexDefinition): TableIndex {
   const unknown = index.fields.find((field) => collection.fields[field] === undefined);
   if (unknown !== undefined) throw new Error(`${collection.name} has an index on ${unknown}, which it doesn't declare`);
@@ -79,10 +89,10 @@ function tableIndexOf(table: string, collection: CollectionDefinition, index: In
   return { name, fields: index.fields, sparse, isList };
 }
 
-// An ordinary rowid table: WITHOUT ROWID is slower for whole documents.
+// An ordinary rowid table: WITHOUT ROWID is slower for whole documents. The document last: to read a column after it SQLite goes through all of its pages.
 function createTableSql(table: Table): string {
   const columns = table.columns.map(columnSql);
-  return `CREATE TABLE ${table.name} (${['id TEXT PRIMARY KEY', 'document TEXT NOT NULL', ...columns].join(', ')})`;
+  return `CREATE TABLE ${table.name} (${['id TEXT PRIMARY KEY', ...columns, 'document TEXT NOT NULL'].join(', ')})`;
 }
 
 function columnSql(column: Column): string {

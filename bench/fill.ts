@@ -64,7 +64,7 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
   const tookMs = clock.monotonic() - startedAt;
   await close();
   // The inbox looks at the requests of its own channel and at every success.
-  return { tookMs, foldedEvents: { notifications: 2 * notifications, inbox: inApp + notifications } };
+  return { tookMs, foldedEvents: { notifications: 2 * notifications, inbox_2: inApp + notifications } };
 
   /** The channels in turn for each tenant, a tenth HIGH, two tenths BULK. */
   function requested(i: number): NotificationRequested {

@@ -12,7 +12,7 @@ import { readJson, readOptionalJson } from './body.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
 import type { Answer } from './respond.ts';
-import { sendJson } from './respond.ts';
+import { sendJson, sendText } from './respond.ts';
 import type { Streams } from './sse.ts';
 import { queryOf, validate } from './validate.ts';
 
@@ -95,6 +95,7 @@ async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>): 
   return validate(body, sent === undefined ? {} : sent);
 }
 
-function send(res: Response, { status, body, headers }: Answer, common: Record<string, string>): void {
-  sendJson(res, status, body, { 'cache-control': 'no-store', ...common, ...headers });
+function send(res: Response, answer: Answer, common: Record<string, string>): void {
+  const text = 'json' in answer ? answer.json : JSON.stringify(answer.body);
+  sendText(res, answer.status, text, { 'cache-control': 'no-store', ...common, ...answer.headers });
 }

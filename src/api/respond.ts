@@ -4,19 +4,22 @@ import type { ServerResponse } from 'node:http';
 
 export type Headers = Record<string, string>;
 
-/** What a handler answers with; `body` becomes JSON. */
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Headers;
-}
+/** What a handler answers with; `body` becomes JSON, `json` is. */
+export type Answer = { readonly status: number; readonly headers?: Headers } & (
+  | { readonly body: unknown }
+  | { readonly json: string }
+);
 
 export function ok(body: unknown): Answer {
   return { status: 200, body };
 }
 
 export function sendJson(res: ServerResponse, status: number, body: unknown, headers: Headers): void {
-  const text = JSON.stringify(body);
+  sendText(res, status, JSON.stringify(body), headers);
+}
+
+/** @param text JSON */
+export function sendText(res: ServerResponse, status: number, text: string, headers: Headers): void {
   res.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(text),

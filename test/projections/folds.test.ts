@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import type { Document } from '../../src/ports/read-model-store.ts';
 import type { ReadModel } from '../../src/projections/read-model.ts';
 import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import type { InboxDocument, InboxItemDocument } from '../../src/projections/inbox/documents.ts';
@@ -115,22 +116,20 @@ describe('the inbox', () => {
     const [requested, succeeded] = entriesOf(lifeOf(plan({ channel: 'IN_APP', steps: ['succeeded'] }), 1));
     if (requested === undefined || succeeded === undefined) throw new Error('an in-app life has two events');
     const before = await folded(inboxReadModel, [[succeeded]]);
-    expect(documentsOf<InboxDocument>(before, 'inboxes')).toMatchObject([{ total: 0, unread: 0, pending: [0] }]);
-    const after = await folded(inboxReadModel, [[succeeded], [requested]]);
-    expect(documentsOf<InboxDocument>(after, 'inboxes')).toMatchObject([{ total: 1, unread: 1, pending: [] }]);
-    expect(documentsOf<InboxItemDocument>(after, 'inapp_notifications')).toMatchObject([
-      { listedSequence: 0, unread: 1 },
+    expect(documentsOf<InboxDocument>(before, 'inbox_recipients')).toMatchObject([
+      { total: 0, unread: 0, pending: [0] },
     ]);
+    const after = await folded(inboxReadModel, [[succeeded], [requested]]);
+    expect(documentsOf<InboxDocument>(after, 'inbox_recipients')).toMatchObject([{ total: 1, unread: 1, pending: [] }]);
+    expect(documentsOf<InboxItemDocument>(after, 'inbox_items')).toMatchObject([{ listedSequence: 0, unread: 1 }]);
   });
 
   it('counts what its items say', async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory, anySeed, async (history, seed) => {
         const all = await folded(inboxReadModel, batches(interleaved(history, seed), seed));
-        const items = documentsOf<InboxItemDocument>(all, 'inapp_notifications').filter(
-          ({ listedAt }) => listedAt !== null,
-        );
-        for (const inbox of documentsOf<InboxDocument>(all, 'inboxes')) {
+        const items = documentsOf<InboxItemDocument>(all, 'inbox_items').filter(({ listedAt }) => listedAt !== null);
+        for (const inbox of documentsOf<InboxDocument>(all, 'inbox_recipients')) {
           const own = items.filter((item) => item.tenantId === inbox.tenantId && item.recipient === inbox.recipient);
           expect(inbox).toMatchObject({
             total: own.length,
@@ -142,11 +141,37 @@ describe('the inbox', () => {
     );
   });
 
+  it('writes a content once and reads none: what is delivered and read moves marks alone', async () => {
+    const life = lifeOf(plan({ channel: 'IN_APP', steps: ['succeeded'], isRead: true }), 1).map((event) =>
+      event.type === 'NotificationRequested'
+        ? { ...event, request: { ...event.request, body: 'x'.repeat(200_000) } }
+        : event,
+    );
+    const [requested, ...rest] = entriesOf(life);
+    if (requested === undefined) throw new Error('a life begins with its request');
+    const grown = await folded(inboxReadModel, [[requested], rest]);
+    expect(documentsOf<InboxItemDocument>(grown, 'inbox_items')).toMatchObject([{ listedSequence: 0, unread: null }]);
+    const asked: string[] = [];
+    const reader = {
+      get: async <D extends Document>(collection: string, ids: readonly string[]) => {
+        asked.push(collection);
+        const stored = ids.flatMap((id): [string, D][] => {
+          const text = grown.get(`${collection}/${id}`);
+          return text === undefined ? [] : [[id, JSON.parse(text) as D]];
+        });
+        return new Map(stored);
+      },
+    };
+    const writes = [...(await inboxReadModel.fold(rest, reader)), ...(await inboxReadModel.fold([requested], reader))];
+    expect(JSON.stringify(writes).length).toBeLessThan(2000);
+    expect(new Set(asked)).toEqual(new Set(['inbox_items', 'inbox_recipients']));
+  });
+
   it('lets nobody read the items of another', async () => {
     const life = lifeOf(plan({ channel: 'IN_APP', steps: ['succeeded'], isRead: true }), 1);
     const stolen = life.map((event) => (event.type === 'InboxRead' ? { ...event, recipient: 'mallory' } : event));
     const all = await folded(inboxReadModel, [entriesOf(stolen)]);
-    expect(documentsOf<InboxItemDocument>(all, 'inapp_notifications')).toMatchObject([{ readAt: null, unread: 1 }]);
+    expect(documentsOf<InboxItemDocument>(all, 'inbox_items')).toMatchObject([{ readAt: null, unread: 1 }]);
   });
 });
 

@@ -15,7 +15,7 @@ const list: OperationDocs = {
   id: 'listInbox',
   area,
   summary: 'A recipient’s notifications, newest first',
-  description: 'Read and unread alike unless `unread=true`.',
+  description: 'Read and unread alike unless `unread=true`. A page ends at 1 MiB, one item at least.',
   params,
   answer: answers(
     z.object({

@@ -11,10 +11,11 @@ import type { Position } from '../../ports/event-log.ts';
 import type { FieldValue, ReadModelReader } from '../../ports/read-model-store.ts';
 import type { InboxItem } from '../../projections/inbox/documents.ts';
 import { inboxReadModel } from '../../projections/inbox/index.ts';
-import { itemsByIds, listInbox, unreadIds, unreadIdsMax } from '../../projections/inbox/queries.ts';
+import { itemsByIds, listInbox, placeKeyOf, unreadIds, unreadIdsMax } from '../../projections/inbox/queries.ts';
 import { waitForPosition } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
+import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { inboxRecipientProblem } from '../recipients.ts';
 import { isoTime, isoTimeOrNull } from '../record.ts';
@@ -58,7 +59,9 @@ export function createInboxHandlers({ commands, reader, cursors, clock }: Depend
       const after = query.cursor === undefined ? {} : { after: cursors.decode(query.cursor, scope) };
       const page = await listInbox(reader, tenant.id, recipient, { limit: query.limit, unreadOnly, ...after });
       const { unreadCount } = page;
-      return ok({ notifications: page.items.map(toItem), unreadCount, nextCursor: cursors.encode(page.next, scope) });
+      const text = pageText(page.items, toItem);
+      const nextCursor = cursors.encode(text.cutAfter === null ? page.next : placeKeyOf(text.cutAfter), scope);
+      return { status: 200, json: listText('notifications', text, { unreadCount, nextCursor }) };
     },
   });
 
@@ -132,7 +135,7 @@ export function toItem(item: InboxItem) {
     title: content.title,
     body: content.body,
     read: item.readAt !== null,
-    createdAt: isoTime(content.createdAt),
+    createdAt: isoTime(item.createdAt),
     readAt: isoTimeOrNull(item.readAt),
     data: JSON.parse(content.data) as unknown,
   };

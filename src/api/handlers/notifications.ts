@@ -9,12 +9,13 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ListedNotification } from '../../projections/notifications/document.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
-import { getNotification, listNotifications } from '../../projections/notifications/queries.ts';
+import { getNotification, listNotifications, placeKeyOf } from '../../projections/notifications/queries.ts';
 import { searchReadModel } from '../../projections/search/index.ts';
 import { isSearch } from '../../projections/search/queries.ts';
 import { waitForPosition, waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
+import { listText, pageText } from '../page.ts';
 import { afterPositionHeader, eventPositionHeader, parsePosition, positionText } from '../position.ts';
 import { toAttempts, toRecord } from '../record.ts';
 import { ok } from '../respond.ts';
@@ -58,10 +59,10 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
       const [filter, place] = [filterOf(query), placeOf(query, after)];
       if (isSearch(filter)) await searchableAfter(headers[afterPositionHeader]);
       const result = await listNotifications(reader, tenant.id, filter, place);
-      return ok({
-        data: result.records.map(toRecord),
-        pagination: paginationOf(query, result, cursors.encode(result.next, scope)),
-      });
+      const page = pageText(result.records, toRecord);
+      const next = page.cutAfter === null ? result.next : placeKeyOf(page.cutAfter);
+      const pagination = paginationOf(query, result, cursors.encode(next, scope));
+      return { status: 200, json: listText('data', page, { pagination }) };
     },
   });
 

@@ -1,6 +1,7 @@
-// The documents of the inbox: one per in-app item, and one per recipient with the counts and the marks of the stream.
+// The documents of the inbox: for each in-app item its marks and, apart from them, its content; for each recipient the counts and the marks of the stream.
 //
-// An item's facts (requested, delivered, read) come from three topics in any order; it is shown once it is requested and delivered.
+// An item's facts (requested, delivered, read) come from three topics in any order; it is shown once it is requested and delivered. Its marks are some 300
+// bytes, its content up to 270 kB: whoever counts, marks as read or looks for what is next reads the marks alone.
 
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import type { CollectionDefinition } from '../../ports/read-model-store.ts';
@@ -11,16 +12,16 @@ export interface ItemContent {
   readonly body: string;
   /** JSON text of an object. */
   readonly data: string;
-  /** UTC ms: when it was requested, or its `sendAt` when that is later. */
-  readonly createdAt: number;
 }
 
 export interface InboxItemDocument {
   readonly notificationId: NotificationId;
   readonly tenantId: TenantId;
   readonly recipient: string;
-  /** null as long as the request wasn't seen. */
-  readonly content: ItemContent | null;
+  /** UTC ms: when it was requested, or its `sendAt` when that is later; null as long as the request wasn't seen. */
+  readonly createdAt: number | null;
+  /** Of its content: of two requests with one id the least counts. */
+  readonly contentDigest: string | null;
   /** The offset of its first success in the deliveries topic; null until it is delivered. */
   readonly sequence: number | null;
   /** UTC ms and the offset in the inbox topic of the earliest InboxRead that names it. */
@@ -32,11 +33,16 @@ export interface InboxItemDocument {
   readonly unread: 1 | null;
 }
 
-/** An item that is shown. */
-export interface InboxItem extends InboxItemDocument {
-  readonly content: ItemContent;
+/** The marks of an item that is shown. */
+export interface ShownItem extends InboxItemDocument {
+  readonly createdAt: number;
   readonly sequence: number;
   readonly listedAt: number;
+}
+
+/** An item as its recipient sees it. */
+export interface InboxItem extends ShownItem {
+  readonly content: ItemContent;
 }
 
 export interface InboxDocument {
@@ -53,7 +59,7 @@ export interface InboxDocument {
 }
 
 export const itemsCollection: CollectionDefinition = {
-  name: 'inapp_notifications',
+  name: 'inbox_items',
   fields: {
     tenantId: 'text',
     recipient: 'text',
@@ -70,7 +76,10 @@ export const itemsCollection: CollectionDefinition = {
   ],
 };
 
-export const inboxesCollection: CollectionDefinition = { name: 'inboxes', fields: {}, indexes: [] };
+/** By the notification's id; a content is there before its item is shown. */
+export const contentsCollection: CollectionDefinition = { name: 'inbox_contents', fields: {}, indexes: [] };
+
+export const inboxesCollection: CollectionDefinition = { name: 'inbox_recipients', fields: {}, indexes: [] };
 
 /** Tenant ids hold no colon. */
 export function inboxId(tenantId: TenantId, recipient: string): string {
@@ -81,22 +90,23 @@ export type ItemFacts = Omit<InboxItemDocument, 'listedAt' | 'listedSequence' | 
 
 /** The document that the facts give, its fields in one order. */
 export function toItemDocument(facts: ItemFacts): InboxItemDocument {
-  const { notificationId, tenantId, recipient, content, sequence, readAt, readOffset } = facts;
-  const isShown = content !== null && sequence !== null;
+  const { notificationId, tenantId, recipient, createdAt, contentDigest, sequence, readAt, readOffset } = facts;
+  const isShown = createdAt !== null && sequence !== null;
   return {
     notificationId,
     tenantId,
     recipient,
-    content,
+    createdAt,
+    contentDigest,
     sequence,
     readAt,
     readOffset,
-    listedAt: isShown ? content.createdAt : null,
+    listedAt: isShown ? createdAt : null,
     listedSequence: isShown ? sequence : null,
     unread: isShown && readAt === null ? 1 : null,
   };
 }
 
-export function isShown<D extends InboxItemDocument>(document: D): document is D & InboxItem {
+export function isShown<D extends InboxItemDocument>(document: D): document is D & ShownItem {
   return document.listedAt !== null;
 }

@@ -86,5 +86,5 @@ function shownOf(document: InboxItemDocument | null): 0 | 1 {
 }
 
 function pendingOf(document: InboxItemDocument | null): number | null {
-  return document !== null && document.content === null ? document.sequence : null;
+  return document !== null && document.createdAt === null ? document.sequence : null;
 }

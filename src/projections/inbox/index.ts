@@ -3,16 +3,21 @@
 import type { EventType, InboxRead, NotificationRequested } from '../../domain/events.ts';
 import { priorities } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
+import { murmur3 } from '../../domain/murmur.ts';
 import { deliveriesTopic, inboxTopic, workTopic } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import { withShortTexts } from '../cut-documents.ts';
 import type { DecodedEntry, ReadModel } from '../read-model.ts';
 import type { InboxDocument, InboxItemDocument, ItemContent, ItemFacts } from './documents.ts';
-import { inboxesCollection, itemsCollection, toItemDocument } from './documents.ts';
+import { contentsCollection, inboxesCollection, itemsCollection, toItemDocument } from './documents.ts';
 import { createInboxChanges } from './inbox-changes.ts';
 
+/**
+ * `inbox_2`, since it replaced one whose items had their contents inside: under another name it is folded from the log's beginning, and processes of before and
+ * after run side by side.
+ */
 export const inboxReadModel: ReadModel = {
-  definition: { name: 'inbox', collections: [itemsCollection, inboxesCollection] },
+  definition: { name: 'inbox_2', collections: [itemsCollection, contentsCollection, inboxesCollection] },
   topics: [...priorities.map((priority) => workTopic('IN_APP', priority)), deliveriesTopic, inboxTopic],
   types: new Set<EventType>(['NotificationRequested', 'AttemptSucceeded', 'InboxRead']),
   async fold(entries, reader) {
@@ -21,7 +26,8 @@ export const inboxReadModel: ReadModel = {
     if (ids.size === 0) return [];
     const stored = await reader.get<InboxItemDocument>(itemsCollection.name, [...ids]);
     const items = new Map<string, ItemFacts>();
-    for (const entry of entries) mergeEntry(entry, items, stored);
+    const contents = new Map<string, ItemContent>();
+    for (const entry of entries) mergeEntry(entry, { items, contents, stored });
 
     const writes: Write[] = [];
     const inboxes = createInboxChanges();
@@ -30,6 +36,10 @@ export const inboxReadModel: ReadModel = {
       const before = stored.get(id) ?? null;
       writes.push({ collection: itemsCollection.name, id, document, isNew: before === null });
       inboxes.move(before, document);
+    }
+    for (const [id, document] of contents) {
+      const isNew = (stored.get(id)?.contentDigest ?? null) === null;
+      writes.push({ collection: contentsCollection.name, id, document, isNew });
     }
     const storedInboxes = await reader.get<InboxDocument>(inboxesCollection.name, inboxes.ids());
     writes.push(...inboxes.writes(storedInboxes));
@@ -50,18 +60,26 @@ function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
   }
 }
 
-function mergeEntry(
-  { event, offset }: DecodedEntry,
-  items: Map<string, ItemFacts>,
-  stored: ReadonlyMap<string, ItemFacts>,
-): void {
+interface Merged {
+  readonly items: Map<string, ItemFacts>;
+  /** Those to be written: a stored one isn't read, its digest tells which counts. */
+  readonly contents: Map<string, ItemContent>;
+  readonly stored: ReadonlyMap<string, ItemFacts>;
+}
+
+function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }: Merged): void {
   const factsOf = (id: NotificationId, owner: { tenantId: TenantId; recipient: string }): ItemFacts =>
     items.get(id) ?? stored.get(id) ?? unknownItem(id, owner);
   switch (event.type) {
     case 'NotificationRequested': {
       if (event.channel !== 'IN_APP') return;
       const facts = factsOf(event.notificationId, event);
-      items.set(event.notificationId, { ...facts, content: lesserContent(facts.content, contentOf(event)) });
+      const content = contentOf(event);
+      const createdAt = createdAtOf(event);
+      const contentDigest = digestOf(content);
+      if (!isLesser({ createdAt, contentDigest }, facts)) return;
+      items.set(event.notificationId, { ...facts, createdAt, contentDigest });
+      contents.set(event.notificationId, content);
       return;
     }
     case 'AttemptSucceeded': {
@@ -87,19 +105,29 @@ function mergeEntry(
 
 function unknownItem(notificationId: NotificationId, owner: { tenantId: TenantId; recipient: string }): ItemFacts {
   const { tenantId, recipient } = owner;
-  return { notificationId, tenantId, recipient, content: null, sequence: null, readAt: null, readOffset: null };
+  const nothing = { createdAt: null, contentDigest: null, sequence: null, readAt: null, readOffset: null };
+  return { notificationId, tenantId, recipient, ...nothing };
 }
 
-function contentOf(event: NotificationRequested): ItemContent {
-  const { subject, body, data, sendAt } = event.request;
-  return { title: subject, body, data, createdAt: Math.max(event.requestedAt, sendAt ?? 0) };
+function contentOf({ request }: NotificationRequested): ItemContent {
+  return { title: request.subject, body: request.body, data: request.data };
+}
+
+function createdAtOf({ request, requestedAt }: NotificationRequested): number {
+  return Math.max(requestedAt, request.sendAt ?? 0);
+}
+
+function digestOf({ title, body, data }: ItemContent): string {
+  return [...murmur3(JSON.stringify([title, body, data]))].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
 /** Of two requests with one id: the least, whatever came first. */
-function lesserContent(a: ItemContent | null, b: ItemContent): ItemContent {
-  if (a === null) return b;
-  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? a : b;
-  return JSON.stringify(a) <= JSON.stringify(b) ? a : b;
+function isLesser(
+  a: { readonly createdAt: number; readonly contentDigest: string },
+  b: Pick<ItemFacts, 'createdAt' | 'contentDigest'>,
+): boolean {
+  if (b.createdAt === null || b.contentDigest === null) return true;
+  return a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.contentDigest < b.contentDigest);
 }
 
 function isEarlierRead(event: InboxRead, offset: number, facts: ItemFacts): boolean {

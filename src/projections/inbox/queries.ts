@@ -2,8 +2,9 @@
 
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import type { FieldValue, Page, ReadModelReader } from '../../ports/read-model-store.ts';
-import type { InboxDocument, InboxItem, InboxItemDocument } from './documents.ts';
-import { inboxesCollection, inboxId, isShown, itemsCollection } from './documents.ts';
+import { pageBytesMax } from '../page-bytes.ts';
+import type { InboxDocument, InboxItem, InboxItemDocument, ItemContent, ShownItem } from './documents.ts';
+import { contentsCollection, inboxesCollection, inboxId, isShown, itemsCollection } from './documents.ts';
 
 export interface InboxPage {
   /** Newest first. */
@@ -29,7 +30,14 @@ export async function listInbox(
     }),
     inboxOf(reader, tenantId, recipient),
   ]);
-  return { items: page.documents.filter(isShown), unreadCount: inbox?.unread ?? 0, next: page.next };
+  const { items, cutAfter } = await withContents(reader, page.documents.filter(isShown), pageBytesMax);
+  const next = cutAfter === null ? page.next : placeKeyOf(cutAfter);
+  return { items, unreadCount: inbox?.unread ?? 0, next };
+}
+
+/** Where the list goes on behind this item. */
+export function placeKeyOf({ listedAt, notificationId }: ShownItem): readonly FieldValue[] {
+  return [listedAt, notificationId];
 }
 
 /** An InboxRead carries at most so many ids. */
@@ -45,28 +53,30 @@ export async function unreadIds(
   const ids: NotificationId[] = [];
   let key = after ?? null;
   do {
-    const page: Page<InboxItemDocument> = await reader.find<InboxItemDocument>({
+    const page: Page<object> = await reader.find({
       collection: itemsCollection.name,
       equals: { tenantId, recipient, unread: 1 },
       order: { fields: ['listedAt'], direction: 'descending' },
       limit: Math.min(rowsPerLook, unreadIdsMax - ids.length),
+      // Their ids are those of the notifications.
+      fields: [],
       ...(key === null ? {} : { after: key }),
     });
-    for (const { notificationId } of page.documents) ids.push(notificationId);
+    for (const { id } of page.documents) ids.push(id as NotificationId);
     key = page.next;
   } while (key !== null && ids.length < unreadIdsMax);
   return { ids, next: key };
 }
 
-/** Items shown to this recipient, by notification id; others are absent. */
+/** The marks of items shown to this recipient, by notification id; others are absent. */
 export async function itemsByIds(
   reader: ReadModelReader,
   tenantId: TenantId,
   recipient: string,
   ids: readonly NotificationId[],
-): Promise<ReadonlyMap<string, InboxItem>> {
+): Promise<ReadonlyMap<string, ShownItem>> {
   const found = await reader.get<InboxItemDocument>(itemsCollection.name, ids);
-  const items = new Map<string, InboxItem>();
+  const items = new Map<string, ShownItem>();
   for (const [id, item] of found) {
     if (isShown(item) && item.tenantId === tenantId && item.recipient === recipient) items.set(id, item);
   }
@@ -100,7 +110,7 @@ export async function inboxMarks(reader: ReadModelReader, tenantId: TenantId, re
   return { sequence: tellableBelow(inbox) - 1, readOffset: inbox?.lastReadOffset ?? -1 };
 }
 
-/** What happened since the marks, at most `limit` items (and reads of at least `limit` ids, whole events). */
+/** What happened since the marks, at most `limit` items in newsBytesMax (and reads of at least `limit` ids, whole events). */
 export async function inboxSince(
   reader: ReadModelReader,
   tenantId: TenantId,
@@ -118,21 +128,42 @@ export async function inboxSince(
     order: { fields: ['listedSequence'], direction: 'ascending' },
     limit,
   });
-  const items = page.documents.filter(isShown);
+  const shown = page.documents.filter(isShown);
+  const { items, cutAfter } = await withContents(reader, shown, newsBytesMax);
   const reads = await readsSince(reader, { tenantId, recipient }, since.readOffset, limit);
   return {
     items,
     reads: reads.events,
     next: {
-      sequence: items.at(-1)?.sequence ?? since.sequence,
+      sequence: (cutAfter ?? shown.at(-1))?.sequence ?? since.sequence,
       readOffset: reads.events.at(-1)?.offset ?? since.readOffset,
     },
-    more: page.next !== null || reads.more,
+    more: page.next !== null || cutAfter !== null || reads.more,
   };
 }
 
 /** Rows asked for at a time where a whole range is wanted. */
 const rowsPerLook = 1000;
+/** Of the items read for a stream at a time: one of the longest, or the hundred that are asked for. */
+const newsBytesMax = 256 * 1024;
+
+/** The first of them with their contents, as many as the bytes allow; null: all. */
+async function withContents(
+  reader: ReadModelReader,
+  marks: readonly ShownItem[],
+  bytesMax: number,
+): Promise<{ readonly items: readonly InboxItem[]; readonly cutAfter: ShownItem | null }> {
+  if (marks.length === 0) return { items: [], cutAfter: null };
+  const ids = marks.map(({ notificationId }) => notificationId);
+  const contents = await reader.get<ItemContent>(contentsCollection.name, ids, { bytesMax });
+  const items = marks.flatMap((mark): InboxItem[] => {
+    const content = contents.get(mark.notificationId);
+    return content === undefined ? [] : [{ ...mark, content }];
+  });
+  const last = items.at(-1);
+  const isCut = last !== undefined && last.notificationId !== marks.at(-1)?.notificationId;
+  return { items, cutAfter: isCut ? last : null };
+}
 
 async function inboxOf(
   reader: ReadModelReader,

@@ -1,7 +1,8 @@
 // Records as the dashboard and a tenant ask for them: one by id, and lists by keyset, newest first.
 
 import type { TenantId } from '../../domain/ids.ts';
-import type { Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
+import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
+import { pageBytesMax } from '../page-bytes.ts';
 import { isSearch, searchNotifications } from '../search/queries.ts';
 import type { ListedNotification, NotificationDocument } from './document.ts';
 import { isListed } from './document.ts';
@@ -44,6 +45,11 @@ export async function listNotifications(
   };
 }
 
+/** Where the list goes on behind this record. */
+export function placeKeyOf({ listedAt, id }: ListedNotification): readonly FieldValue[] {
+  return [listedAt, id];
+}
+
 /** The most selective filter leads an index; the others are checked on its rows. */
 const leading = ['batchId', 'recipient', 'templateName', 'status'] as const;
 const checked = ['status', 'channel', 'priority', 'recipient', 'templateName'] as const;
@@ -79,12 +85,13 @@ async function pageAfter(
   let left = rowsBefore;
   for (let looks = 0; left > 0; looks++) {
     const limit = Math.min(left, skippedRowsPerLook);
-    const page = await reader.find({ ...query, limit, ...(after === undefined ? {} : { after }) });
+    const page = await reader.find({ ...query, limit, fields: [], ...(after === undefined ? {} : { after }) });
     if (page.next === null || looks === looksMax) return { documents: [], next: page.next };
     left -= page.documents.length;
     after = page.next;
   }
-  return reader.find({ ...query, limit: place.limit, ...(after === undefined ? {} : { after }) });
+  const { limit } = place;
+  return reader.find({ ...query, limit, bytesMax: pageBytesMax, ...(after === undefined ? {} : { after }) });
 }
 
 async function totalOf(

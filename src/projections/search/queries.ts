@@ -1,6 +1,6 @@
 // Records by what the read model `search` knows: the rows of the rarest term, newest first, and of those the records that fulfil all the rest.
 //
-//   the least of the counts ──> rows of one term ──all terms?──> records by id ──all filters?──> the page
+//   the least of the counts ──> rows of one term ──all terms?──> fields of the records ──all filters?──> the records of the page
 //
 // A page looks at rowsPerPageMax rows at most and then comes back short, as every list does.
 
@@ -11,6 +11,7 @@ import type { ListedNotification, NotificationDocument } from '../notifications/
 import { isListed, notificationsCollection } from '../notifications/document.ts';
 import type { ListPlace, NotificationFilter, NotificationList, SearchFilter } from '../notifications/filter.ts';
 import { countedTotalMax } from '../notifications/filter.ts';
+import { pageBytesMax } from '../page-bytes.ts';
 import type { SearchableDocument } from './index.ts';
 import { searchableCollection } from './index.ts';
 import { hasPrefix, isKeptBeginning, metadataTerm, recipientTerm, wordTerm } from './terms.ts';
@@ -29,7 +30,7 @@ export async function searchNotifications(
   const query = rowsQuery(await rarest(reader, terms, filter), filter);
   const skipped = place.after === undefined ? ((place.page ?? 1) - 1) * place.limit : 0;
   const wanted = skipped + place.limit;
-  const found: ListedNotification[] = [];
+  const found: Candidate[] = [];
   let after = place.after ?? null;
   let looked = 0;
   // One more than is wanted tells whether there is another page.
@@ -41,17 +42,18 @@ export async function searchNotifications(
     for (let at = 0; at < candidates.length && found.length <= wanted;) {
       const some = candidates.slice(at, at + Math.max(recordsPerLookMin, wanted + 1 - found.length));
       at += some.length;
-      const records = await recordsOf(reader, tenantId, some);
-      found.push(...records.filter((record) => matches(record, filter)));
+      found.push(...(await matching(reader, tenantId, some, filter)));
     }
     looked += page.documents.length;
     after = page.next;
     rows *= 4;
   } while (after !== null && looked < rowsPerPageMax && found.length <= wanted);
 
-  const records = found.slice(skipped, wanted);
+  const shown = found.slice(skipped, wanted);
+  const records = await recordsOf(reader, shown);
   const last = records.at(-1);
-  const next = found.length > wanted && last !== undefined ? [last.listedAt, last.id] : after;
+  const isCut = found.length > wanted || records.length < shown.length;
+  const next = isCut && last !== undefined ? [last.listedAt, last.id] : after;
   const isWhole = next === null && place.after === undefined;
   const total = isWhole ? { count: found.length, exact: true } : await totalOf(reader, query, filter, found.length);
   return { records, total: total.count, totalIsExact: total.exact, next };
@@ -97,19 +99,31 @@ async function rarest(reader: ReadModelReader, terms: readonly string[], filter:
   return counts.reduce((least, of) => (of.count < least.count ? of : least)).term;
 }
 
+/** What decides of a record whether it is on the page; a body is read for those alone that are. */
+type Candidate = Pick<NotificationDocument, 'tenantId' | 'listedAt' | (typeof facts)[number]> & { readonly id: string };
+
 /** In the order of the rows. One that the records don't have yet is left out: the models are folded side by side. */
-async function recordsOf(
+async function matching(
   reader: ReadModelReader,
   tenantId: TenantId,
   rows: readonly { readonly id: string }[],
-): Promise<ListedNotification[]> {
+  filter: NotificationFilter,
+): Promise<Candidate[]> {
+  if (rows.length === 0) return [];
   const ids = rows.map(({ id }) => id);
-  if (ids.length === 0) return [];
-  const records = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
-  return ids.flatMap((id) => {
-    const record = records.get(id);
-    return record !== undefined && record.tenantId === tenantId && isListed(record) ? [record] : [];
-  });
+  const fields = ['tenantId', 'listedAt', ...facts];
+  const records = await reader.get<Omit<Candidate, 'id'>>(notificationsCollection.name, ids, { fields });
+  return [...records]
+    .map(([id, record]) => ({ ...record, id }))
+    .filter((of) => of.tenantId === tenantId && of.listedAt !== null && matches(of, filter));
+}
+
+/** As many as a page has bytes for, one at least. */
+async function recordsOf(reader: ReadModelReader, shown: readonly Candidate[]): Promise<ListedNotification[]> {
+  const ids = shown.map(({ id }) => id);
+  const only = { bytesMax: pageBytesMax };
+  const records = await reader.get<NotificationDocument>(notificationsCollection.name, ids, only);
+  return [...records.values()].filter(isListed);
 }
 
 /** What the row itself tells. */
@@ -119,7 +133,7 @@ function mayMatch(row: SearchableDocument, terms: readonly string[], { recipient
 }
 
 /** Words and metadata are known from the terms; the time from the rows. */
-function matches(record: ListedNotification, filter: NotificationFilter): boolean {
+function matches(record: Candidate, filter: NotificationFilter): boolean {
   const { recipientPrefix } = filter;
   if (recipientPrefix !== undefined && !hasPrefix(record.recipient, recipientPrefix)) return false;
   return facts.every((field) => filter[field] === undefined || filter[field] === record[field]);

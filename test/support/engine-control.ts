@@ -44,15 +44,21 @@ interface KafkaSecurity {
 
 type OwnKafkaOptions =
   | { readonly brokers: 1; readonly security?: KafkaSecurity }
+  /** Clients are told this port of 127.0.0.1: of a proxy before the broker. */
+  | { readonly brokers: 1; readonly advertisedPort: number; readonly security?: never }
   | { readonly brokers: 3; readonly security?: never };
 
 /** Three brokers: replication factor 3, min.insync.replicas 2 by default. About 3 s for one, 9 to 18 s for three. */
-export async function startOwnKafka({ brokers: count, security }: OwnKafkaOptions): Promise<OwnKafka> {
+export async function startOwnKafka(options: OwnKafkaOptions): Promise<OwnKafka> {
+  const { brokers: count, security } = options;
   const furtherCount = security?.listeners.length ?? 0;
   const port = await freePorts(2 * count + furtherCount);
   const further = security?.listeners.map((name, i) => ({ name, address: `127.0.0.1:${port + 2 * count + i}` })) ?? [];
   const own = await ownScript('kafka.sh', {
     ...(security === undefined ? {} : securityVariables(security, further)),
+    ...('advertisedPort' in options
+      ? { KAFKA_EXTRA_CONF: `advertised.listeners=PLAINTEXT://127.0.0.1:${options.advertisedPort}` }
+      : {}),
     KAFKA_PORT: String(port),
     KAFKA_CONTROLLER_PORT: String(port + 1),
     KAFKA_CLUSTER_PORT: String(port),

@@ -62,9 +62,9 @@ const keepAliveMs = 30_000;
 /** @throws StartRefusal naming a TLS setting that can't work */
 export function createKafkaClient({ settings, logger }: { settings: KafkaSettings; logger: Logger }): KafkaClient {
   mendRequestQueue();
-  const { brokers, clientId, prefix } = settings;
+  const { clientId, prefix } = settings;
   const shared = {
-    brokers: [...brokers],
+    brokers: nextOf(settings.brokers),
     clientId,
     connectionTimeout: connectionTimeoutMs,
     authenticationTimeout: authenticationTimeoutMs,
@@ -98,6 +98,12 @@ export function createKafkaClient({ settings, logger }: { settings: KafkaSetting
     },
     names: namesWith(prefix),
   };
+}
+
+/** kafkajs begins with the first of the list each time, and goes on to the next only when a connection is refused: one that stands still would stop all. */
+function nextOf(brokers: readonly string[]): () => string[] {
+  let turn = 0;
+  return () => brokers.slice(turn++ % brokers.length).slice(0, 1);
 }
 
 function namesWith(prefix: string): Names {

@@ -13,7 +13,7 @@ import { createConsuming } from './consuming.ts';
 import { formatTopic, keepFormat } from './log-format.ts';
 import { createOffsets } from './offsets.ts';
 import { ensurePositions, type GroupTopics } from './positions.ts';
-import { openProducing, type Producing } from './producing.ts';
+import { createProducing, type Producing } from './producing.ts';
 import { createReadiness } from './readiness.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createEntryDecoder } from './schemas.ts';
@@ -84,7 +84,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     // What consumers still do is fenced; their outcomes are appended before the log is closed (main's order).
     await appender.close();
     await consuming.close();
-    await producing.close();
+    producing.close();
     await admins.close();
     registry.close();
   };
@@ -151,6 +151,7 @@ async function prepare(options: KafkaEventLogOptions, { client, admins, registry
   );
   const register = () => registerSchemas({ registry, codec, nameOf: names.topic });
   const ids = await waitUntilUp('the schema registry', register, waiting);
-  const producing = await waitUntilUp('Kafka', () => openProducing(client.clusterOptions, own), waiting);
+  const producing = createProducing(client, own);
+  await waitUntilUp('Kafka', producing.refresh, waiting);
   return { producing, ids };
 }

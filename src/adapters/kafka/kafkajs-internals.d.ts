@@ -7,7 +7,8 @@ declare module 'kafkajs/src/cluster/index.js' {
   export interface ClusterOptions {
     readonly logger: Logger;
     readonly socketFactory: ISocketFactory;
-    readonly brokers: readonly string[];
+    /** One of them is connected to first. */
+    readonly brokers: () => string[];
     readonly ssl: ConnectionOptions | undefined;
     readonly sasl: SASLOptions | undefined;
     readonly clientId: string;
@@ -45,74 +46,41 @@ declare module 'kafkajs/src/cluster/index.js' {
     parse(decoded: Decoded): Promise<Decoded>;
   }
 
+  export interface Connection {
+    readonly socket?: { destroy(): void };
+    rejectRequests(error: Error): void;
+    disconnect(): Promise<unknown>;
+  }
+
   export interface ConnectionPool {
-    readonly host: string;
-    readonly port: number;
+    readonly pool: readonly Connection[];
     send<Decoded>(of: { request: ProtocolRequest; response: ProtocolResponse<Decoded> }): Promise<Decoded>;
-  }
-
-  export interface FetchTopic {
-    readonly topic: string;
-    readonly partitions: readonly { partition: number; fetchOffset: string; maxBytes: number }[];
-  }
-
-  export interface FetchedMessage {
-    readonly offset: string;
-    readonly timestamp: string;
-    readonly attributes: number;
-    readonly key: Buffer | null;
-    readonly value: Buffer | null;
-    readonly isControlRecord?: boolean;
-    readonly batchContext?: { readonly timestampType: number; readonly maxTimestamp: string };
-  }
-
-  export interface FetchedPartition {
-    readonly partition: number;
-    readonly errorCode: number;
-    readonly highWatermark: string;
-    readonly lastStableOffset?: string;
-    readonly messages: readonly FetchedMessage[];
-  }
-
-  export interface FetchResponse {
-    readonly responses: readonly { readonly topicName: string; readonly partitions: readonly FetchedPartition[] }[];
   }
 
   export interface Broker {
     readonly nodeId: number;
     readonly connectionPool: ConnectionPool;
     isConnected(): boolean;
-    disconnect(): Promise<void>;
-    metadata(topics: readonly string[]): Promise<unknown>;
-    fetch(of: {
-      replicaId?: number;
-      isolationLevel?: 0 | 1;
-      maxWaitTime: number;
-      minBytes: number;
-      maxBytes: number;
-      topics: readonly FetchTopic[];
-    }): Promise<FetchResponse>;
+  }
+
+  export interface BrokerPool {
+    /** By node id: those that the last metadata named. */
+    readonly brokers: Readonly<Record<string, Broker>>;
+    /** Asked for metadata first; one of `brokers` once these name its address. Every refresh throws without one. */
+    seedBroker: Broker | undefined;
+    /** Connects to it. */
+    findBroker(of: { nodeId: number | string }): Promise<Broker>;
+    findConnectedBroker(): Promise<Broker>;
   }
 
   export default class Cluster {
     constructor(options: ClusterOptions);
     isConnected(): boolean;
     connect(): Promise<void>;
-    disconnect(): Promise<void>;
-    removeBroker(of: { host: string; port: number }): void;
     refreshMetadata(): Promise<void>;
-    refreshMetadataIfNecessary(): Promise<void>;
     addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
-    findBroker(of: { nodeId: number | string }): Promise<Broker>;
+    readonly brokerPool: BrokerPool;
     findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
-    fetchTopicsOffset(
-      topics: readonly {
-        topic: string;
-        partitions: readonly { partition: number }[];
-        fromBeginning?: boolean;
-        fromTimestamp?: number;
-      }[],
-    ): Promise<readonly { topic: string; partitions: readonly { partition: number; offset: string }[] }[]>;
   }
 }
 
@@ -127,4 +95,14 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
 declare module 'kafkajs/src/protocol/recordBatch/crc32C/index.js' {
   /** Castagnoli, as an unsigned number. */
   export default function crc32C(bytes: Buffer): number;
+}
+
+declare module 'kafkajs/src/broker/index.js' {
+  /** Of the cluster's `Broker` what tests take over. */
+  export default class Broker {
+    readonly connectionPool: { readonly host: string; send(of: unknown): Promise<unknown> };
+    isConnected(): boolean;
+    connect(): Promise<void>;
+    metadata(topics: readonly string[]): Promise<unknown>;
+  }
 }

@@ -1,7 +1,11 @@
 // Connections to the brokers for what kafkajs' public API doesn't do: kafkajs' own Cluster, of which what has broken is dropped and made anew.
-// kafkajs may go on with half an answer in the buffer of a connection that broke, so a broken one is never used again.
+// What has failed without an answer is never trusted again: kafkajs may go on with half an answer in the buffer of a connection that broke, and takes a
+// broker for connected whose very first question (which versions it speaks) went unanswered: every later one fails then, until the broker ends the
+// connection minutes later. When nobody is left who answers there is a new Cluster: a pool without a seed broker throws a TypeError for good.
 
-import Cluster, { type Broker } from 'kafkajs/src/cluster/index.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import Cluster, { type Broker, type BrokerPool } from 'kafkajs/src/cluster/index.js';
 
 import type { KafkaClient } from './client.ts';
 import { type FetchAnswer, fetchMessages, type FetchRequest } from './fetch-wire.ts';
@@ -29,6 +33,8 @@ export interface LogCluster {
 
 /** kafkajs' own patience is short: whoever calls has one of its own. */
 const retry = { initialRetryTime: 100, maxRetryTime: 200, retries: 1 };
+/** A connection (3 s), the question for versions (3 s) and authentication (5 s), to whose questions kafkajs itself sets no end. */
+const connectMaxMs = 11_000;
 
 interface Leaders {
   readonly cluster: Cluster;
@@ -36,10 +42,17 @@ interface Leaders {
   readonly byTopic: ReadonlyMap<string, readonly number[]>;
 }
 
-/** @param topics as the brokers call them: those whose leaders are asked for */
-export function createLogCluster({ client, topics }: { client: KafkaClient; topics: readonly string[] }): LogCluster {
+export interface LogClusterDependencies {
+  readonly client: Pick<KafkaClient, 'clusterOptions'>;
+  /** As the brokers call them: those whose leaders are asked for. */
+  readonly topics: readonly string[];
+}
+
+export function createLogCluster({ client, topics }: LogClusterDependencies): LogCluster {
   let connecting: Promise<Leaders> | null = null;
   let leaders: Leaders | null = null;
+  /** Raised by every new cluster and by every end of one: whoever finds another number was too late. */
+  let turn = 0;
   let isClosed = false;
 
   const connected = async (): Promise<Leaders> => {
@@ -49,15 +62,16 @@ export function createLogCluster({ client, topics }: { client: KafkaClient; topi
   };
 
   const connect = async (): Promise<Leaders> => {
+    const mine = ++turn;
     const cluster = new Cluster({ ...client.clusterOptions, retry });
     try {
-      await cluster.connect();
+      await within(connectMaxMs, cluster.connect());
       await cluster.addMultipleTargetTopics(topics);
+      if (mine !== turn) throw new Error('the connections to the brokers were given up');
       leaders = { cluster, byTopic: leadersOf(cluster, topics) };
-      if (isClosed) throw new Error('the connections to the brokers are closed');
       return leaders;
     } catch (error) {
-      connecting = null;
+      if (mine === turn) connecting = null;
       discardAll(cluster);
       throw error;
     }
@@ -65,22 +79,43 @@ export function createLogCluster({ client, topics }: { client: KafkaClient; topi
 
   const reset = () => {
     const old = leaders;
+    turn++;
     connecting = null;
     leaders = null;
     if (old !== null) discardAll(old.cluster);
   };
 
-  const dropAfter = (error: unknown, cluster: Cluster, nodeId: number) => {
-    if (answeredError(error) === null && leaders?.cluster === cluster) dropBroker(cluster, nodeId);
+  /** `asked` did not answer; null: there was nobody to ask. */
+  const dropAfter = (error: unknown, cluster: Cluster, asked: Broker | null) => {
+    if (answeredError(error) !== null || leaders?.cluster !== cluster) return;
+    if (asked !== null) drop(cluster.brokerPool, asked);
+    if (!cluster.isConnected()) reset();
+  };
+
+  const refresh = async (cluster: Cluster): Promise<void> => {
+    const asked = notingWhomItAsks(cluster.brokerPool);
+    try {
+      await within(connectMaxMs, cluster.refreshMetadata());
+    } catch (error) {
+      dropAfter(error, cluster, asked());
+      throw error;
+    }
+    if (leaders?.cluster !== cluster) return;
+    leaders = { cluster, byTopic: leadersOf(cluster, topics) };
+    connecting = Promise.resolve(leaders);
   };
 
   const ask = async <T>(nodeId: number, request: (broker: Broker) => Promise<T>): Promise<T> => {
     const { cluster } = await connected();
+    const { brokerPool } = cluster;
+    if (brokerPool.brokers[nodeId] === undefined) await refresh(cluster);
+    const broker = brokerPool.brokers[nodeId];
+    if (broker === undefined) throw new Error(`the brokers know no broker ${nodeId}`);
     try {
-      if (brokersOf(cluster).brokers[nodeId] === undefined) await cluster.refreshMetadata();
-      return await request(await cluster.findBroker({ nodeId }));
+      if (!broker.isConnected()) await within(connectMaxMs, brokerPool.findBroker({ nodeId }));
+      return await request(broker);
     } catch (error) {
-      dropAfter(error, cluster, nodeId);
+      dropAfter(error, cluster, broker);
       throw error;
     }
   };
@@ -94,15 +129,9 @@ export function createLogCluster({ client, topics }: { client: KafkaClient; topi
     },
 
     async refresh() {
+      const isNew = connecting === null;
       const { cluster } = await connected();
-      try {
-        await cluster.refreshMetadata();
-      } catch (error) {
-        if (answeredError(error) === null && leaders?.cluster === cluster) reset();
-        throw error;
-      }
-      leaders = { cluster, byTopic: leadersOf(cluster, topics) };
-      if (connecting !== null) connecting = Promise.resolve(leaders);
+      if (!isNew) await refresh(cluster);
     },
 
     leaderOf(topic, partition) {
@@ -114,9 +143,11 @@ export function createLogCluster({ client, topics }: { client: KafkaClient; topi
 
     async coordinatorOf(group) {
       const { cluster } = await connected();
-      const asked = await brokersOf(cluster).findConnectedBroker();
+      if (nodesOf(cluster.brokerPool).length === 0) await refresh(cluster);
+      const nodes = nodesOf(cluster.brokerPool);
+      const { nodeId } = nodes.find((broker) => broker.isConnected()) ?? nodes[0] ?? { nodeId: -1 };
       const of = { groupId: group, coordinatorType: 0 } as const;
-      const { coordinator } = await ask(asked.nodeId, (broker) => broker.findGroupCoordinator(of));
+      const { coordinator } = await ask(nodeId, (broker) => broker.findGroupCoordinator(of));
       return coordinator.nodeId;
     },
 
@@ -139,42 +170,50 @@ function leadersOf(cluster: Cluster, topics: readonly string[]): ReadonlyMap<str
   );
 }
 
-interface Connection {
-  readonly socket?: { destroy(): void };
-  rejectRequests(error: Error): void;
-  disconnect(): Promise<unknown>;
+/** Whom kafkajs asks for metadata next; null: it could connect to nobody. */
+function notingWhomItAsks(pool: BrokerPool): () => Broker | null {
+  let asked: Broker | null = null;
+  const find = Object.getPrototypeOf(pool).findConnectedBroker;
+  pool.findConnectedBroker = async () => (asked = await find.call(pool));
+  return () => asked;
 }
 
-interface BrokerPool {
-  readonly brokers: Readonly<Record<string, Broker>>;
-  readonly seedBroker?: Broker;
-  findConnectedBroker(): Promise<Broker>;
+function nodesOf({ brokers }: BrokerPool): readonly Broker[] {
+  return Object.values(brokers);
 }
 
-/** kafkajs keeps it public, but not in its types. */
-function brokersOf(cluster: Cluster): BrokerPool {
-  return (cluster as unknown as { readonly brokerPool: BrokerPool }).brokerPool;
-}
-
-function dropBroker(cluster: Cluster, nodeId: number): void {
-  const broker = brokersOf(cluster).brokers[nodeId];
-  if (broker === undefined) return;
-  const { host, port } = broker.connectionPool;
-  cluster.removeBroker({ host, port });
+/** As kafkajs' own removeBroker, but a pool that has brokers keeps one as its seed. */
+function drop(pool: BrokerPool, broker: Broker): void {
+  for (const [nodeId, one] of Object.entries(pool.brokers)) {
+    if (one === broker) Reflect.deleteProperty(pool.brokers, nodeId);
+  }
+  if (pool.seedBroker === broker) pool.seedBroker = nodesOf(pool).find((one) => one.isConnected());
   discard(broker);
 }
 
-function discardAll(cluster: Cluster): void {
-  const { brokers, seedBroker } = brokersOf(cluster);
-  for (const broker of new Set([...Object.values(brokers), seedBroker])) if (broker !== undefined) discard(broker);
+function discardAll({ brokerPool }: Cluster): void {
+  const { seedBroker } = brokerPool;
+  for (const broker of new Set([...nodesOf(brokerPool), seedBroker])) if (broker !== undefined) discard(broker);
 }
 
 /** At once: kafkajs' own disconnect waits for the answers that are outstanding. */
 function discard(broker: Broker): void {
-  const { pool } = broker.connectionPool as unknown as { readonly pool: readonly Connection[] };
-  for (const connection of pool) {
+  for (const connection of broker.connectionPool.pool) {
     connection.rejectRequests(new Error('the connection was given up'));
     void connection.disconnect();
     connection.socket?.destroy();
+  }
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const done = new AbortController();
+  const late = sleep(ms, null, { signal: done.signal }).then(() => {
+    throw new Error(`no broker has answered within ${ms} ms`);
+  });
+  late.catch(() => {});
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    done.abort();
   }
 }

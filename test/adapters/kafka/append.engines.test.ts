@@ -13,7 +13,7 @@ import {
 } from '../../../src/adapters/kafka/append.ts';
 import { createKafkaClient, type KafkaClient } from '../../../src/adapters/kafka/client.ts';
 import type { KafkaEventLog } from '../../../src/adapters/kafka/event-log.ts';
-import { openProducing, type Producing } from '../../../src/adapters/kafka/producing.ts';
+import { createProducing, type Producing } from '../../../src/adapters/kafka/producing.ts';
 import { createReadiness } from '../../../src/adapters/kafka/readiness.ts';
 import { createRegistry } from '../../../src/adapters/kafka/registry.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/subjects.ts';
@@ -55,8 +55,9 @@ describe('appending', () => {
 
   const open = async (limits: Partial<AppendLimits> = {}) => {
     network = createNetwork();
-    const options = { ...client.clusterOptions, socketFactory: network.socketFactory };
-    producing = await openProducing(options, allTopics.map(client.names.topic));
+    const clusterOptions = { ...client.clusterOptions, socketFactory: network.socketFactory };
+    producing = createProducing({ clusterOptions }, allTopics.map(client.names.topic));
+    await producing.refresh();
     appender = createAppender({
       producing,
       topics: allTopics,
@@ -73,7 +74,7 @@ describe('appending', () => {
   afterEach(async () => {
     network.heal();
     await appender.close();
-    await producing.close();
+    producing.close();
   });
 
   const append = (topic: Topic, partition: number, n: number) =>
@@ -141,7 +142,7 @@ describe('appending', () => {
     expect(byNumber.map(({ kind }) => kind)).toEqual([...Array(10).fill('durable'), ...Array(5).fill('refused')]);
     expect((await append(email, 0, 99)).kind).toBe('durable');
     await appender.close();
-    await producing.close();
+    producing.close();
 
     const { length } = codec.encode(requested(0, 1)).bytes;
     await open({ queueBytes: 3 * length });
@@ -242,6 +243,8 @@ function createNetwork(): Network {
         const more = write(...of);
         if (isArmed) {
           isArmed = false;
+          // However fast the broker is.
+          socket.removeAllListeners('data');
           setImmediate(cut);
         }
         return more;

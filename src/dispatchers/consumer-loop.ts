@@ -5,8 +5,10 @@ import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry, PartitionReader } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { Answered, FindAnswered } from './answered.ts';
 import type { OwnedNumber } from './claims.ts';
 import type { Executor } from './executor.ts';
+import { nextTurn } from './next-turn.ts';
 import { createOffsetWindow } from './offset-window.ts';
 import type { PartitionTracker, ReadAhead } from './read-ahead.ts';
 import type { RecentIds } from './recent-ids.ts';
@@ -22,6 +24,7 @@ export interface ConsumerLoopDependencies {
   readonly executor: Executor;
   readonly readAhead: ReadAhead;
   readonly recentIds: RecentIds<PartitionTracker>;
+  readonly findAnswered: FindAnswered;
   readonly from: StartFrom | undefined;
   /** The dispatcher can't go on. */
   readonly fail: (error: Error) => void;
@@ -30,17 +33,19 @@ export interface ConsumerLoopDependencies {
 /** Reads one topic of a number until the number is over. Never rejects. */
 export type ReadTopic = (number: OwnedNumber, topic: Topic) => Promise<void>;
 
+const nothingAnswered: Answered = { has: () => false };
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
 
 export function createConsumerLoop(dependencies: ConsumerLoopDependencies): ReadTopic {
-  const { group, log, clock, logger, executor, readAhead, recentIds, from, fail } = dependencies;
+  const { group, log, clock, logger, executor, readAhead, recentIds, findAnswered, from, fail } = dependencies;
   let itemsRead = 0;
 
   async function readTopic(number: OwnedNumber, topic: Topic): Promise<void> {
     const opened = await untilItWorks(number, topic, () => open(number, topic));
     if (opened === null) return;
     const { reader, tracker } = opened;
+    let answered: Answered | null = null;
     for (;;) {
       const room = await tracker.room();
       if (room === null || number.isOver) return;
@@ -48,7 +53,9 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
       const bytesMax = encodedWithin(room.bytesMax);
       const entries = await untilItWorks(number, topic, () => reader.take({ eventsMax, bytesMax }));
       if (entries === null || entries.length === 0 || number.isOver) return;
-      for (const entry of entries) takeIn(entry, tracker);
+      answered ??= await untilItWorks(number, topic, () => answeredOf(number, topic, entries));
+      if (answered === null || number.isOver) return;
+      for (const entry of entries) takeIn(entry, tracker, answered);
       await nextTurn();
     }
   }
@@ -65,6 +72,12 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     if (number.isOver) tracker.close();
     else number.trackers.push(tracker);
     return { reader, tracker };
+  }
+
+  /** Where a person has said where to begin, everything from there on is done. */
+  async function answeredOf({ claim }: OwnedNumber, topic: Topic, [first]: readonly LogEntry[]): Promise<Answered> {
+    const isOurs = first !== undefined && (claim.committed.get(topic) ?? null) !== null;
+    return isOurs ? findAnswered(claim.partition, first.appendedAt) : nothingAnswered;
   }
 
   /** What the log can't do now it is asked for again, with growing delay; null once the number is over. */
@@ -91,13 +104,13 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     }
   }
 
-  function takeIn(entry: LogEntry, tracker: PartitionTracker): void {
+  function takeIn(entry: LogEntry, tracker: PartitionTracker, answered: Answered): void {
     const { event, offset } = entry;
     const bytes = heldBytes(entry.size);
     const isRepeat = event !== null && recentIds.isRepeat(event.eventId, tracker);
     if (!tracker.begin(offset, bytes)) return;
     // What doesn't decode is the notifications projector's dead letter; here it is passed over.
-    if (event === null || isRepeat || !isWorkEvent(event)) return tracker.finish(offset, bytes);
+    if (event === null || isRepeat || !isWorkEvent(event) || answered.has(entry)) return tracker.finish(offset, bytes);
     const item = workItemOf(event, { tracker, offset, bytes, order: itemsRead++ });
     const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;
     if (sendAt === null) executor.offer(item);
@@ -105,11 +118,4 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
   }
 
   return readTopic;
-}
-
-/** Between two takes the event loop gets its turn: a take whose events are there already would never let go of it. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -18,6 +18,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import { createFindAnswered } from './answered.ts';
 import { createAttemptReport } from './attempt-report.ts';
 import { createClaims } from './claims.ts';
 import { createConsumerLoop } from './consumer-loop.ts';
@@ -108,6 +109,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     executor,
     readAhead: createReadAhead(),
     recentIds,
+    findAnswered: createFindAnswered(dependencies),
     from,
     fail,
   });

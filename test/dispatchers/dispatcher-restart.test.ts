@@ -8,7 +8,7 @@ import type { NotificationRequested } from '../../src/domain/events.ts';
 import { workTopic } from '../../src/domain/topics.ts';
 import type { AppendResult, EventLog } from '../../src/ports/event-log.ts';
 import { until } from '../support/until.ts';
-import { delivered, makeWorld, outcomesOf } from './harness.ts';
+import { delivered, makeWorld, outcomesOf, retryable } from './harness.ts';
 import type { Send, World } from './harness.ts';
 import { requested, requestedTogether } from './work-events.ts';
 
@@ -39,6 +39,15 @@ async function committedAsFinished(): Promise<Set<string>> {
     }
   }
   return finished;
+}
+
+/** A log to which nothing is committed. */
+function neverCommits(log: EventLog): EventLog {
+  return {
+    ...log,
+    consume: (options) =>
+      log.consume({ ...options, owned: (claim) => options.owned({ ...claim, commit: () => hang() }) }),
+  };
 }
 
 /** Sends that wait until they are let go. */
@@ -102,6 +111,28 @@ describe('a restart after a kill', () => {
     }
     await world.run({ send });
     await until(() => deliveredIds().size === events.length);
+  });
+
+  it('passes over what was answered and not committed: a repeat would send again, and its failure retry what is delivered', async () => {
+    const events = requestedTogether(30);
+    const ofOther = requestedTogether(1, { tenant: 'tnt_b' });
+    let sent = 0;
+    const first = await world.run({
+      send: () => Promise.resolve(sent++ % 3 === 0 ? retryable() : delivered),
+      wrapLog: neverCommits,
+    });
+    await world.append([...events, ...ofOther, requested({ sendAt: Date.now() + 60_000 })]);
+    await until(() => world.said.length === 32);
+    first.kill();
+    await world.reopen();
+    const later = [...requestedTogether(1), ...ofOther.map(() => requested({ tenant: 'tnt_b' }))];
+    const second = await world.run();
+    await world.append(later);
+    const [one] = events as [NotificationRequested];
+    await until(async () => ((await world.committed(one, topic))?.offset ?? 0) >= 30);
+    await until(() => later.every(({ notificationId }) => deliveredIds().has(notificationId)));
+    expect(idsOf(second.sends).sort()).toEqual(idsOf(later).sort());
+    expect(world.said.filter(({ type }) => type === 'DeliveryDeferred')).toHaveLength(1);
   });
 
   it('makes again what was sent and not said', async () => {

@@ -26,7 +26,7 @@ export interface TemplateInput extends Author {
 /** @throws DomainError BAD_REQUEST with line and column of what doesn't parse, CONFLICT when the name is taken */
 export function createTemplate(deps: TemplateDependencies) {
   return async ({ tenantId, actor, name, channel, subject, body }: TemplateInput): Promise<Template> => {
-    checkTemplate(deps, { subject, body });
+    await checkTemplate(deps, { tenantId, subject, body });
     const now = deps.clock.now();
     const id = templateIdOf(deps.clock.uuidV7());
     const template: Template = {
@@ -47,11 +47,11 @@ export function createTemplate(deps: TemplateDependencies) {
 }
 
 /** @throws DomainError BAD_REQUEST */
-export function checkTemplate(
+export async function checkTemplate(
   { renderer }: Pick<TemplateDependencies, 'renderer'>,
-  source: Pick<Template, 'subject' | 'body'>,
-): void {
-  const details = [...sizeProblems(source), ...renderer.check(source)];
+  { tenantId, ...source }: Pick<Template, 'tenantId' | 'subject' | 'body'>,
+): Promise<void> {
+  const details = [...sizeProblems(source), ...(await renderer.check(source, { owner: tenantId }))];
   const [first] = details;
   if (first !== undefined) throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details });
 }

@@ -22,7 +22,7 @@ export function updateTemplate(deps: TemplateDependencies) {
     subject,
     body,
   }: TemplateInput & { readonly id: TemplateId }): Promise<Template> => {
-    checkTemplate(deps, { subject, body });
+    await checkTemplate(deps, { tenantId, subject, body });
     for (let tried = 0; tried < triesMax; tried++) {
       const before = await deps.settings.template(tenantId, id);
       if (before === null) throw notFound('template');

@@ -1,4 +1,4 @@
-// Templates: a Liquid subset. Outputs alone are rendered in place; a source with tags goes to a worker that can be killed.
+// Templates: a Liquid subset. Outputs that cost little are rendered in place; tags, and what costs more, go to a worker that can be killed.
 
 import type { ErrorDetail } from '../domain/errors.ts';
 
@@ -26,11 +26,11 @@ export interface RenderOptions {
 }
 
 export interface TemplateRenderer {
-  /** What doesn't parse, each with line and column in its message and `subject` or `body` as its path; empty when all is well. */
-  check(source: TemplateSource): readonly ErrorDetail[];
+  /** What doesn't parse, each with line and column in its message and `subject` or `body` as its path; empty when all is well. @throws DomainError SERVICE_UNAVAILABLE when there is no room to look */
+  check(source: TemplateSource, options: Pick<RenderOptions, 'owner'>): Promise<readonly ErrorDetail[]>;
   /**
    * Subject and body with `data` filled in. HTML rules apply to the body of `isEmail` sources that hold HTML tags.
-   * Resolves at once, without a promise, for sources of text and outputs alone.
+   * Resolves at once, without a promise, for sources of text and outputs alone that cost little.
    * @throws DomainError BAD_REQUEST naming subject or body (with line and column) when it doesn't parse, breaks a limit of size, time or memory
    */
   render(

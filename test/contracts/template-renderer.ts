@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DomainError, type ErrorDetail } from '../../src/domain/errors.ts';
-import type { RenderedTemplate, TemplateRenderer } from '../../src/ports/template-renderer.ts';
+import type { RenderedTemplate, TemplateRenderer, TemplateSource } from '../../src/ports/template-renderer.ts';
 
 export interface TemplateRendererHarness {
   readonly renderer: TemplateRenderer;
@@ -29,6 +29,8 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
       isEmail = true,
     ): RenderedTemplate | Promise<RenderedTemplate> =>
       renderer.render({ subject: source.subject ?? null, body: source.body }, data, { isEmail, owner: 'tnt_a' });
+    const check = (source: TemplateSource): Promise<readonly ErrorDetail[]> =>
+      renderer.check(source, { owner: 'tnt_a' });
     const text = async (body: string, data: Data = {}): Promise<string> => (await message({ body }, data, false)).body;
     const html = async (body: string, data: Data = {}): Promise<string> => {
       const rendered = await message({ body: `<p>${body}</p>` }, data);
@@ -255,7 +257,7 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
       ];
       it.each(broken)('%j: %s', async (body, expected) => {
         const details = [{ path: 'body', message: expected }];
-        expect(renderer.check({ subject: null, body })).toEqual(details);
+        expect(await check({ subject: null, body })).toEqual(details);
         expect(await refusal({ body }, { a: 1 })).toEqual(details);
       });
 
@@ -275,8 +277,8 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         'endif',
         '# note',
         'nonsense',
-      ])('the tag %s', (tag) => {
-        const [detail] = renderer.check({ subject: null, body: `{% ${tag} %}` });
+      ])('the tag %s', async (tag) => {
+        const [detail] = await check({ subject: null, body: `{% ${tag} %}` });
         expect(detail).toEqual({
           path: 'body',
           message: expect.stringMatching(/^(the tag .* can't stand here|raw .* not closed).* \(line 1, column \d+\)$/),
@@ -294,19 +296,19 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         'constructor',
         '__proto__',
         'nonsense',
-      ])('the filter %s', (filter) => {
-        expect(renderer.check({ subject: null, body: `{{ a | ${filter} }}` })[0]?.message).toMatch(
+      ])('the filter %s', async (filter) => {
+        expect((await check({ subject: null, body: `{{ a | ${filter} }}` }))[0]?.message).toMatch(
           /^there is no filter .* \(line 1, column 8\)$/,
         );
-        expect(renderer.check({ subject: null, body: `{% assign b = a | ${filter} %}` })[0]?.message).toMatch(
+        expect((await check({ subject: null, body: `{% assign b = a | ${filter} %}` }))[0]?.message).toMatch(
           /filter.* \(line 1, column 1\)$/,
         );
       });
 
-      it('names subject and body each by its path', () => {
-        const details = renderer.check({ subject: '{{ a b }}', body: '{{ c d }}' });
+      it('names subject and body each by its path', async () => {
+        const details = await check({ subject: '{{ a b }}', body: '{{ c d }}' });
         expect(details.map(({ path }) => path)).toEqual(['subject', 'body']);
-        expect(renderer.check({ subject: 'Hi {{ a }}', body: '{% if a %}{{ a }}{% endif %}' })).toEqual([]);
+        expect(await check({ subject: 'Hi {{ a }}', body: '{% if a %}{{ a }}{% endif %}' })).toEqual([]);
       });
     });
 
@@ -549,8 +551,8 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         ]);
       });
 
-      it('2,000 outputs are not too many', () => {
-        expect(renderer.check({ subject: null, body: 'x{{ a }}'.repeat(2000) })).toEqual([]);
+      it('2,000 outputs are not too many', async () => {
+        expect(await check({ subject: null, body: 'x{{ a }}'.repeat(2000) })).toEqual([]);
       });
 
       it.each([
@@ -564,9 +566,9 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         ['a condition without end', `{% if ${'a and '.repeat(30_000)}a %}{% endif %}`],
         ['an output over 8 Ki characters', `{{ "${'x'.repeat(8185)}" }}`],
         ['a source over 256 Ki characters', `{{ a }}${'x'.repeat(256 * 1024)}`],
-      ])('%s: refused in time', (_, body) => {
+      ])('%s: refused in time', async (_, body) => {
         const startedAt = performance.now();
-        expect(renderer.check({ subject: null, body })).toHaveLength(1);
+        expect(await check({ subject: null, body })).toHaveLength(1);
         expect(performance.now() - startedAt).toBeLessThan(500);
       });
 
@@ -583,7 +585,7 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
           '{% for i in (1..20000) %}{% if l contains "no" %}{% endif %}{% endfor %}',
           { l: Array.from({ length: 20_000 }, (_, i) => i) },
         ],
-      ])('%s: cut within a second, others go on, and the source is refused from then on', async (_, body, data) => {
+      ])('%s: cut in time, others go on, and the source is refused from then on', async (_, body, data) => {
         // The worker is loaded.
         await text('{% if a %}{% endif %}');
         const startedAt = performance.now();
@@ -592,7 +594,8 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         expect(await culprit).toMatchObject([
           { path: 'body', message: expect.stringMatching(/takes too (long|much memory)/) },
         ]);
-        expect(performance.now() - startedAt).toBeLessThan(1000);
+        // A quarter of a second of processor time; on a busy machine that takes a while.
+        expect(performance.now() - startedAt).toBeLessThan(5000);
         expect(await Promise.all(others)).toEqual(others.map((_, i) => `${i}!`));
         expect(await refusal({ body }, data)).toMatchObject([
           { message: expect.stringContaining('refused until it is changed') },

@@ -1,5 +1,6 @@
 // The `date` filter: UTC unless a zone is given, English names, nothing of the process's locale or time zone.
 
+import type { Budget } from './budget.ts';
 import { templateLimits } from './limits.ts';
 import { toText } from './values.ts';
 
@@ -8,17 +9,23 @@ const defaultFormat = '%A, %B %-e, %Y at %-l:%M %P %z';
 /**
  * @param value seconds since 1970 as a number or digits, ISO 8601 or RFC 2822 (UTC where it names no zone), `now`, `today`; anything else comes back as it is
  * @param zone an IANA name, `+02:00`, or minutes west of UTC; absent: UTC
- * @param nowMs UTC ms of `now`
- * @throws Error for an unknown zone or an oversized format
+ * @param at what a render knows: UTC ms of `now`, and what it may use up
+ * @throws Error for an unknown zone or an oversized format; LimitError
  */
-export function formatDate(value: unknown, format: unknown, zone: unknown, nowMs: number): unknown {
-  const timeMs = parseDate(value, nowMs);
+export function formatDate(
+  value: unknown,
+  format: unknown,
+  zone: unknown,
+  { now, memory }: { readonly now: number; readonly memory: Budget },
+): unknown {
+  memory.use(templateLimits.dateCharacters + (typeof value === 'string' ? value.length : 0));
+  const timeMs = parseDate(value, now);
   if (timeMs === null) return value;
-  const pattern = format === null || format === undefined ? defaultFormat : toText(format);
+  const pattern = format === null || format === undefined ? defaultFormat : toText(format, memory);
   if (pattern.length > templateLimits.dateFormatCharactersMax) {
     throw new Error(`a date format must have at most ${templateLimits.dateFormatCharactersMax} characters`);
   }
-  return strftime(momentOf(timeMs, offsetMinutes(zone, timeMs)), pattern);
+  return strftime(momentOf(timeMs, offsetMinutes(zone, timeMs, memory)), pattern);
 }
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?) ?(Z|[+-]\d\d:?\d\d)?)?$/i;
@@ -46,10 +53,11 @@ function valid(timeMs: number): number | null {
 }
 
 /** Minutes east of UTC. */
-function offsetMinutes(zone: unknown, timeMs: number): number {
+function offsetMinutes(zone: unknown, timeMs: number, budget: Budget): number {
   if (zone === undefined || zone === null || zone === '') return 0;
   if (typeof zone === 'number' && Math.abs(zone) <= 24 * 60) return -zone;
-  const name = toText(zone);
+  const name = toText(zone, budget);
+  if (!offsetFormats.has(name)) budget.use(templateLimits.zoneCharacters);
   try {
     const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(offsetFormat(name).format(timeMs)) ?? [];
     return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));

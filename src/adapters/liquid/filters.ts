@@ -3,7 +3,8 @@
 import { filters as library } from 'liquidjs';
 import { formatDate } from './date.ts';
 import type { Frame } from './frame.ts';
-import { escapeHtml, Html, toText } from './values.ts';
+import { templateLimits } from './limits.ts';
+import { escapedHtml, Html, toText } from './values.ts';
 
 export interface FilterDefinition {
   /** How many arguments it takes. */
@@ -20,9 +21,9 @@ const ofText = (name: string, argsMin = 0, argsMax = argsMin, inserts = -1): Fil
   argsMin,
   argsMax,
   apply(frame, value, args) {
-    if (!(value instanceof Html)) return callLibrary(name, frame, toText(value), args.map(plain));
-    const known = args.map((arg, i) => (value.mode === 'raw' && i === inserts ? asHtml(arg) : plain(arg)));
-    return new Html(toText(callLibrary(name, frame, value.plain, known)), value.mode);
+    if (!(value instanceof Html)) return callLibrary(name, frame, toText(value, frame.memory), args.map(plain));
+    const known = args.map((arg, i) => (value.mode === 'raw' && i === inserts ? asHtml(frame, arg) : plain(arg)));
+    return new Html(toText(callLibrary(name, frame, value.plain, known), frame.memory), value.mode);
   },
 });
 
@@ -30,7 +31,13 @@ const ofText = (name: string, argsMin = 0, argsMax = argsMin, inserts = -1): Fil
 const ofNumbers = (name: string, argsMin: number, argsMax: number): FilterDefinition => ({
   argsMin,
   argsMax,
-  apply: (frame, value, args) => callLibrary(name, frame, toNumeral(value), args.map(toNumeral)),
+  apply: (frame, value, args) =>
+    callLibrary(
+      name,
+      frame,
+      toNumeral(frame, value),
+      args.map((arg) => toNumeral(frame, arg)),
+    ),
 });
 
 /** A value that is short enough stays what it is: a number, an array. */
@@ -38,7 +45,7 @@ const unlessUnchanged = (filter: FilterDefinition): FilterDefinition => ({
   ...filter,
   apply(frame, value, args) {
     const text = filter.apply(frame, value, args);
-    return text === toText(value) ? value : text;
+    return text === toText(value, frame.memory) ? value : text;
   },
 });
 
@@ -79,9 +86,9 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
       argsMin: 1,
       argsMax: 2,
       apply(frame, value, args) {
-        const [divisor, ...rest] = args.map(toNumeral);
+        const [divisor, ...rest] = args.map((arg) => toNumeral(frame, arg));
         if (Number(divisor) === 0 || Number.isNaN(Number(divisor))) throw new Error('divided by 0');
-        return callLibrary('divided_by', frame, toNumeral(value), [divisor, ...rest]);
+        return callLibrary('divided_by', frame, toNumeral(frame, value), [divisor, ...rest]);
       },
     },
   ],
@@ -90,8 +97,7 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
     {
       argsMin: 0,
       argsMax: 1,
-      apply: (frame, value, args) =>
-        callLibrary('join', frame, Array.isArray(value) ? value.map(toText) : toText(plain(value)), args.map(plain)),
+      apply: (frame, value, args) => callLibrary('join', frame, itemsOf(frame, value), args.map(plain)),
     },
   ],
   [
@@ -100,7 +106,7 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
       argsMin: 0,
       argsMax: 0,
       apply: (frame, value) =>
-        callLibrary('url_encode', frame, charged(frame, toText(plain(value))).toWellFormed(), []),
+        callLibrary('url_encode', frame, charged(frame, toText(plain(value), frame.memory)).toWellFormed(), []),
     },
   ],
   [
@@ -108,7 +114,7 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
     {
       argsMin: 0,
       argsMax: 2,
-      apply: (frame, value, args) => formatDate(plain(value), plain(args[0]), plain(args[1]), frame.now),
+      apply: (frame, value, args) => formatDate(plain(value), plain(args[0]), plain(args[1]), frame),
     },
   ],
   // In HTML these three say how the value becomes HTML; a line break's <br /> must not let the rest of the text through.
@@ -117,7 +123,8 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
     {
       argsMin: 0,
       argsMax: 0,
-      apply: (frame, value) => (frame.html ? escaped(frame, value) : callLibrary('escape', frame, toText(value), [])),
+      apply: (frame, value) =>
+        frame.html ? escaped(frame, value) : callLibrary('escape', frame, toText(value, frame.memory), []),
     },
   ],
   [
@@ -129,7 +136,14 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
         frame.html && !isRaw(value) ? marked(frame, value, 'breaks') : ofText('newline_to_br').apply(frame, value, []),
     },
   ],
-  ['raw', { argsMin: 0, argsMax: 0, apply: (frame, value) => (frame.html ? new Html(toText(value), 'raw') : value) }],
+  [
+    'raw',
+    {
+      argsMin: 0,
+      argsMax: 0,
+      apply: (frame, value) => (frame.html ? new Html(toText(value, frame.memory), 'raw') : value),
+    },
+  ],
 ]);
 
 /** liquidjs's filters find their limits and options in `this`. */
@@ -154,15 +168,16 @@ function escaped(frame: Frame, value: unknown): Html {
 }
 
 function marked(frame: Frame, value: unknown, mode: Html['mode']): Html {
-  return new Html(charged(frame, toText(plain(value))), mode);
+  return new Html(charged(frame, toText(plain(value), frame.memory)), mode);
 }
 
 function isRaw(value: unknown): boolean {
   return value instanceof Html && value.mode === 'raw';
 }
 
-function asHtml(value: unknown): string {
-  return value instanceof Html ? value.text : escapeHtml(toText(value));
+function asHtml({ memory }: Frame, value: unknown): string {
+  const text = toText(value, memory);
+  return value instanceof Html ? text : escapedHtml(text, memory);
 }
 
 function plain(value: unknown): unknown {
@@ -170,7 +185,16 @@ function plain(value: unknown): unknown {
 }
 
 /** Objects would be asked for their own valueOf, which is the caller's data. */
-function toNumeral(value: unknown): unknown {
+function toNumeral(frame: Frame, value: unknown): unknown {
   const known = plain(value);
+  if (typeof known === 'string') charged(frame, known);
   return typeof known === 'object' ? 0 : known;
+}
+
+/** An array's items as text, anything else as one text. */
+function itemsOf(frame: Frame, value: unknown): string | string[] {
+  const { memory } = frame;
+  if (!Array.isArray(value)) return toText(plain(value), memory);
+  memory.use(value.length * templateLimits.itemCharacters);
+  return value.map((item) => toText(item, memory));
 }

@@ -1,7 +1,7 @@
 // What one render knows: the data, the names that tags set, the clock's time, what it may still use up.
 
+import { type Budget, useStep } from './budget.ts';
 import { addMissing, type MissingNames } from './missing-names.ts';
-import { LimitError } from './template-error.ts';
 import { type Key, propertyOf } from './values.ts';
 
 export interface Frame {
@@ -17,23 +17,6 @@ export interface Frame {
   readonly missing: MissingNames | null;
 }
 
-/** What is used up as the render goes on; liquidjs's filters call `use`. */
-export interface Budget {
-  /** @throws LimitError */
-  use(count: number): void;
-}
-
-export function createBudget(limit: number, message: string): Budget {
-  let used = 0;
-  return {
-    use(count) {
-      if (!(count > 0)) return;
-      used += count;
-      if (used > limit) throw new LimitError(message);
-    },
-  };
-}
-
 /** The value of a path: a local name first, then an exact key of the data (`user.name`), then step by step. */
 export function readPath(frame: Frame, keys: readonly Key[], exact: string): unknown {
   const root = keys[0] ?? '';
@@ -42,7 +25,10 @@ export function readPath(frame: Frame, keys: readonly Key[], exact: string): unk
   if (scope !== undefined) value = scope[root];
   else if (Object.hasOwn(frame.data, exact)) return frame.data[exact];
   else if (Object.hasOwn(frame.data, root)) value = frame.data[root];
-  for (let i = 1; i < keys.length && value !== undefined; i++) value = propertyOf(value, keys[i] ?? '');
+  for (let i = 1; i < keys.length && value !== undefined; i++) {
+    useStep(frame.memory);
+    value = propertyOf(value, keys[i] ?? '', frame.memory);
+  }
   if (value === undefined && scope === undefined && frame.missing !== null) addMissing(frame.missing, exact);
   return value;
 }

@@ -2,10 +2,11 @@
 
 import { ParseError, type Token, Tokenizer, TypeGuards } from 'liquidjs';
 import { type FilterDefinition, filters } from './filters.ts';
+import { useStep } from './budget.ts';
 import { type Frame, isLocal, readPath } from './frame.ts';
 import { templateLimits } from './limits.ts';
 import { addMissing } from './missing-names.ts';
-import { escapeHtml, Html, type Key, propertyOf, toText } from './values.ts';
+import { escapedHtml, Html, type Key, propertyOf, toText } from './values.ts';
 
 type Evaluate = (frame: Frame) => unknown;
 
@@ -63,8 +64,10 @@ function isNamed(arg: Token | readonly [string?, Token?]): arg is readonly [stri
 
 function printed(evaluate: Evaluate): Write {
   return (frame) => {
+    useStep(frame.memory);
     const value = evaluate(frame);
-    return frame.html && !(value instanceof Html) ? escapeHtml(toText(value)) : toText(value);
+    const text = toText(value, frame.memory);
+    return frame.html && !(value instanceof Html) ? escapedHtml(text, frame.memory) : text;
   };
 }
 
@@ -76,6 +79,7 @@ function filtered(operand: Evaluate, uses: readonly (FilterUse & Token)[]): Eval
   return (frame) => {
     let value = operand(frame);
     for (const { definition, args } of steps) {
+      useStep(frame.memory);
       value = definition?.apply(
         frame,
         value,
@@ -131,8 +135,15 @@ function compilePath({
   return (frame) => {
     let value = typeof root === 'function' ? rootValue(frame, root) : readPath(frame, [root ?? ''], String(root));
     const isKnown = value !== undefined;
-    const names = rest.map((key) => (typeof key === 'function' ? asKey(key(frame)) : key));
-    for (const name of names) value = propertyOf(value, name);
+    const names: Key[] = [];
+    for (const key of rest) {
+      // Below what isn't there the names are asked for by a preview alone.
+      if (value === undefined && frame.missing === null) return undefined;
+      useStep(frame.memory);
+      const name = typeof key === 'function' ? asKey(key(frame), frame) : key;
+      names.push(name);
+      value = propertyOf(value, name, frame.memory);
+    }
     if (value === undefined && isKnown && frame.missing !== null && typeof root === 'string' && !isLocal(frame, root))
       addMissing(frame.missing, [root, ...names].join('.'));
     return value;
@@ -140,7 +151,7 @@ function compilePath({
     function rootValue(frame: Frame, evaluate: Evaluate): unknown {
       const computed = evaluate(frame);
       if (variable !== undefined) return computed;
-      const name = asKey(computed);
+      const name = asKey(computed, frame);
       return readPath(frame, [name], String(name));
     }
   };
@@ -158,8 +169,12 @@ function compileKey(token: Token): Key | Evaluate {
   return compileOperand(token);
 }
 
-function asKey(value: unknown): Key {
-  return typeof value === 'number' ? value : toText(value);
+/** A text is hashed to be looked up. */
+function asKey(value: unknown, { memory }: Frame): Key {
+  if (typeof value === 'number') return value;
+  const key = toText(value, memory);
+  memory.use(key.length);
+  return key;
 }
 
 /** liquidjs passes over a dot at the end of a path, and over whatever stands in brackets behind the key. */

@@ -1,12 +1,13 @@
 // A thread that renders one template at a time, and is ended when it takes too long or too much memory.
 
 import { Worker } from 'node:worker_threads';
+
 import { templateLimits } from './limits.ts';
 import type { WorkerAnswer, WorkerJob } from './worker-messages.ts';
 
-/** The thread is of no more use. `time` and `memory`: the template that it was rendering did it. */
+/** The thread is of no more use. `time` and `memory`: the template that it was rendering did it. `late`: it had no processor to render on. */
 export class ThreadLostError extends Error {
-  readonly reason: 'start' | 'time' | 'memory' | 'crash' | 'ended';
+  readonly reason: 'start' | 'time' | 'late' | 'memory' | 'crash' | 'ended';
 
   constructor(reason: ThreadLostError['reason'], cause?: Error) {
     super(`the template worker was lost: ${reason}`, { cause });
@@ -39,7 +40,8 @@ export function startRenderThread(workerUrl: URL): RenderThread {
   worker.on('message', (answer: WorkerAnswer) => expected?.resolve(answer));
   worker.on('error', (error) => lose(new ThreadLostError(isOutOfMemory(error) ? 'memory' : 'crash', error)));
   worker.on('exit', () => lose(new ThreadLostError('crash')));
-  const started = answerWithin(templateLimits.workerStartMsMax, 'start');
+  const { workerStartMsMax, renderCpuMsMax, renderMsMax } = templateLimits;
+  const started = answerWithin(workerStartMsMax, () => Promise.resolve(endBy('start')));
   started.catch(() => {});
 
   function lose(error: ThreadLostError): void {
@@ -49,7 +51,7 @@ export function startRenderThread(workerUrl: URL): RenderThread {
   }
 
   /** The timer keeps the process alive while an answer is due; the thread by itself doesn't. */
-  function answerWithin(ms: number, otherwise: ThreadLostError['reason']): Promise<WorkerAnswer> {
+  function answerWithin(ms: number, judge: () => Promise<Judgement>): Promise<WorkerAnswer> {
     return new Promise<WorkerAnswer>((resolve, reject) => {
       const due = {
         resolve(answer: WorkerAnswer) {
@@ -61,8 +63,15 @@ export function startRenderThread(workerUrl: URL): RenderThread {
           reject(error);
         },
       };
-      // A late timer may come before an answer that has been here for long: what arrived is read first.
-      const timer = setTimeout(() => setImmediate(() => expected === due && lose(new ThreadLostError(otherwise))), ms);
+      let timer = setTimeout(() => void look(), ms);
+      const look = async (): Promise<void> => {
+        const judgement = await judge();
+        // A late timer may come before an answer that has been here for long: what arrived is read first.
+        await new Promise((read) => setImmediate(read));
+        if (expected !== due) return;
+        if (judgement.kind === 'end') lose(new ThreadLostError(judgement.reason));
+        else timer = setTimeout(() => void look(), judgement.ms);
+      };
       const settled = (): void => {
         clearTimeout(timer);
         expected = null;
@@ -76,8 +85,16 @@ export function startRenderThread(workerUrl: URL): RenderThread {
     async run(job) {
       await started;
       if (lost !== null) throw lost;
+      const startedAt = performance.now();
+      // Not waited for: asked before the job is there, answered before or while it is rendered.
+      const before = worker.cpuUsage().catch(() => undefined);
       worker.postMessage(job);
-      return answerWithin(templateLimits.renderMsMax, 'time');
+      return answerWithin(renderCpuMsMax, async () => {
+        const used = await usedSince(worker, await before);
+        if (used >= renderCpuMsMax) return endBy('time');
+        if (performance.now() - startedAt >= renderMsMax) return endBy('late');
+        return { kind: 'wait', ms: renderCpuMsMax - used };
+      });
     },
     get isLost() {
       return lost !== null;
@@ -87,6 +104,25 @@ export function startRenderThread(workerUrl: URL): RenderThread {
       await worker.terminate();
     },
   };
+}
+
+/** A template is judged by the processor time that it took: on a busy machine the clock says nothing of it. */
+type Judgement =
+  | { readonly kind: 'end'; readonly reason: ThreadLostError['reason'] }
+  | { readonly kind: 'wait'; readonly ms: number };
+
+function endBy(reason: ThreadLostError['reason']): Judgement {
+  return { kind: 'end', reason };
+}
+
+/** ms of processor time; 0 when the thread doesn't run any more. */
+async function usedSince(worker: Worker, before: NodeJS.CpuUsage | undefined): Promise<number> {
+  try {
+    const { user, system } = await worker.cpuUsage(before);
+    return (user + system) / 1000;
+  } catch {
+    return 0;
+  }
 }
 
 function isOutOfMemory(error: Error): boolean {

@@ -1,4 +1,4 @@
-// Templates with tags: they wait for a render thread, which is started on first use and replaced when it is lost; a second one is started
+// Templates with tags, and what costs too much for the caller's thread: they wait for a render thread, which is started on first use and replaced when it is lost; a second one is started
 // when a slow template holds up others, and stays. Only the template that was running is lost with its thread; those that wait go on in the next one.
 
 import { assertNever } from '../../domain/assert-never.ts';
@@ -105,6 +105,9 @@ export function createTagRenderer({
         return refuse(waiting, 'takes too much memory to render');
       case 'ended':
         return stopping();
+      case 'late':
+        logger.warn('a template was not rendered in time for want of a processor');
+        return unavailable('Templates can not be rendered in time now.');
       case 'start':
       case 'crash':
         logger.error('the template worker failed', { err: error });

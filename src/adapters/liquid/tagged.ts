@@ -1,7 +1,8 @@
 // Rendering of templates with tags, which runs in the worker: liquidjs drives the tags, this counts what they cost.
 
 import { Context, type Emitter, type Liquid, type Template, toValueSync } from 'liquidjs';
-import { createBudget, type Frame, readPath } from './frame.ts';
+import { createBudget, memoryBudget } from './budget.ts';
+import { type Frame, readPath } from './frame.ts';
 import { templateLimits } from './limits.ts';
 import type { MissingNames } from './missing-names.ts';
 import { nowhere, TemplateError, toTemplateError } from './template-error.ts';
@@ -34,7 +35,7 @@ export class TemplateContext extends Context {
   private readonly locals: Record<string, unknown>[];
 
   constructor(liquid: Liquid, { data, html, now, missing }: TaggedInput) {
-    const memory = createBudget(templateLimits.memoryInWorkerMax, 'takes too much memory to render');
+    const memory = memoryBudget(templateLimits.memoryInWorkerMax);
     const steps = createBudget(templateLimits.stepsMax, 'takes too long to render');
     const memoryLimit = { use: memory.use } as unknown as Context['memoryLimit'];
     const renderLimit = { check: () => steps.use(1) } as unknown as Context['renderLimit'];
@@ -54,12 +55,13 @@ export class TemplateContext extends Context {
   }
 
   override *_get(path: Parameters<Context['_get']>[0]): IterableIterator<unknown> {
-    const keys = path.map((key): Key => (typeof key === 'number' ? key : toText(key)));
+    const keys = path.map((key): Key => (typeof key === 'number' ? key : toText(key, this.frame.memory)));
     return (yield readPath(this.frame, keys, keys.join('.'))) as unknown;
   }
 
   override readProperty(value: unknown, key: unknown): unknown {
-    return propertyOf(value, typeof key === 'number' ? key : toText(key));
+    const { memory } = this.frame;
+    return propertyOf(value, typeof key === 'number' ? key : toText(key, memory), memory);
   }
 }
 

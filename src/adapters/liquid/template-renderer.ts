@@ -1,4 +1,4 @@
-// The template renderer on liquidjs: a subset of Liquid, outputs rendered in place, templates with tags in a thread that can be ended.
+// The template renderer on liquidjs: a subset of Liquid, outputs rendered in place while they cost little, all else in a thread that can be ended.
 
 import { badField, type DomainError, type ErrorDetail } from '../../domain/errors.ts';
 import { bodyProblem, isHtmlSource, subjectProblem } from '../../domain/template.ts';
@@ -10,11 +10,12 @@ import type {
   TemplateRenderer,
   TemplateSource,
 } from '../../ports/template-renderer.ts';
+import { memoryBudget } from './budget.ts';
 import { createTemplateCompiler } from './compiler.ts';
-import { renderInPlace } from './in-place.ts';
+import { templateLimits } from './limits.ts';
 import type { MissingNames } from './missing-names.ts';
+import { renderOutputs } from './outputs.ts';
 import { createTagRenderer } from './tag-renderer.ts';
-import type { TemplateSyntax } from './syntax.ts';
 import type { TaggedInput } from './tagged.ts';
 import { describe, TemplateError } from './template-error.ts';
 
@@ -28,6 +29,8 @@ export interface TemplateRendererDependencies {
 
 type Field = 'subject' | 'body';
 
+const { memoryInPlaceMax } = templateLimits;
+
 export function createTemplateRenderer({
   logger,
   clock = Date,
@@ -36,7 +39,7 @@ export function createTemplateRenderer({
   const compiler = createTemplateCompiler();
   const tags = createTagRenderer({ logger, workerUrl });
 
-  /** Text at once, or the call that has the tags rendered: made once nothing else of the message can fail. @throws DomainError naming the field */
+  /** Text at once, or the call that has it rendered in the worker: made once nothing else of the message can fail. @throws DomainError naming the field */
   function renderField(
     field: Field,
     source: string,
@@ -44,15 +47,27 @@ export function createTemplateRenderer({
     owner: string,
   ): string | (() => Promise<string>) {
     try {
-      const parsed = compiler.parse(source);
-      if (parsed.kind === 'flat') return renderInPlace(parsed.parts, input);
+      const parsed = isLongToParse(source) ? null : compiler.parse(source);
+      if (parsed?.kind === 'flat') return renderOutputs(parsed.parts, input, memoryBudget(memoryInPlaceMax));
     } catch (thrown) {
-      throw toRefusal(field, thrown);
+      // What costs more than the main thread has to give isn't refused yet: the worker has more, and limits that hold.
+      if (!(thrown instanceof TemplateError && thrown.kind === 'limit')) throw toRefusal(field, thrown);
     }
     return () =>
-      tags.render({ source, ...input }, owner).catch((error: unknown) => {
+      tags.render({ source, asks: 'text', ...input }, owner).catch((error: unknown) => {
         throw toRefusal(field, error);
       });
+  }
+
+  async function parseProblem(field: Field, source: string, owner: string): Promise<ErrorDetail | null> {
+    try {
+      if (isLongToParse(source)) await tags.render({ source, asks: 'syntax', ...nothing }, owner);
+      else compiler.parse(source);
+      return null;
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError)) throw thrown;
+      return { path: field, message: describe(thrown) };
+    }
   }
 
   function renderMessage(
@@ -74,11 +89,11 @@ export function createTemplateRenderer({
   }
 
   return {
-    check({ subject, body }) {
-      const details = [
-        subject === null ? null : parseProblem(compiler, 'subject', subject),
-        parseProblem(compiler, 'body', body),
-      ];
+    async check({ subject, body }, { owner }) {
+      const details = await Promise.all([
+        subject === null ? null : parseProblem('subject', subject, owner),
+        parseProblem('body', body, owner),
+      ]);
       return details.filter((detail) => detail !== null);
     },
     render: (source, data, options) => renderMessage(source, data, options, nobodyAsks),
@@ -90,6 +105,21 @@ export function createTemplateRenderer({
     },
     close: () => tags.close(),
   };
+}
+
+/** Of what is parsed alone nothing is rendered. */
+const nothing: TaggedInput = { data: {}, html: false, now: 0, missing: null };
+
+/** Whether parsing would hold the caller's thread for longer than one template may. */
+function isLongToParse(source: string): boolean {
+  const { parsedInPlaceCharactersMax } = templateLimits;
+  if (source.length <= parsedInPlaceCharactersMax) return false;
+  let characters = 0;
+  for (const [placeholder] of source.matchAll(/\{\{[^]*?(?:\}\}|$)|\{%[^]*?(?:%\}|$)/g)) {
+    characters += placeholder.length;
+    if (characters > parsedInPlaceCharactersMax) return true;
+  }
+  return false;
 }
 
 /** Of each field its own, since both may be rendered at the same time. */
@@ -117,14 +147,4 @@ function finished(rendered: RenderedTemplate): RenderedTemplate {
 
 function renderedField(field: Field, problem: string): DomainError {
   return badField(field, `${problem} after rendering`);
-}
-
-function parseProblem(compiler: TemplateSyntax, field: Field, source: string): ErrorDetail | null {
-  try {
-    compiler.parse(source);
-    return null;
-  } catch (thrown) {
-    if (!(thrown instanceof TemplateError)) throw thrown;
-    return { path: field, message: describe(thrown) };
-  }
 }

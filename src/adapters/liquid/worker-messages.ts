@@ -4,6 +4,8 @@ import type { TaggedInput } from './tagged.ts';
 
 export interface WorkerJob extends TaggedInput {
   readonly source: string;
+  /** Its text, or only whether it parses: then the text is empty. */
+  readonly asks: 'text' | 'syntax';
 }
 
 export type WorkerAnswer =

@@ -1,8 +1,10 @@
 // The worker thread that renders templates with tags; the renderer ends it when one takes too long.
 
 import { parentPort } from 'node:worker_threads';
+import { memoryBudget } from './budget.ts';
 import { createTemplateCompiler } from './compiler.ts';
-import { renderInPlace } from './in-place.ts';
+import { templateLimits } from './limits.ts';
+import { renderOutputs } from './outputs.ts';
 import { renderTagged } from './tagged.ts';
 import { toTemplateError } from './template-error.ts';
 import type { WorkerAnswer, WorkerJob } from './worker-messages.ts';
@@ -15,8 +17,11 @@ answer({ kind: 'ready' });
 function perform(job: WorkerJob): WorkerAnswer {
   try {
     const parsed = compiler.parse(job.source);
+    if (job.asks === 'syntax') return { kind: 'rendered', text: '', missing: [] };
     const text =
-      parsed.kind === 'flat' ? renderInPlace(parsed.parts, job) : renderTagged(compiler.liquid, parsed.templates, job);
+      parsed.kind === 'flat'
+        ? renderOutputs(parsed.parts, job, memoryBudget(templateLimits.memoryInWorkerMax))
+        : renderTagged(compiler.liquid, parsed.templates, job);
     return { kind: 'rendered', text, missing: [...(job.missing ?? [])] };
   } catch (thrown) {
     const { kind, message, line, column } = toTemplateError(thrown);

@@ -1,14 +1,14 @@
-// Rendering of templates without tags, on the caller's thread: the hot path.
+// Rendering of templates without tags: on the caller's thread, the hot path, as long as it costs little; else in the worker.
 
-import { createBudget, type Frame } from './frame.ts';
+import type { Budget } from './budget.ts';
+import type { Frame } from './frame.ts';
 import { templateLimits } from './limits.ts';
 import type { OutputPart } from './syntax.ts';
 import { outputTooLong, type TaggedInput } from './tagged.ts';
 import { toTemplateError } from './template-error.ts';
 
 /** @throws TemplateError */
-export function renderInPlace(parts: readonly (string | OutputPart)[], input: TaggedInput): string {
-  const memory = createBudget(templateLimits.memoryInPlaceMax, 'takes too much memory to render');
+export function renderOutputs(parts: readonly (string | OutputPart)[], input: TaggedInput, memory: Budget): string {
   const { data, html, now, missing } = input;
   const frame: Frame = { data, html, now, memory, missing, locals: noLocals };
   let text = '';

@@ -16,8 +16,9 @@ export interface Poster {
   close(): Promise<void>;
 }
 
-export function createPoster(): Poster {
-  const agent = new Agent({ connections: 50, headersTimeout: 60_000 });
+/** @param options.timeoutMs after which an answer isn't waited for any longer; default: a minute */
+export function createPoster({ timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {}): Poster {
+  const agent = new Agent({ connections: 50, headersTimeout: timeoutMs });
   return {
     async post({ url, apiKey }, notification) {
       try {

@@ -23,8 +23,8 @@ export interface Statistics {
   readonly [field: string]: unknown;
 }
 
-/** Every record of the demo tenant, page by page. */
-export async function allRecords(herald: Herald): Promise<NotificationRecord[]> {
+/** Every record of the tenant, page by page. */
+export async function allRecords(herald: Pick<Herald, 'dashboard'>): Promise<NotificationRecord[]> {
   const records: NotificationRecord[] = [];
   let cursor: string | null = null;
   do {
@@ -46,7 +46,7 @@ export async function recordOf(herald: Herald, id: string): Promise<Notification
   return status === 200 ? (body['notification'] as NotificationRecord) : null;
 }
 
-export async function statisticsOf(herald: Herald, range = 'all'): Promise<Statistics> {
+export async function statisticsOf(herald: Pick<Herald, 'dashboard'>, range = 'all'): Promise<Statistics> {
   const { status, body } = await herald.dashboard('GET', `/dashboard/stats?range=${range}`);
   if (status !== 200) throw new Error(`the statistics answered ${status}: ${JSON.stringify(body)}`);
   return body as unknown as Statistics;

@@ -47,10 +47,12 @@ export interface SmtpSinkOptions {
   readonly startTls?: boolean;
   /** No login is offered. */
   readonly withoutLogin?: boolean;
+  /** Asked about each mail that is read to its end: null takes it, a refusal says no, 'hang' never answers. */
+  readonly answer?: (mail: SinkMail) => Pick<SmtpRefusal, 'code' | 'message'> | 'hang' | null;
 }
 
 export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<SmtpSink> {
-  const { startTls = false, withoutLogin = false } = options;
+  const { startTls = false, withoutLogin = false, answer = () => null } = options;
   const mails: SinkMail[] = [];
   const logins: SMTPServerAuthentication[] = [];
   let refusal: SmtpRefusal | null = null;
@@ -60,7 +62,7 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
 
   const refusalAt = (at: SmtpRefusal['at']): Error | null => {
     if (refusal?.at !== at) return null;
-    return Object.assign(new Error(refusal.message), { responseCode: refusal.code });
+    return refusalOf(refusal);
   };
 
   const server = new SMTPServer({
@@ -93,13 +95,20 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
         if (error !== null) return callback(error);
         void PostalMime.parse(Buffer.concat(chunks)).then((email) => {
           const { mailFrom, rcptTo } = session.envelope;
-          mails.push({
+          const mail: SinkMail = {
             from: mailFrom === false ? '' : mailFrom.address,
             to: rcptTo.map(({ address }) => address),
             user: session.user ?? null,
             encrypted: session.secure,
             email,
-          });
+          };
+          const answered = answer(mail);
+          if (answered === 'hang') {
+            held++;
+            return;
+          }
+          if (answered !== null) return callback(refusalOf(answered));
+          mails.push(mail);
           callback();
         });
       });
@@ -120,4 +129,8 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     disconnectAll: () => [...server.connections].forEach((connection) => connection.close()),
     close: () => new Promise((resolve) => server.close(resolve)),
   };
+}
+
+function refusalOf({ code, message }: Pick<SmtpRefusal, 'code' | 'message'>): Error {
+  return Object.assign(new Error(message), { responseCode: code });
 }

@@ -34,9 +34,13 @@ import { sendJson } from './respond.ts';
 import { routesOf } from './routes.ts';
 import type { streamLimits } from './sse.ts';
 import { createStreams } from './sse.ts';
+import type { CatchUps } from './whole-read-models.ts';
+import { wholeReadModels } from './whole-read-models.ts';
 
 export interface ApiDependencies extends CommandDependencies {
   readonly reader: ReadModelReader;
+  /** Of read models that answer once they are whole; absent: all answer. */
+  readonly catchUps?: CatchUps;
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly limiter: RateLimiter;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
@@ -128,8 +132,12 @@ function reachable(deps: ApiDependencies): ApiDependencies {
     ...deps,
     settings: answeringUnavailable(deps.settings, 'the settings store', logger),
     directory: answeringUnavailable(deps.directory, 'the settings store', logger),
-    reader: answeringUnavailable(deps.reader, 'the read models', logger),
+    reader: answeringUnavailable(wholeReader(deps), 'the read models', logger),
   };
+}
+
+function wholeReader({ reader, catchUps = new Map(), clock }: ApiDependencies): ReadModelReader {
+  return wholeReadModels(reader, { catchUps, clock });
 }
 
 /** Every path with its methods; the others get 405 and Allow. */

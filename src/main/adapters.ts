@@ -6,6 +6,7 @@ import { createTenantDirectory } from '../adapters/memory/tenant-directory.ts';
 import { createApiKeys } from '../adapters/node/api-keys.ts';
 import { createProviderRegistry } from '../channels/registry.ts';
 import { createCodec } from '../codec/index.ts';
+import { followAppends } from './append-health.ts';
 import type { Config } from './config.ts';
 import { openEngines } from './engines.ts';
 import type { Health } from './health.ts';
@@ -22,9 +23,11 @@ export interface AdapterDependencies extends Process {
 }
 
 export async function openAdapters(deps: AdapterDependencies) {
-  const { config, clock, logger, metrics } = deps;
+  const { config, clock, logger, metrics, health } = deps;
   const engines = await openEngines({ ...deps, codec: createCodec() });
-  const { log, settings, limiter } = engines;
+  const { settings, limiter } = engines;
+  const { log, isUp } = followAppends(engines.log, clock);
+  health.need('log', isUp);
   const secretBox = secretBoxOf(config);
   const apiKeys = createApiKeys(clock);
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });

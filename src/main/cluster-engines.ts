@@ -24,7 +24,6 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
   const settings = await openMongoSettingsStore({ connection, logger, clock });
   health.need('settings', () => settings.ready());
   const log = await openClusterLog(deps);
-  health.need('log', () => log.ready());
   const keyPrefix = `${config.KAFKA_PREFIX ?? ''}herald:`;
   const limiter = createRedisRateLimiter({ url: config.REDIS_URL, keyPrefix, logger, metrics });
   health.like('limits', async () => limiter.isUp());

@@ -24,7 +24,6 @@ export function openEmbeddedEngines(deps: ServingDependencies): Engines {
   const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger, metrics });
   const settings = openSettingsStore({ path: files.settings });
   const limiter = createMemoryRateLimiter();
-  health.need('log', () => log.ready());
   health.need('settings', () => settings.ready());
   return {
     log,

@@ -3,6 +3,7 @@
 import { createApi } from '../api/app.ts';
 import { createOperations } from '../api/operations.ts';
 import { listen } from '../api/server.ts';
+import type { CatchUps } from '../api/whole-read-models.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { Adapters } from './adapters.ts';
@@ -61,15 +62,17 @@ interface ApiDependencies {
   readonly adapters: Adapters;
   readonly config: Config;
   readonly reader: ReadModelReader;
+  readonly catchUps: CatchUps;
 }
 
 /** @throws StartError when PORT can't be listened on */
-export async function startApi({ adapters, config, reader }: ApiDependencies): Promise<Http> {
+export async function startApi({ adapters, config, reader, catchUps }: ApiDependencies): Promise<Http> {
   const closing = new AbortController();
   const { tokenKeys, issuer, audience, jwks } = await tokenIssuerOf(config);
   const api = createApi({
     ...adapters,
     reader,
+    catchUps,
     tokenKeys,
     closing: closing.signal,
     options: {

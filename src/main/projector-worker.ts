@@ -6,10 +6,12 @@ import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
 import { createCodec } from '../codec/index.ts';
+import { noteWhenCaughtUp } from '../projections/catching-up.ts';
 import { createFoldReport } from '../projections/fold-report.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runProjector } from '../projections/projector.ts';
+import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
 import { openThreadEngines } from './thread-engines.ts';
@@ -41,6 +43,11 @@ parentPort?.on('message', (message: ToThread) => {
   if (message.kind === 'stop') void stop();
   else void metrics.snapshot().then((snapshot) => tell({ kind: 'metrics', id: message.id, snapshot }));
 });
+for (const readModel of [
+  ...(input.runsProjectors ? projectedReadModels : []),
+  ...(input.runsScheduler ? [timersReadModel] : []),
+])
+  void noteWhenCaughtUp({ ...deps, readModel, signal: stopping.signal });
 tell({ kind: 'started' });
 
 /** Told when it is another than before: a thread at rest says nothing. */
@@ -55,6 +62,7 @@ const telling = setInterval(() => {
 
 async function stop(): Promise<void> {
   clearInterval(telling);
+  stopping.abort();
   await Promise.all(running.map((one) => one.stop()));
   await engines.close();
   logger.flush();

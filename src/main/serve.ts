@@ -6,7 +6,13 @@ import { makeDataDir } from '../adapters/node/data-dir.ts';
 import { provisionTenant } from '../commands/provision-tenant.ts';
 import type { Channel } from '../domain/events.ts';
 import { bullets } from '../domain/tenant.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
+import type { CatchUp } from '../projections/catching-up.ts';
+import { createCatchUp } from '../projections/catching-up.ts';
+import { readModels } from '../projections/index.ts';
+import { storesEveryOffset } from '../projections/read-model.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
@@ -21,6 +27,7 @@ import { startApi, startOperations } from './http.ts';
 import { createProcess } from './process.ts';
 import type { ProjectorThread } from './projector-thread.ts';
 import { startProjectorThread } from './projector-thread.ts';
+import { readModelHealth } from './read-model-health.ts';
 import { demoOwner } from './tokens.ts';
 import { startWatching } from './watchdog.ts';
 
@@ -96,17 +103,25 @@ async function startRoles(
   const runsScheduler = roles.has('scheduler');
   const { reader, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
   running.push({ stop: async () => reader.close() });
-  health.need('readModels', () => reader.ready());
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
   const thread = threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told });
   if (thread !== null) running.push(thread);
+  const catchUps = roles.has('api') ? catchUpsOf(adapters.log, reader) : new Map<string, CatchUp>();
+  const folding = () => thread?.folding() ?? [];
+  health.need('readModels', readModelHealth({ reader, clock: adapters.clock, folding, catchUps }));
   const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, { from, channels }) : [];
   running.push(...dispatchers);
   running.push(startWatching({ adapters, health, roles, reader, thread, dispatchers }));
   if (!roles.has('api')) return { url: null, thread };
-  const api = await startApi({ adapters, config, reader });
+  const api = await startApi({ adapters, config, reader, catchUps });
   running.push(api);
   return { url: api.url, thread };
+}
+
+/** Of what can be seen to be whole by its positions. */
+function catchUpsOf(log: EventLog, reader: ReadModelReader): ReadonlyMap<string, CatchUp> {
+  const followed = readModels.filter(storesEveryOffset);
+  return new Map(followed.map((readModel) => [readModel.definition.name, createCatchUp({ log, reader, readModel })]));
 }
 
 async function demoApiKey(adapters: Adapters): Promise<string> {

@@ -132,6 +132,11 @@ export interface ReadModelReader {
   count(query: CountQuery, cap: number): Promise<{ readonly count: number; readonly exact: boolean }>;
   /** The next offset to fold, per topic, of a read model's partition number. */
   positions(readModel: string, partition: number): Promise<ReadonlyMap<Topic, number>>;
+  /**
+   * False from when the read model was made, empty, until `noteCaughtUp`: what it holds is a part of what the log says. One that was made before there was
+   * this note, or swapped in by a rebuild, has caught up.
+   */
+  hasCaughtUp(readModel: string): Promise<boolean>;
   /** Calls back soon after writes (from whichever process) may have moved the read model; spurious calls are fine. Returns the call that ends it. */
   onChange(readModel: string, listener: () => void): () => void;
   ready(): Promise<boolean>;
@@ -156,6 +161,8 @@ export interface ReadModelStore extends ReadModelReader {
   readonly pace: FoldPace;
   /** Makes the collections and indexes that are missing. */
   prepare(definition: ReadModelDefinition): Promise<void>;
+  /** It has reached the end that the log had when it began to be folded. For good; may be said again. */
+  noteCaughtUp(readModel: string): Promise<void>;
   /** Takes a partition number over: raises its epoch and reads its offsets. */
   own(readModel: string, partition: number): Promise<Ownership>;
   /**

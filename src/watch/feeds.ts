@@ -7,6 +7,7 @@ import type { CommittedPosition, EventLog } from '../ports/event-log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ReadModel } from '../projections/read-model.ts';
+import { storesEveryOffset } from '../projections/read-model.ts';
 import { timersCollection } from '../projections/timers/document.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import type { TimersDocument } from '../projections/timers/document.ts';
@@ -108,8 +109,7 @@ export function readModelFeed(of: {
   return {
     group,
     async look(asking) {
-      // Where only some types are folded the stored position stays before the others: behind is then no sign of anything.
-      if (readModel.types !== undefined) return [];
+      if (!storesEveryOffset(readModel)) return [];
       const sightings = (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat();
       lagMs = Math.max(0, ...sightings.map(lagOf));
       return sightings;

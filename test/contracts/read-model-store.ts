@@ -100,6 +100,30 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       return { found, pages };
     };
 
+    describe('a read model', () => {
+      it('has caught up once that was noted, after a restart as well, and not before', async () => {
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(false);
+        await fold([put('1')]);
+        await harness.reopen();
+        await harness.store.prepare(letters);
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(false);
+        await harness.store.noteCaughtUp('letters');
+        await harness.store.noteCaughtUp('letters');
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(true);
+        await harness.reopen();
+        await harness.store.prepare(letters);
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(true);
+        expect(await harness.reader.hasCaughtUp('unknown')).toBe(false);
+      });
+
+      it('that was swapped in by a rebuild has caught up', async () => {
+        const target = await harness.store.beginRebuild(letters);
+        await target.close();
+        await harness.store.swap(letters);
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(true);
+      });
+    });
+
     describe('a batch', () => {
       it('is seen whole by every reader once it resolves', async () => {
         await fold([put('1', { text: 'one' }), { collection: 'counts', id: 'n', document: { n: 1 } }]);

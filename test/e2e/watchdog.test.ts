@@ -35,6 +35,14 @@ it('views.db locked by another program: said within 40 s, counted, not ready; an
   const { status } = await service.notify({ channel: 'IN_APP', recipient: 'ada', body: 'waits' });
   expect(status).toBe(202);
   const lockedAt = Date.now();
+  const failing = await until(
+    async () => {
+      const readModels = (await readinessOf(service.operationsUrl))?.dependencies['readModels'];
+      return readModels !== 'up' && readModels;
+    },
+    { timeoutMs: 20_000, what: 'the folds that fail' },
+  );
+  expect(failing).toMatch(/^down: \w+, number \d+: can't fold: .*locked/);
   const stopped = await until(
     async () => {
       const readiness = await readinessOf(service.operationsUrl);

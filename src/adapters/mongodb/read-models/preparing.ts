@@ -52,6 +52,7 @@ async function declared(db: Db, readModel: string, definition: string): Promise<
         definition: { $literal: definition },
         filled: { $literal: definition },
         next: { $ifNull: ['$next', null] },
+        catchingUp: true,
       },
     },
   ];

@@ -20,9 +20,9 @@ import type { FindPlan } from './queries.ts';
 import { endedAt, planCount, planFind, queryMs } from './queries.ts';
 import type { StoredCollection, StoredDocument } from './stored-collection.ts';
 import { documentOf, fittingOf, projectionOf, type Size, sizeProjection } from './wanted.ts';
-import { retiredKeptMs, type View, viewMs } from './versions.ts';
+import { retiredKeptMs, versionsOf, type View, viewMs } from './versions.ts';
 
-export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions'>;
+export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp'>;
 
 type Found<D extends Document> = D & { readonly id: string };
 
@@ -38,6 +38,13 @@ export function createReading(db: Db, view: View, clock: Clock): Reading {
       const _id = positionId(await view.model(readModel), partition);
       const found = await positionsOf(db).findOne({ _id }, { projection: { offsets: 1 }, maxTimeMS: queryMs });
       return found === null ? new Map<Topic, number>() : offsetsOf(found.offsets);
+    },
+    async hasCaughtUp(readModel) {
+      const found = await versionsOf(db).findOne(
+        { _id: readModel },
+        { projection: { catchingUp: 1 }, maxTimeMS: queryMs },
+      );
+      return found !== null && found.catchingUp !== true;
     },
   };
 }

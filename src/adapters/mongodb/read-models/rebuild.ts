@@ -72,6 +72,7 @@ export async function swapVersions(db: Db, readModel: string): Promise<void> {
         definition: '$next.definition',
         filled: '$next.definition',
         next: null,
+        catchingUp: '$$REMOVE',
         retired: {
           $concatArrays: [
             { $ifNull: ['$retired', []] },

@@ -37,7 +37,7 @@ export function openMongoReadModelStore(options: MongoReadModelOptions): ReadMod
 
   return {
     pace,
-    ...open({ ...createReading(db, view, clock), own: writing.own, transact: writing.transact }),
+    ...open({ ...createReading(db, view, clock), ...portOf(writing) }),
     ...createChanges({ db, view, listeners, clock, logger, signal }),
     ready: () => answers(db, signal),
     ...open({
@@ -65,6 +65,10 @@ export function openMongoReadModelStore(options: MongoReadModelOptions): ReadMod
   };
 }
 
+function portOf({ own, transact, noteCaughtUp }: ReturnType<typeof createWriting>) {
+  return { own, transact, noteCaughtUp };
+}
+
 /** The store of a version that nobody reads yet: whoever waits for the read model hears of it when it is swapped in. */
 function openNextVersion(
   { connection: { client, db }, clock, logger }: MongoReadModelOptions,
@@ -76,7 +80,7 @@ function openNextVersion(
   const open = whileOpen(signal);
   return {
     pace,
-    ...open({ ...createReading(db, view, clock), own: writing.own, transact: writing.transact }),
+    ...open({ ...createReading(db, view, clock), ...portOf(writing) }),
     onChange: () => () => undefined,
     ready: () => answers(db, signal),
     async prepare({ name }) {

@@ -32,7 +32,7 @@ export interface WritingDependencies {
   readonly logger: Logger;
 }
 
-export type Writing = Pick<ReadModelStore, 'own' | 'transact'> & {
+export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'> & {
   /** Ends its sessions: what it owned is fenced by whoever owns it next. */
   endAll(): Promise<void>;
 };
@@ -110,6 +110,10 @@ export function createWriting(deps: WritingDependencies): Writing {
         if (attempt === triesMax || !(isTransient(end.error) || isDuplicateKey(end.error))) throw end.error;
         await clock.sleep(retryMs * 2 ** attempt * clock.random());
       }
+    },
+
+    async noteCaughtUp(readModel) {
+      await versionsOf(db).updateOne({ _id: readModel }, { $unset: { catchingUp: '' } });
     },
 
     async endAll() {

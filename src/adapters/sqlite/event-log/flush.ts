@@ -42,7 +42,10 @@ export function createFlushStatements(db: DatabaseSync, catalog: Catalog) {
   );
   const last = db.prepare('SELECT max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?');
   const lastAppendedAt = db.prepare('SELECT appended_at FROM events ORDER BY rowid DESC LIMIT 1');
-  const touch = db.prepare(`UPDATE meta SET value = value WHERE key = 'format'`);
+  const writeProbe = db.prepare(
+    `INSERT INTO meta (key, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
+  );
+  const removeProbe = db.prepare(`DELETE FROM meta WHERE key = 'probe'`);
   const topicId = (slot: number) => Math.floor(slot / partitions);
 
   /** Whether nothing of the transaction is left; SQLite ends it by itself on some failures. */
@@ -75,13 +78,15 @@ export function createFlushStatements(db: DatabaseSync, catalog: Catalog) {
     rollback: rollBack,
     endOf: (slot: number) => Number(last.get(topicId(slot), slot % partitions)?.['last'] ?? -1) + 1,
     lastAppendedAt: () => Number(lastAppendedAt.get()?.['appended_at'] ?? 0),
-    /** Whether a transaction that writes goes through now. */
-    probe(): boolean {
+    /** Whether a transaction that writes so many bytes goes through now: what is smaller than events may fit where they don't. */
+    probe(bytes: number): boolean {
       try {
         rollBack();
-        begin.run();
-        touch.run();
-        commit.run();
+        for (const write of [() => writeProbe.run('x'.repeat(bytes)), () => removeProbe.run()]) {
+          begin.run();
+          write();
+          commit.run();
+        }
         return true;
       } catch {
         rollBack();

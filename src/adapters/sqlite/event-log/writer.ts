@@ -72,8 +72,9 @@ const flushBytes = 256 * 1024;
 const spacingMs = 4;
 const spacedFromEvents = 8;
 const spacedToEvents = 32;
-/** Between two looks whether a log that failed works again. */
+/** Between two looks whether a log that failed works again; they write as much as what failed, of an ordinary event at least. */
 const probeEveryMs = 500;
+const probeBytesMin = 4096;
 
 export function createWriter({
   db,
@@ -97,6 +98,8 @@ export function createWriter({
   let scheduled: NodeJS.Timeout | 'now' | null = null;
   let state: 'open' | 'closed' = 'open';
   let failing = false;
+  /** Of the last events that could not be written; 0: it was commits alone. */
+  let failedBytes = 0;
   let probedAt = -Infinity;
   /** Since when the first of the queue has waited, by the monotonic clock. */
   let queuedAt = 0;
@@ -166,8 +169,8 @@ export function createWriter({
     }
     for (const { commit } of committing) statements.saveCommit(commit);
     statements.commit();
-    if (failing) logger.info('the event log takes appends again');
-    failing = false;
+    // A commit is small: it may fit where events don't.
+    if (batch.length > 0 || failedBytes === 0) works();
     lastAppendedAt = appendedAt;
     return appendedAt;
   };
@@ -185,10 +188,17 @@ export function createWriter({
     position: { topic: catalog.topics[Math.floor(slot / partitions)] as Topic, partition: slot % partitions, offset },
   });
 
+  const works = () => {
+    if (failing) logger.info('the event log takes appends again');
+    failing = false;
+    failedBytes = 0;
+  };
+
   const fail = (error: unknown, batch: readonly Append[], committing: readonly PendingCommit[]) => {
     const { kind, reason } = failureOf(error, statements.rollback());
     if (!failing) logger.error('the event log does not take appends', { err: error });
     failing = true;
+    failedBytes = batch.reduce((sum, { bytes }) => sum + bytes.length, 0) || failedBytes;
     for (const append of batch) append.resolve({ kind, reason });
     for (const { reject } of committing) reject(new Error(`the commit failed: ${reason}`));
   };
@@ -211,7 +221,7 @@ export function createWriter({
   const worksAgain = (): boolean => {
     try {
       reload();
-      return statements.probe();
+      return statements.probe(Math.max(failedBytes, probeBytesMin));
     } catch {
       return false;
     }
@@ -243,7 +253,7 @@ export function createWriter({
       if (state === 'closed') return false;
       if (failing && clock.monotonic() - probedAt >= probeEveryMs) {
         probedAt = clock.monotonic();
-        failing = !worksAgain();
+        if (worksAgain()) works();
       }
       return !failing;
     },

@@ -18,7 +18,7 @@ import { boundarySql, countSql, findSql } from './queries.ts';
 import { type Table, wantedColumns } from './tables.ts';
 import type { View } from './view.ts';
 
-export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions'>;
+export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp'>;
 
 type Found<D extends Document> = D & { readonly id: string };
 
@@ -44,8 +44,14 @@ export function createReading(connect: () => Connection, view: View): Reading {
       const [row] = connection.rows(sql, [readModel, version, partition]);
       return row === undefined ? new Map<Topic, number>() : offsetsOf(String(row[0]));
     },
+    async hasCaughtUp(readModel) {
+      return connect().rows(caughtUpSql, [readModel]).length > 0;
+    },
   };
 }
+
+const caughtUpSql = `SELECT 1 FROM read_models WHERE name = ?1 AND state = 'current'
+  AND NOT EXISTS (SELECT 1 FROM catching_up WHERE read_model = ?1)`;
 
 /** An index may have been declared since the view was read: looked up once more before the query is refused. */
 function withTable<T>(view: View, collection: string, ask: (table: Table) => T): T {

@@ -50,6 +50,7 @@ export function swapVersions(connection: Connection, readModel: string): void {
       dropVersion(db, current, 'current');
     }
     connection.statement("UPDATE read_models SET state = 'current' WHERE name = ? AND state = 'next'").run(readModel);
+    connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
   });
 }
 

@@ -89,6 +89,8 @@ function nextStore(connection: Connection, next: ModelVersion): ReadModelStore {
   };
 }
 
+const catchingUpSql = 'INSERT INTO catching_up (read_model) VALUES (?) ON CONFLICT DO NOTHING';
+
 /** Answers whether anything had to be made. */
 function prepareCurrent(connection: Connection, definition: ReadModelDefinition): boolean {
   return connection.transaction(() => {
@@ -98,6 +100,7 @@ function prepareCurrent(connection: Connection, definition: ReadModelDefinition)
     const upsert = `INSERT INTO read_models (name, state, version, definition) VALUES (?, 'current', ?, ?)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
     connection.statement(upsert).run(definition.name, model.version, JSON.stringify(definition));
+    if (stored === undefined) connection.statement(catchingUpSql).run(definition.name);
     return model.tables.map((table) => prepareTable(db, table)).includes(true);
   });
 }

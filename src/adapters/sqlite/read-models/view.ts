@@ -42,7 +42,8 @@ export const stateTablesSql = `
     epoch INTEGER NOT NULL,
     offsets TEXT NOT NULL,
     PRIMARY KEY (read_model, version, partition)
-  ) WITHOUT ROWID;`;
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS catching_up (read_model TEXT PRIMARY KEY) WITHOUT ROWID;`;
 
 export function createView(load: () => readonly ModelVersion[]): View {
   let models = new Map<string, ModelVersion>();

@@ -14,7 +14,7 @@ import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { View } from './view.ts';
 
-export type Writing = Pick<ReadModelStore, 'own' | 'transact'>;
+export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'>;
 
 /** @param changed called with the read model after each transaction that moved it */
 export function createWriting(connection: Connection, view: View, changed: (readModel: string) => void): Writing {
@@ -33,6 +33,11 @@ export function createWriting(connection: Connection, view: View, changed: (read
       });
       changed(owner.readModel);
       return { ...owner, offsets: moved };
+    },
+    async noteCaughtUp(readModel) {
+      await transactions.run(() => {
+        connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
+      });
     },
   };
 }

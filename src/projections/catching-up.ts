@@ -1,0 +1,79 @@
+// How far a read model is that is folded from the log's beginning: until it has reached the end that the log had then, it holds a part of what it should.
+
+import type { Topic } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { ReadModelReader, ReadModelStore } from '../ports/read-model-store.ts';
+import type { ReadModel } from './read-model.ts';
+import { storesEveryOffset } from './read-model.ts';
+
+export interface CatchingUp {
+  /** Events. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface CatchUp {
+  /** Null once it has caught up; ordinary lag is none. Rejects when log or store are away. */
+  progress(): Promise<CatchingUp | null>;
+}
+
+export function createCatchUp(of: {
+  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
+  readonly reader: Pick<ReadModelReader, 'positions' | 'hasCaughtUp'>;
+  readonly readModel: ReadModel;
+}): CatchUp {
+  const { log, reader, readModel } = of;
+  const { definition, topics } = readModel;
+  /** By topic and number: where the log ended when it was first seen that there is something to catch up with. */
+  let target: ReadonlyMap<Topic, readonly number[]> | null = null;
+
+  const targetNow = async () =>
+    new Map(await Promise.all(topics.map(async (topic) => [topic, await log.ends(topic)] as const)));
+
+  const doneOf = async (partition: number, ends: ReadonlyMap<Topic, readonly number[]>): Promise<number> => {
+    const offsets = await reader.positions(definition.name, partition);
+    let done = 0;
+    for (const [topic, byNumber] of ends) done += Math.min(offsets.get(topic) ?? 0, byNumber[partition] ?? 0);
+    return done;
+  };
+
+  return {
+    async progress() {
+      if (await reader.hasCaughtUp(definition.name)) {
+        target = null;
+        return null;
+      }
+      const ends = (target ??= await targetNow());
+      const numbers = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
+      const dones = await Promise.all(numbers.map((partition) => doneOf(partition, ends)));
+      const done = dones.reduce((sum, one) => sum + one, 0);
+      const total = [...ends.values()].flat().reduce((sum, end) => sum + end, 0);
+      return done >= total ? null : { done, total };
+    },
+  };
+}
+
+const lookEveryMs = 500;
+
+/** Notes in the store that the read model has caught up, once it has. Never rejects; ends with the signal. */
+export async function noteWhenCaughtUp(of: {
+  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
+  readonly store: Pick<ReadModelStore, 'positions' | 'hasCaughtUp' | 'noteCaughtUp'>;
+  readonly readModel: ReadModel;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const { log, store, readModel, clock, signal } = of;
+  const catchUp = createCatchUp({ log, reader: store, readModel });
+  while (!signal.aborted) {
+    try {
+      if (!storesEveryOffset(readModel) || (await catchUp.progress()) === null) {
+        return await store.noteCaughtUp(readModel.definition.name);
+      }
+    } catch {
+      // Log or store are away, which others tell: looked at again.
+    }
+    await clock.sleep(lookEveryMs, signal);
+  }
+}

@@ -1,0 +1,51 @@
+// A disk on which an event doesn't fit any more, though less would: readiness says so for as long as it is so.
+
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+import type { DataDir, Herald } from '../support/herald.ts';
+import { makeDataDir, startHerald } from '../support/herald.ts';
+import { readinessOf } from '../support/nodes.ts';
+import { until } from '../support/until.ts';
+
+let dataDir: DataDir;
+let service: Herald;
+
+beforeAll(async () => {
+  dataDir = await makeDataDir('embedded');
+  service = await startHerald(dataDir);
+}, 60_000);
+
+afterAll(async () => {
+  await service.stop();
+  await dataDir.remove();
+});
+
+/** No file of the service may grow beyond it: what writes more fails as on a full disk. */
+const limitFiles = (bytes: number | 'unlimited') =>
+  execFileSync('prlimit', ['--pid', String(service.process.pid), `--fsize=${bytes}:unlimited`]);
+const send = (bodyBytes: number) =>
+  service.notify({ channel: 'IN_APP', recipient: 'ada', body: 'x'.repeat(bodyBytes) });
+const logState = async () => (await readinessOf(service.operationsUrl))?.dependencies['log'];
+
+it('log: down while events do not fit, and up once they do', async () => {
+  expect((await send(100)).status).toBe(202);
+  expect(await logState()).toBe('up');
+  limitFiles(statSync(join(dataDir.path, 'log.db-wal')).size + 64 * 1024);
+  const refused = await send(150_000);
+  expect([refused.status, refused.body['code']]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  expect(await logState()).toMatch(/^down/);
+  // A probe that fits where the event didn't would say otherwise by now.
+  const since = Date.now();
+  await until(async () => {
+    expect(await logState()).toMatch(/^down/);
+    return Date.now() - since > 3_000;
+  });
+  expect((await readinessOf(service.operationsUrl))?.status).toBe('not ready');
+  limitFiles('unlimited');
+  await until(async () => (await send(150_000)).status === 202);
+  expect(await logState()).toBe('up');
+});

@@ -1,0 +1,87 @@
+// A read model that is folded from the log's beginning says so until it has caught up, and never again for ordinary lag.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { createCatchUp, noteWhenCaughtUp } from '../../src/projections/catching-up.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import { runProjector } from '../../src/projections/projector.ts';
+import { until } from '../support/until.ts';
+import type { Engines } from './engines.ts';
+import { appendAll, openEngines } from './engines.ts';
+import { lifeOf } from './histories.ts';
+
+let engines: Engines;
+
+beforeEach(async () => {
+  engines = await openEngines();
+});
+
+afterEach(() => engines.close());
+
+const catchUp = () => createCatchUp({ ...engines, reader: engines.store, readModel: notificationsReadModel });
+const append = (from: number, count: number) =>
+  appendAll(engines.log, Array.from({ length: count }, (_, i) => lifeOf(delivered, from + i)).flat());
+const delivered = {
+  tenant: 0,
+  channel: 'EMAIL' as const,
+  priority: 'HIGH' as const,
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: ['succeeded' as const],
+  isRetriedByHand: false,
+  isRead: false,
+};
+
+async function noted(): Promise<void> {
+  const stopping = new AbortController();
+  const note = noteWhenCaughtUp({ ...engines, readModel: notificationsReadModel, signal: stopping.signal });
+  const projector = await runProjector({ ...engines, readModel: notificationsReadModel });
+  await note;
+  await projector.stop();
+}
+
+describe('a read model that is new', () => {
+  it('to a log with events says how far it is, and nothing once it has reached the end of then', async () => {
+    await append(1, 10);
+    await engines.store.prepare(notificationsReadModel.definition);
+    const { progress } = catchUp();
+    expect(await progress()).toEqual({ done: 0, total: 20 });
+    // What comes later isn't waited for.
+    await append(11, 5);
+    expect(await progress()).toEqual({ done: 0, total: 20 });
+    const projector = await runProjector({ ...engines, readModel: notificationsReadModel });
+    await until(async () => (await progress()) === null);
+    await projector.stop();
+  });
+
+  it('goes on catching up after a restart in the middle', async () => {
+    await append(1, 10);
+    await engines.store.prepare(notificationsReadModel.definition);
+    const owner = await engines.store.own('notifications', 5);
+    await engines.store.transact(owner, new Map([['notifications.deliveries', 3]]), []);
+    engines = await engines.reopen();
+    expect(await catchUp().progress()).toEqual({ done: 3, total: 20 });
+  });
+
+  it('to an empty log has caught up at once, whether somebody folds it or not', async () => {
+    await engines.store.prepare(notificationsReadModel.definition);
+    const { progress } = catchUp();
+    expect(await progress()).toBeNull();
+    await append(1, 3);
+    expect(await progress()).toBeNull();
+  });
+});
+
+describe('a read model that has caught up', () => {
+  it('is not said to catch up again when it lags, in whichever process', async () => {
+    await append(1, 10);
+    await noted();
+    await append(11, 10);
+    expect(await catchUp().progress()).toBeNull();
+    engines = await engines.reopen();
+    expect(await catchUp().progress()).toBeNull();
+  });
+});

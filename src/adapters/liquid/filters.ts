@@ -21,8 +21,16 @@ const ofText = (name: string, argsMin = 0, argsMax = argsMin, inserts = -1): Fil
   argsMin,
   argsMax,
   apply(frame, value, args) {
-    if (!(value instanceof Html)) return callLibrary(name, frame, toText(value, frame.memory), args.map(plain));
-    const known = args.map((arg, i) => (value.mode === 'raw' && i === inserts ? asHtml(frame, arg) : plain(arg)));
+    if (!(value instanceof Html))
+      return callLibrary(
+        name,
+        frame,
+        toText(value, frame.memory),
+        args.map((arg) => argument(frame, arg)),
+      );
+    const known = args.map((arg, i) =>
+      value.mode === 'raw' && i === inserts ? asHtml(frame, arg) : argument(frame, arg),
+    );
     return new Html(toText(callLibrary(name, frame, value.plain, known), frame.memory), value.mode);
   },
 });
@@ -97,7 +105,13 @@ export const filters: ReadonlyMap<string, FilterDefinition> = new Map<string, Fi
     {
       argsMin: 0,
       argsMax: 1,
-      apply: (frame, value, args) => callLibrary('join', frame, itemsOf(frame, value), args.map(plain)),
+      apply: (frame, value, args) =>
+        callLibrary(
+          'join',
+          frame,
+          itemsOf(frame, value),
+          args.map((arg) => argument(frame, arg)),
+        ),
     },
   ],
   [
@@ -182,6 +196,12 @@ function asHtml({ memory }: Frame, value: unknown): string {
 
 function plain(value: unknown): unknown {
   return value instanceof Html ? value.plain : value;
+}
+
+/** liquidjs makes text of arrays and objects by itself, at nobody's charge. */
+function argument({ memory }: Frame, value: unknown): unknown {
+  const known = plain(value);
+  return typeof known === 'object' && known !== null ? toText(known, memory) : known;
 }
 
 /** Objects would be asked for their own valueOf, which is the caller's data. */

@@ -49,6 +49,7 @@ describe('a template costs the thread that accepts it little', () => {
     ['the size of an object', '{{d.size}}'.repeat(1990), { d: object }],
     ['numerals of any length', '{{d|plus:d}}'.repeat(1990), { d: '9'.repeat(60_000) }],
     ['an array as the format of a date', '{{d|date:d}}'.repeat(1990), { d: Array(20_000).fill('') }],
+    ['an array as what is replaced', '{{a|replace:d,a}}'.repeat(1990), { a: 'a', d: numbers }],
     ['every time zone', Array.from({ length: 600 }, (_, i) => `{{1|date:"%c",d[${i % 400}]}}`).join(''), { d: zones }],
     ['20 filters everywhere', `{{x${'|upcase'.repeat(20)}}}`.repeat(1500), { x: 'a' }],
     ['paths everywhere', `{{x${'.a'.repeat(60)}}}`.repeat(2000), { x: 'a' }],

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
+import { readModels } from '../../src/projections/index.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { DataDir } from '../support/herald.ts';
 import { herald, makeDataDir } from '../support/herald.ts';
@@ -168,8 +169,10 @@ guarantee(
     const { code, stdout, stderr } = await herald(['rebuild'], dataDir.environment);
     const told = stdout + stderr;
     tell(told.trim());
-    for (const readModel of ['notifications', 'inbox', 'timers', 'search'])
-      expect({ code, told }).toMatchObject({ code: 0, told: expect.stringMatching(`${readModel}: .*equal to`) });
+    for (const {
+      definition: { name },
+    } of readModels)
+      expect({ code, told }).toMatchObject({ code: 0, told: expect.stringMatching(`${name}: .*equal to`) });
     expect(told).not.toContain('NOT equal');
   },
   180_000,

@@ -2,7 +2,7 @@
 
 import { fork } from 'node:child_process';
 import type { ChildProcess, Serializable, StdioOptions } from 'node:child_process';
-import type { Filled, FillPlan, LoadPlan, LoadResult, SinkReport } from './protocol.ts';
+import type { CrowdPlan, CrowdResult, Filled, FillPlan, LoadPlan, LoadResult, SinkReport } from './protocol.ts';
 import type { Place } from './service.ts';
 
 export interface Reference {
@@ -12,6 +12,11 @@ export interface Reference {
 
 export interface Load {
   run(plan: LoadPlan): Promise<LoadResult>;
+  stop(): void;
+}
+
+export interface Crowd {
+  run(plan: CrowdPlan): Promise<CrowdResult>;
   stop(): void;
 }
 
@@ -31,6 +36,11 @@ export async function startReference(name: 'express' | 'http'): Promise<Referenc
 export function startLoad(): Load {
   const child = start('load.ts');
   return { run: (plan) => ask<LoadResult>(child, plan), stop: () => void child.kill() };
+}
+
+export function startCrowd(): Crowd {
+  const child = start('crowd.ts');
+  return { run: (plan) => ask<CrowdResult>(child, plan), stop: () => void child.kill() };
 }
 
 export async function startSink(): Promise<Sink> {

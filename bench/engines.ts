@@ -26,6 +26,8 @@ export interface Targets {
   readonly latencyP99Ms: Target;
   readonly foldPerSecond: Target;
   readonly memoryMiB: Target | null;
+  /** Beside 4,000 connections with any bodies. */
+  readonly crowdMiB: Target | null;
   /** Given the requests per second of the empty Express app. */
   deliveredPerSecond(express: number): Target | null;
 }
@@ -69,6 +71,7 @@ const embedded: Engines = {
     latencyP99Ms: atMost(15),
     foldPerSecond: atLeast(12_000),
     memoryMiB: atMost(250),
+    crowdMiB: atMost(350),
     deliveredPerSecond: (express) => atLeast(Math.min(0.38 * express, 5000)),
   },
   share: (dataDir) => ({
@@ -93,6 +96,7 @@ const real: Omit<Engines, 'share'> = {
     latencyP99Ms: atMost(40),
     foldPerSecond: atLeast(10_000),
     memoryMiB: null,
+    crowdMiB: null,
     deliveredPerSecond: () => null,
   },
 };

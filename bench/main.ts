@@ -12,6 +12,7 @@ import { measureAccept } from './parts/accept.ts';
 import { measureDelivery } from './parts/delivery.ts';
 import { measureFold } from './parts/fold.ts';
 import { measureLatency } from './parts/latency.ts';
+import { measureMemory } from './parts/memory.ts';
 import { createResults, isMet } from './results.ts';
 import type { Results } from './results.ts';
 import { openStage } from './stage.ts';
@@ -22,6 +23,7 @@ const parts: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   delivery: measureDelivery,
   latency: measureLatency,
   fold: measureFold,
+  memory: measureMemory,
 };
 
 const usage = `npm run bench -- [--engines ${engineSets.join('|')}] [--only ${Object.keys(parts).join(',')}] [--json FILE]`;

@@ -68,6 +68,18 @@ export interface Filled {
   readonly foldedEvents: Readonly<Record<string, number>>;
 }
 
+export interface CrowdPlan {
+  readonly port: number;
+  readonly apiKeys: readonly string[];
+  readonly connections: number;
+  readonly durationMs: number;
+}
+
+export interface CrowdResult {
+  /** How often each status was answered to a post. */
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
 /** CLOCK_MONOTONIC on Linux: one clock for all processes of a machine. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;

@@ -27,6 +27,8 @@ export interface Stage {
   reference(name: 'express' | 'http'): Promise<Reference>;
   apiAlone(): Promise<RunningService>;
   allRoles(): Promise<RunningService>;
+  /** All roles as well, another process: what it takes isn't what the others' load takes. */
+  crowded(): Promise<RunningService>;
   /** A new one, with nothing in it. */
   place(name: string): Promise<SharedPlace>;
   start(place: Place, role: BenchedRole): Promise<Service>;
@@ -88,6 +90,7 @@ export async function openStage(engines: Engines, results: Results): Promise<Sta
     },
     apiAlone: () => once('api', 'api'),
     allRoles: () => once('all', null),
+    crowded: () => once('crowd', null),
     place,
     start,
     addMemory: async () => {

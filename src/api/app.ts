@@ -19,6 +19,7 @@ import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
 import type { TokenRules } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
+import { createBodyMemory } from './body-memory.ts';
 import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
 import { createDocsRouter } from './docs/serve.ts';
@@ -83,8 +84,9 @@ export function createApi(given: ApiDependencies): RequestListener {
     metrics,
     ...(options.streams === undefined ? {} : { limits: options.streams }),
   });
-  const pipeline = createPipeline({ ...deps, authenticate, partitioning: deps.log.partitioning, streams });
-  const notify = createNotify({ ...deps, authenticate, commands, rateLimit: options.rateLimit, requestId });
+  const bodies = createBodyMemory(clock);
+  const pipeline = createPipeline({ ...deps, authenticate, bodies, partitioning: deps.log.partitioning, streams });
+  const notify = createNotify({ ...deps, authenticate, bodies, commands, rateLimit: options.rateLimit, requestId });
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);

@@ -4,25 +4,26 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 
 import { DomainError } from '../domain/errors.ts';
+import type { BodyRoom } from './body-memory.ts';
 import { ClientGoneError } from './errors.ts';
 import { checkStrings } from './text-check.ts';
 
 const bodyBytesMax = 256 * 1024;
 
-/** @throws DomainError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST */
-export async function readJson(req: IncomingMessage): Promise<unknown> {
+/** @throws DomainError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE, BAD_REQUEST */
+export async function readJson(req: IncomingMessage, room: BodyRoom): Promise<unknown> {
   checkMediaType(req);
-  return parseJson(await readBytes(req));
+  return parseJson(await readBytes(req, room));
 }
 
 /** The body of a POST that needs none: undefined when it is absent or empty, whatever its type says. */
-export async function readOptionalJson(req: IncomingMessage): Promise<unknown> {
+export async function readOptionalJson(req: IncomingMessage, room: BodyRoom): Promise<unknown> {
   const length = req.headers['content-length'];
   if (req.headers['transfer-encoding'] === undefined) {
     if (length === undefined || Number(length) === 0) return undefined;
-    return readJson(req);
+    return readJson(req, room);
   }
-  const bytes = await readBytes(req);
+  const bytes = await readBytes(req, room);
   if (bytes.length === 0) return undefined;
   checkMediaType(req);
   return parseJson(bytes);
@@ -43,8 +44,16 @@ function checkMediaType({ headers }: IncomingMessage): void {
   }
 }
 
-function readBytes(req: IncomingMessage): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge();
+async function readBytes(req: IncomingMessage, room: BodyRoom): Promise<Buffer> {
+  const declared = Number(req.headers['content-length'] ?? bodyBytesMax);
+  if (declared > bodyBytesMax) throw tooLarge();
+  await room.take(declared);
+  // It went while it waited: nothing would say so a second time.
+  if (req.destroyed) throw new ClientGoneError();
+  return collect(req);
+}
+
+function collect(req: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | null = null;
     let rest: Buffer[] | null = null;

@@ -12,6 +12,7 @@ import type { Outbound } from '../ports/outbound.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { RateLimit, Scope } from '../domain/tenant.ts';
 import type { Authenticate } from './authenticate.ts';
+import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson } from './body.ts';
 import { sendError } from './errors.ts';
 import { notificationRequest } from './notification-request.ts';
@@ -21,6 +22,7 @@ import { createNotifyLimit, tooManyRequests } from './rate-limit.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
+  readonly bodies: BodyMemory;
   readonly commands: Pick<Commands, 'acceptNotification'>;
   readonly limiter: RateLimiter;
   readonly rateLimit: RateLimit;
@@ -36,6 +38,7 @@ const sendingScopes: readonly Scope[] = ['notify'];
 
 export function createNotify({
   authenticate,
+  bodies,
   commands,
   limiter,
   rateLimit,
@@ -53,13 +56,15 @@ export function createNotify({
     const traceparent = parseTraceparent(req.headers['traceparent']);
     let tenantId: TenantId | null = null;
     let limited: RateLimited | null = null;
+    let room: BodyRoom | null = null;
     let status = 202;
     try {
       const tenant = await authenticate.tenantOfKey(req.headers['x-api-key'], sendingScopes);
       tenantId = tenant.id;
       limited = await limitOf(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);
-      const request = notificationRequest(await readJson(req), clock.now(), outbound);
+      room = bodies.roomFor(tenantId);
+      const request = notificationRequest(await readJson(req, room), clock.now(), outbound);
       const { notificationId, position } = await commands.acceptNotification({
         tenantId,
         traceparent,
@@ -91,6 +96,7 @@ export function createNotify({
         ...(limited === null ? {} : { headers: limitHeaders(limited) }),
       });
     }
+    room?.release();
     const tookMs = clock.monotonic() - startedAt;
     const line = { requestId, traceId: traceIdOf(traceparent), method: 'POST', route, status, tenantId, ms: tookMs };
     metrics.increment('herald_http_requests_total', { method: 'POST', route, status: String(status) });

@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import type { Authenticate } from './authenticate.ts';
+import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
@@ -18,6 +19,7 @@ import { queryOf, validate } from './validate.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
+  readonly bodies: BodyMemory;
   readonly reader: ReadModelReader;
   readonly partitioning: Partitioning;
   readonly clock: Clock;
@@ -29,7 +31,7 @@ const positionWaitMs = 2000;
 
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
-export function createPipeline({ authenticate, reader, partitioning, clock, streams }: Dependencies) {
+export function createPipeline({ authenticate, bodies, reader, partitioning, clock, streams }: Dependencies) {
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -54,8 +56,8 @@ export function createPipeline({ authenticate, reader, partitioning, clock, stre
     return { tenant: await authenticate.tenantOfPerson(person), person };
   };
 
-  const inputOf = async (req: Request, endpoint: Endpoint<never>): Promise<Input> => {
-    const body = await bodyOf(req, endpoint);
+  const inputOf = async (req: Request, endpoint: Endpoint<never>, room: BodyRoom): Promise<Input> => {
+    const body = await bodyOf(req, endpoint, room);
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, queryOf(req.url));
     const after = req.headers[afterPositionHeader];
     if (endpoint.follows !== undefined && typeof after === 'string') {
@@ -73,7 +75,10 @@ export function createPipeline({ authenticate, reader, partitioning, clock, stre
   ) => {
     const caller = await callerOf[auth](req, res, scopes);
     if (caller !== null && 'tenant' in caller) res.locals['tenantId'] = caller.tenant.id;
-    const answer = await endpoint.handle(caller, await inputOf(req, endpoint));
+    const room = bodies.roomFor(caller !== null && 'tenant' in caller ? caller.tenant.id : '');
+    const answer = await inputOf(req, endpoint, room)
+      .then((input) => endpoint.handle(caller, input))
+      .finally(room.release);
     const headers = { 'x-request-id': String(res.locals['requestId']) };
     if ('stream' in answer) {
       if (req.method === 'HEAD') sendJson(res, 200, '', headers);
@@ -88,10 +93,10 @@ export function createPipeline({ authenticate, reader, partitioning, clock, stre
       run(route, route.endpoint as Endpoint<Callers[AuthKind]>, req, res);
 }
 
-async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>): Promise<unknown> {
+async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>, room: BodyRoom): Promise<unknown> {
   if (body === undefined) return undefined;
-  if (bodyIsOptional !== true) return validate(body, await readJson(req));
-  const sent = await readOptionalJson(req);
+  if (bodyIsOptional !== true) return validate(body, await readJson(req, room));
+  const sent = await readOptionalJson(req, room);
   return validate(body, sent === undefined ? {} : sent);
 }
 

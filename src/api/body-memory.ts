@@ -1,0 +1,97 @@
+// What the bodies of requests may take of this process: a body has its room before it is read, and keeps it until its request is answered.
+//
+//   4,000 connections x 256 KiB would be 1 GiB. Whoever finds no room is not read from: what it sends waits in its own socket. A tenant may hold as much
+//   as is still free: one of them half, two a third each, nine a tenth; so the next one finds room, whatever the others send, and however slowly.
+
+import { unavailable } from '../domain/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+
+export const bodyMemoryLimits = {
+  /** 80 bodies of the largest kind at once. Parsed and encoded a body is three times that: 48 MiB. */
+  totalBytesMax: 16 * 1024 * 1024,
+  /** Requests that wait for room; of each Node has read up to 80 KiB: 20 MiB. */
+  waitingMax: 256,
+  waitMaxMs: 2000,
+} as const;
+
+export type BodyMemoryLimits = { readonly [Name in keyof typeof bodyMemoryLimits]: number };
+
+/** The room of one request. */
+export interface BodyRoom {
+  /** Waits until there is room for so many bytes, and takes it. @throws DomainError SERVICE_UNAVAILABLE when there is none for long */
+  take(bytes: number): Promise<void>;
+  /** Gives back what was taken. */
+  release(): void;
+}
+
+export interface BodyMemory {
+  /** @param owner a tenant's id, or '' for whoever is none */
+  roomFor(owner: string): BodyRoom;
+}
+
+interface Waiting {
+  readonly owner: string;
+  readonly bytes: number;
+  granted(): void;
+}
+
+export function createBodyMemory(
+  clock: Pick<Clock, 'sleep'>,
+  { totalBytesMax, waitingMax, waitMaxMs }: BodyMemoryLimits = bodyMemoryLimits,
+): BodyMemory {
+  const heldBy = new Map<string, number>();
+  /** In the order in which they came. */
+  const waiting = new Set<Waiting>();
+  let free = totalBytesMax;
+
+  function add(owner: string, bytes: number): void {
+    free -= bytes;
+    const held = (heldBy.get(owner) ?? 0) + bytes;
+    if (held > 0) heldBy.set(owner, held);
+    else heldBy.delete(owner);
+  }
+
+  function tryToTake(owner: string, bytes: number): boolean {
+    if ((heldBy.get(owner) ?? 0) + bytes > free) return false;
+    add(owner, bytes);
+    return true;
+  }
+
+  function giveBack(owner: string, bytes: number): void {
+    add(owner, -bytes);
+    for (const next of waiting) {
+      if (!tryToTake(next.owner, next.bytes)) continue;
+      waiting.delete(next);
+      next.granted();
+    }
+  }
+
+  async function waitFor(owner: string, bytes: number): Promise<void> {
+    if (waiting.size >= waitingMax) throw noRoom();
+    const granted = new AbortController();
+    const place: Waiting = { owner, bytes, granted: () => granted.abort() };
+    waiting.add(place);
+    await clock.sleep(waitMaxMs, granted.signal);
+    if (waiting.delete(place)) throw noRoom();
+  }
+
+  return {
+    roomFor(owner) {
+      let taken = 0;
+      return {
+        async take(bytes) {
+          if (!tryToTake(owner, bytes)) await waitFor(owner, bytes);
+          taken += bytes;
+        },
+        release() {
+          if (taken > 0) giveBack(owner, taken);
+          taken = 0;
+        },
+      };
+    },
+  };
+}
+
+function noRoom() {
+  return unavailable('Too many large requests are being received at the moment. Send it again.');
+}

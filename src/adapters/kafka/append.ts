@@ -34,7 +34,7 @@ export interface AppendLimits {
 
 export const defaultAppendLimits: AppendLimits = {
   queueEvents: 50_000,
-  queueBytes: 64 * 1024 * 1024,
+  queueBytes: 32 * 1024 * 1024,
   deadlineMs: 15_000,
 };
 

@@ -25,13 +25,15 @@ export interface Requests {
   close(): void;
 }
 
-/** Requests without an answer: as many events as the writer takes in 0.4 s of 26,000 a second. */
+/** Requests without an answer: as many events as the writer takes in 0.4 s of 26,000 a second, and what they hold. */
 const openRequestsMax = 10_000;
+const openBytesMax = 8 * 1024 * 1024;
 const gone: Answer = { kind: 'failed', isStaleOwner: false, message: 'the connection to the event log ended' };
 
 export function createRequests(port: MessagePort, told: Told): Requests {
   const outbox = createOutbox(port);
   const waiting = new Map<number, (answer: Answer) => void>();
+  let openBytes = 0;
   let onIdle: (() => void)[] = [];
   let lastId = 0;
   let closed = false;
@@ -63,7 +65,12 @@ export function createRequests(port: MessagePort, told: Told): Requests {
     const id = ++lastId;
     const answer = new Promise<Answer>((resolve) => {
       if (closed) return resolve(gone);
-      waiting.set(id, resolve);
+      const bytes = request.kind === 'append' ? request.bytes.length : 0;
+      openBytes += bytes;
+      waiting.set(id, (given) => {
+        openBytes -= bytes;
+        resolve(given);
+      });
       outbox.send({ id, request } satisfies ToLog);
     });
     return { id, answer };
@@ -79,7 +86,7 @@ export function createRequests(port: MessagePort, told: Told): Requests {
   return {
     begin,
     ask: (request) => begin(request).answer,
-    isFull: () => waiting.size >= openRequestsMax,
+    isFull: () => waiting.size >= openRequestsMax || openBytes >= openBytesMax,
     isClosed: () => closed,
     isIdle: () => waiting.size === 0,
     idle: () => (waiting.size === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve))),

@@ -8,8 +8,11 @@ import type { Topic } from '../../../domain/topics.ts';
 import type { CommittedPosition, LogEntry } from '../../../ports/event-log.ts';
 import type { Catalog } from './catalog.ts';
 
-/** A row as it is stored: offset, appended_at, schema, bytes. */
-export type Row = readonly [offset: number, appendedAt: number, schema: number, bytes: Uint8Array];
+/** A row as it is stored: offset, appended_at, schema, bytes. Large bytes stay in the file until the entry is wanted: null. */
+export type Row = readonly [offset: number, appendedAt: number, schema: number, bytes: Uint8Array | null];
+
+/** Longer ones aren't held by a page: a page of any events takes no more than one of small ones, and an entry some 5 us more. */
+const pagedBytesMax = 2048;
 
 /** Rows [from, to) of a slot, ascending, at most `limit`. */
 export type Page = (slot: number, from: number, to: number, limit: number) => readonly Row[];
@@ -37,21 +40,28 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
   const position = db.prepare(
     'SELECT "offset", metadata FROM commits WHERE consumer_group = ? AND "partition" = ? AND topic = ?',
   );
+  const bytesAt = arrays(db, 'SELECT bytes FROM events WHERE topic = ? AND "partition" = ? AND "offset" = ?');
   const topicId = (slot: number) => Math.floor(slot / partitions);
+  const storedAt = (slot: number, offset: number): Uint8Array => {
+    const [bytes] = (bytesAt.get(topicId(slot), slot % partitions, offset) ?? []) as unknown as Uint8Array[];
+    if (bytes === undefined) throw new Error(`offset ${offset} is gone from the log`);
+    return bytes;
+  };
 
   return {
     page(types) {
       const ofTypes = types === undefined ? '' : `AND type IN (${typeIds(db, types).join(', ')})`;
       const statement = arrays(
         db,
-        `SELECT "offset", appended_at, schema, bytes FROM events
+        `SELECT "offset", appended_at, schema, CASE WHEN length(bytes) <= ${pagedBytesMax} THEN bytes END FROM events
          WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ? ${ofTypes} ORDER BY "offset" LIMIT ?`,
       );
       return (slot, from, to, limit) =>
         statement.all(topicId(slot), slot % partitions, from, to, limit) as unknown as Row[];
     },
 
-    entry(slot, [offset, appendedAt, schema, stored]) {
+    entry(slot, [offset, appendedAt, schema, paged]) {
+      const stored = paged ?? storedAt(slot, offset);
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
       const place = {
         topic: topics[topicId(slot)] as Topic,

@@ -9,22 +9,26 @@ export interface OwnedNumber {
   readonly claim: Claim;
   /** One per topic that is being read. */
   readonly trackers: PartitionTracker[];
-  /** The number is lost, or the dispatcher reads no more. */
+  /** The number is lost or given away, or the dispatcher reads no more: what has not begun is not begun any more. */
   isOver: boolean;
 }
 
 export interface Claims {
   add(claim: Claim): OwnedNumber;
+  /** A number is about to be given away: nothing of it is begun any more, but what is finished is committed still. */
+  release(partition: number): OwnedNumber | null;
   /** Gives a number up: its trackers are closed, so nothing of it is begun or committed any more. */
   drop(partition: number): void;
   all(): Iterable<OwnedNumber>;
   /** Commits what has moved, each number in one commit. Never rejects: what failed is tried again with the next call. */
   commit(): Promise<void>;
+  /** The same of one number. */
+  commitOne(number: OwnedNumber): Promise<void>;
 }
 
-/** @param onDropped called after a number's trackers were closed */
-export function createClaims(by: { group: string; logger: Logger; onDropped: () => void }): Claims {
-  const { group, logger, onDropped } = by;
+/** @param onOver called after a number was over */
+export function createClaims(by: { group: string; logger: Logger; onOver: () => void }): Claims {
+  const { group, logger, onOver } = by;
   const owned = new Map<number, OwnedNumber>();
 
   function add(claim: Claim): OwnedNumber {
@@ -40,7 +44,14 @@ export function createClaims(by: { group: string; logger: Logger; onDropped: () 
     owned.delete(partition);
     number.isOver = true;
     for (const tracker of number.trackers) tracker.close();
-    onDropped();
+    onOver();
+  }
+
+  function release(partition: number): OwnedNumber | null {
+    const number = owned.get(partition) ?? null;
+    if (number !== null) number.isOver = true;
+    onOver();
+    return number;
   }
 
   async function commitOne(number: OwnedNumber): Promise<void> {
@@ -74,8 +85,10 @@ export function createClaims(by: { group: string; logger: Logger; onDropped: () 
 
   return {
     add,
+    release,
     drop,
     all: () => owned.values(),
+    commitOne,
     async commit() {
       await Promise.all([...owned.values()].map(commitOne));
     },

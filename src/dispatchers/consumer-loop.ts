@@ -15,6 +15,7 @@ import type { RecentIds } from './recent-ids.ts';
 import { MissingPositionError, startPosition } from './start-position.ts';
 import type { StartFrom } from './start-position.ts';
 import { isWorkEvent, workItemOf } from './work-item.ts';
+import type { Place } from './work-item.ts';
 
 export interface ConsumerLoopDependencies {
   readonly group: string;
@@ -55,7 +56,7 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
       if (entries === null || entries.length === 0 || number.isOver) return;
       answered ??= await untilItWorks(number, topic, () => answeredOf(number, topic, entries));
       if (answered === null || number.isOver) return;
-      for (const entry of entries) takeIn(entry, tracker, answered);
+      for (const entry of entries) takeIn(entry, { number, tracker }, answered);
       await nextTurn();
     }
   }
@@ -104,14 +105,15 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     }
   }
 
-  function takeIn(entry: LogEntry, tracker: PartitionTracker, answered: Answered): void {
+  function takeIn(entry: LogEntry, of: Pick<Place, 'number' | 'tracker'>, answered: Answered): void {
     const { event, offset } = entry;
+    const { tracker } = of;
     const bytes = heldBytes(entry.size);
     const isRepeat = event !== null && recentIds.isRepeat(event.eventId, tracker);
     if (!tracker.begin(offset, bytes)) return;
     // What doesn't decode is the notifications projector's dead letter; here it is passed over.
     if (event === null || isRepeat || !isWorkEvent(event) || answered.has(entry)) return tracker.finish(offset, bytes);
-    const item = workItemOf(event, { tracker, offset, bytes, order: itemsRead++ });
+    const item = workItemOf(event, { ...of, offset, bytes, order: itemsRead++ });
     const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;
     if (sendAt === null) executor.offer(item);
     else executor.defer(item, sendAt);

@@ -99,7 +99,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     sayStarted,
     report,
   });
-  const claims = createClaims({ group, logger, onDropped: executor.dropLost });
+  const claims = createClaims({ group, logger, onOver: executor.dropOver });
   const recentIds = createRecentIds<PartitionTracker>();
   const readTopic = createConsumerLoop({
     group,
@@ -116,7 +116,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
 
   let isStopping = false;
   let stopped: Promise<void> | null = null;
-  const joining = log.consume({ group, topics, owned, lost: claims.drop });
+  const joining = log.consume({ group, topics, owned, releasing, lost: claims.drop });
   const committing = commitNowAndThen();
   measure();
   try {
@@ -141,6 +141,13 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     if (isStopping) return;
     const number = claims.add(claim);
     for (const topic of topics) void readTopic(number, topic);
+  }
+
+  /** What is in flight is answered and committed before another has the number: a clean move repeats nothing. */
+  async function releasing(partition: number): Promise<void> {
+    const number = claims.release(partition);
+    await executor.none(partition);
+    if (number !== null) await claims.commitOne(number);
   }
 
   async function commitNowAndThen(): Promise<void> {

@@ -17,11 +17,12 @@ import { createLanes } from './lanes.ts';
 import type { DispatcherLimits } from './limits.ts';
 import type { FindMeans, Means } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
-import type { OutcomeEvents } from './outcome-events.ts';
+import type { OutcomeEvent, OutcomeEvents } from './outcome-events.ts';
 import type { TakeRate } from './provider-rate.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
 import { createTenantGate } from './tenant-gate.ts';
+import { createUnderWay } from './under-way.ts';
 import { ageMs } from './work-item.ts';
 import type { WorkItem } from './work-item.ts';
 
@@ -49,8 +50,10 @@ export interface Executor {
   offer(item: WorkItem): void;
   /** No attempt: it waits for its time in the scheduler. */
   defer(item: WorkItem, dueAt: number): void;
-  /** Removes what has not begun and whose partition is lost. */
-  dropLost(): void;
+  /** Removes what has not begun and whose number is over. */
+  dropOver(): void;
+  /** Resolves once nothing of a number is in flight or waits to be durable. */
+  none(partition: number): Promise<void>;
   /** Begins nothing more, whatever waits; resolves when all outcomes are durable, or after the time given. */
   stop(withinMs: number): Promise<void>;
 }
@@ -72,6 +75,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const gate = createTenantGate(limits.inFlightPerTenantProviderMax);
   const lanes = createLanes<WorkItem>(gate.isHeld, (a, b) => a.order < b.order);
   const inFlight = new Set<Attempt>();
+  const underWay = createUnderWay();
   const stopping = new AbortController();
   let isTurnAsked = false;
   let isSweeping = false;
@@ -106,6 +110,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       isOver: false,
     };
     inFlight.add(attempt);
+    underWay.add(item);
     gate.enter(item.event.tenantId);
     if (!isSweeping) void sweep();
     void make(attempt);
@@ -119,7 +124,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       return putBack(attempt, err);
     }
     if (attempt.isOver) return;
-    if (stopping.signal.aborted) return leave(attempt);
+    if (stopping.signal.aborted) return returnToLane(attempt);
     if (means.kind === 'none') return land(attempt, means.provider, { kind: 'rejected', reason: means.reason });
     if (means.maxPerSecond !== null && !(await mayBegin(attempt, means.maxPerSecond))) return;
     attempt.provider = means.provider.name;
@@ -152,10 +157,22 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** The attempt has its outcome, which is on its way to the log before the slot is given back. */
   function land(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
     if (attempt.isOver) return;
+    const { item } = attempt;
+    if (item.tracker.isClosed && outcome.kind !== 'delivered') {
+      // Whoever has its number now makes the same attempt: a failure said beside that one's success would be tried again.
+      underWay.drop(item);
+      return leave(attempt);
+    }
     const event = outcomeEvents.ended(attempt, provider, outcome);
     report(event);
-    void outcomes.say(event, attempt.item).then(goOn);
+    void say(event, item);
     leave(attempt);
+  }
+
+  async function say(event: OutcomeEvent, item: WorkItem): Promise<void> {
+    await outcomes.say(event, item);
+    underWay.finish(item);
+    goOn();
   }
 
   /** Not an attempt: the item keeps its place, its tenant is passed over for a while. */
@@ -169,7 +186,8 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
 
   function returnToLane(attempt: Attempt): void {
     const { item } = attempt;
-    if (!item.tracker.isClosed) lanes.putBack(item.event.priority, item.event.tenantId, item);
+    underWay.drop(item);
+    if (!item.number.isOver) lanes.putBack(item.event.priority, item.event.tenantId, item);
     leave(attempt);
   }
 
@@ -248,13 +266,17 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     depth: (priority) => lanes.depth(priority),
     ageMs: (priority) => ageMs(lanes.heads(priority), clock.now()),
     offer(item) {
+      if (underWay.adopts(item)) return;
       lanes.push(item.event.priority, item.event.tenantId, item);
       askTurn();
     },
     defer(item, dueAt) {
-      void outcomes.say(outcomeEvents.scheduled(item, dueAt), item).then(goOn);
+      if (underWay.adopts(item)) return;
+      underWay.add(item);
+      void say(outcomeEvents.scheduled(item, dueAt), item);
     },
-    dropLost: () => lanes.removeWhere((item) => item.tracker.isClosed),
+    dropOver: () => lanes.removeWhere((item) => item.number.isOver),
+    none: underWay.none,
     stop,
   };
 }

@@ -6,10 +6,12 @@ import type { PartitionTracker } from './read-ahead.ts';
 
 /** Where an item was read, and when among all that this dispatcher has read. */
 export interface Place {
-  readonly tracker: PartitionTracker;
-  readonly offset: number;
+  /** Over: its items are not begun any more. */
+  number: { readonly isOver: boolean };
+  tracker: PartitionTracker;
+  offset: number;
   /** As it is held. */
-  readonly bytes: number;
+  bytes: number;
   /** Counts up with each item that is read. */
   readonly order: number;
 }
@@ -33,6 +35,14 @@ export function ageMs(items: Iterable<WorkItem>, now: number): number {
   let oldest = now;
   for (const { dueAt } of items) oldest = Math.min(oldest, dueAt);
   return now - oldest;
+}
+
+/** The item was read again, since its number was lost and regained: it counts for the place where it was read last. */
+export function moveItem(item: WorkItem, to: WorkItem): void {
+  item.number = to.number;
+  item.tracker = to.tracker;
+  item.offset = to.offset;
+  item.bytes = to.bytes;
 }
 
 export function isWorkEvent(event: DomainEvent): event is WorkEvent {

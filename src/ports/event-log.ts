@@ -76,6 +76,9 @@ export interface PartitionReader {
   atEnd(): Promise<boolean>;
 }
 
+/** What a number waits for its old owner at most, before it goes to the next. */
+export const releaseMaxMs = 5_000;
+
 export interface ConsumeOptions {
   readonly group: string;
   readonly topics: readonly Topic[];
@@ -85,6 +88,11 @@ export interface ConsumeOptions {
   readonly gatherMs?: number;
   /** Called for each number when it is taken. Must not throw; starts its own loops and returns. */
   owned(claim: Claim): void;
+  /**
+   * Called when the group is about to give a number to another member: begins nothing new of it, and resolves when what was under way is finished and
+   * committed. It is waited for `releaseMaxMs` at most, then the number is lost. Not called where there is nobody left to ask: the number is lost at once.
+   */
+  releasing?(partition: number): Promise<void>;
   /** Called when a number is lost, after its signal aborted. */
   lost(partition: number): void;
 }

@@ -295,6 +295,33 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         for (const claim of first.claims.values()) expect(claim.signal.aborted).toBe(false);
       });
 
+      it('asks the owner of a number that is to move to finish with it, and waits: it commits, then the next begins there', async () => {
+        const asked: number[] = [];
+        const going = Promise.withResolvers<void>();
+        const first = await startConsumer(log, {
+          releasing: (partition) => {
+            asked.push(partition);
+            return going.promise;
+          },
+        });
+        await until(() => first.claims.size === 12);
+        const second = await startConsumer(log);
+        await until(() => asked.length === 6, { what: 'the numbers to be released' });
+        expect(second.claims.size).toBe(0);
+        expect(first.lost).toEqual([]);
+        for (const partition of asked) {
+          const claim = first.claims.get(partition);
+          expect(claim?.signal.aborted).toBe(false);
+          await until(() => claim?.commit([{ topic: high, offset: 7, metadata: 'last' }]).then(...settled));
+        }
+        going.resolve();
+        await until(() => second.claims.size === 6);
+        expect(new Set(second.claims.keys())).toEqual(new Set(asked));
+        expect(new Set(first.lost)).toEqual(new Set(asked));
+        for (const { committed } of second.claims.values()) expect(committed.get(high)?.metadata).toBe('last');
+        expect(first.claims.size).toBe(6);
+      });
+
       it('gives the numbers of a member that stops to the others', async () => {
         const members = [await startConsumer(log), await startConsumer(log), await startConsumer(log)];
         await until(() => members.every(({ claims }) => claims.size === 4));
@@ -466,6 +493,9 @@ async function claimOf(log: EventLog, partition: number, more: Partial<ConsumeOp
   const { claims } = await startConsumer(log, more);
   return until(() => claims.get(partition), { what: `partition number ${partition}` });
 }
+
+/** A group that is sharing out takes no commits for a moment. */
+const settled = [() => true, () => false] as const;
 
 /** From where the group has committed. */
 function readerOf(claim: Claim) {

@@ -1,4 +1,5 @@
 // Shares the partition numbers of a group out: number p of every topic goes to the same member, and whoever owns a number keeps it up to an even share.
+// A number that is to move goes to nobody at first: its owner finishes what is under way, joins again without it, and then it goes to the next.
 // In the bytes of Kafka's consumer protocol, so that its own tools show who owns what.
 
 import { AssignerProtocol } from 'kafkajs';
@@ -17,6 +18,11 @@ export interface MemberState {
   readonly generation: number;
 }
 
+interface ToldState extends MemberState {
+  /** Whether it joins again once it has finished with a number that was taken from it: older versions don't. */
+  readonly releases: boolean;
+}
+
 export interface JoinedMember {
   readonly memberId: string;
   readonly memberMetadata: Buffer;
@@ -26,12 +32,13 @@ const { MemberMetadata, MemberAssignment } = AssignerProtocol;
 const version = 0;
 
 export function encodeMember({ topics, owned, generation }: MemberState): Buffer {
-  const userData = Buffer.from(JSON.stringify({ generation, owned }));
+  const userData = Buffer.from(JSON.stringify({ generation, owned, releases: true }));
   return MemberMetadata.encode({ version, topics: [...topics], userData });
 }
 
 /**
- * What the leader of a group says to each member. Of two that claim a number the one of the newer generation has it.
+ * What the leader of a group says to each member. Of two that claim a number the one of the newer generation has it. What a member that is there owns
+ * is given to nobody else: it goes to nobody as long as that member says that it owns it.
  * @param partitionsOf how many partitions a topic has
  * @throws Error when the topics don't all have `partitions` partitions: numbers would mean nothing
  */
@@ -51,9 +58,14 @@ export function assign(
       throw new Error(`topic ${topic} has ${count} partitions, not ${partitions}: its numbers can't be shared out`);
     }
   }
-  const shared = shareNumbers(claimedBy(states, partitions), [...states.keys()]);
+  const owners = claimedBy(states, partitions);
+  const shared = shareNumbers(owners, [...states.keys()]);
+  const isFree = (number: number) => {
+    const owner = owners[number] ?? null;
+    return owner === null || owner === shared[number] || states.get(owner)?.releases !== true;
+  };
   return [...states].map(([memberId, { topics }]) => {
-    const numbers = shared.flatMap((owner, number) => (owner === memberId ? [number] : []));
+    const numbers = shared.flatMap((owner, number) => (owner === memberId && isFree(number) ? [number] : []));
     const assignment = Object.fromEntries(topics.map((topic) => [topic, numbers]));
     return { memberId, memberAssignment: MemberAssignment.encode({ version, assignment, userData: Buffer.alloc(0) }) };
   });
@@ -69,7 +81,7 @@ export function numbersOf(memberAssignment: Buffer, topics: readonly string[]): 
   return first;
 }
 
-function claimedBy(states: ReadonlyMap<string, MemberState>, partitions: number): (string | null)[] {
+function claimedBy(states: ReadonlyMap<string, ToldState>, partitions: number): (string | null)[] {
   const claims: { readonly memberId: string; readonly generation: number }[] = [];
   for (const [memberId, { owned, generation }] of states) {
     for (const number of owned) {
@@ -81,7 +93,7 @@ function claimedBy(states: ReadonlyMap<string, MemberState>, partitions: number)
 }
 
 /** What can't be read claims nothing. */
-function decodeMember(metadata: Buffer): MemberState {
+function decodeMember(metadata: Buffer): ToldState {
   const decoded = MemberMetadata.decode(metadata);
   const topics = decoded?.topics ?? [];
   try {
@@ -89,13 +101,14 @@ function decodeMember(metadata: Buffer): MemberState {
     if (typeof said === 'object' && said !== null && 'generation' in said && 'owned' in said) {
       const { generation, owned } = said;
       if (Number.isSafeInteger(generation) && Array.isArray(owned)) {
-        return { topics, generation: Number(generation), owned: owned.filter(isNumber) };
+        const releases = 'releases' in said && said.releases === true;
+        return { topics, generation: Number(generation), owned: owned.filter(isNumber), releases };
       }
     }
   } catch {
     // Told by another version, or by nobody.
   }
-  return { topics, owned: [], generation: -1 };
+  return { topics, owned: [], generation: -1, releases: false };
 }
 
 function isNumber(value: unknown): value is number {

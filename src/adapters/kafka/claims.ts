@@ -2,7 +2,13 @@
 
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Claim, CommittedPosition, ConsumeOptions, TopicCommit } from '../../ports/event-log.ts';
+import {
+  type Claim,
+  type CommittedPosition,
+  type ConsumeOptions,
+  releaseMaxMs,
+  type TopicCommit,
+} from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { backOffMs } from './back-off.ts';
 import type { Names } from './client.ts';
@@ -16,12 +22,16 @@ export interface ClaimsDependencies {
   readonly logger: Logger;
   readonly reading: ReaderDependencies;
   readonly commits: Commits;
+  /** Numbers were given up, which go to others once the group is joined again. */
+  released(): void;
   /** What the group has committed of these numbers, by number and topic. @throws Error when it can't be asked */
   committed(numbers: readonly number[]): Promise<ReadonlyMap<number, ReadonlyMap<Topic, CommittedPosition | null>>>;
 }
 
 export interface Claims {
-  /** The group's answer: numbers that were ours in the generation before stay, the others are lost and taken. */
+  /** Numbers that are claimed. */
+  held(): readonly number[];
+  /** The group's answer: numbers that are ours stay, others are taken; what it gives us no more is released, then lost. */
   assigned(numbers: readonly number[], identity: Identity): void;
   /** Loses every number. */
   evicted(): void;
@@ -34,15 +44,18 @@ const metadataMax = 4096;
 
 interface Held {
   readonly controller: AbortController;
-  /** By whom, and up to which generation, the number is surely nobody else's. */
-  identity: Identity;
+  /** For whom the group keeps the number. */
+  readonly memberId: string;
   isTold: boolean;
+  isReleasing: boolean;
 }
 
 export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies): Claims {
   const { group, topics } = options;
   const { names, clock, logger, reading, commits } = deps;
   const held = new Map<number, Held>();
+  /** By the group's last answer. */
+  let given: { readonly numbers: readonly number[]; readonly memberId: string } = { numbers: [], memberId: '' };
 
   const lose = (partition: number) => {
     const number = held.get(partition);
@@ -51,9 +64,35 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
     if (number?.isTold === true) options.lost(partition);
   };
 
-  /** Another member can have had a number in a generation that we weren't told of. */
-  const isSurelyOurs = ({ identity: last }: Held, now: Identity) =>
-    last.memberId === now.memberId && last.generation + 1 === now.generation;
+  /** Asks the consumer to finish with them, for so long at most, and loses them. Never rejects. */
+  const release = async (leaving: ReadonlyMap<number, Held>): Promise<void> => {
+    for (const number of leaving.values()) number.isReleasing = true;
+    const waited = new AbortController();
+    const told = [...leaving].filter(([, { isTold }]) => isTold);
+    const finished = Promise.all(told.map(async ([partition]) => options.releasing?.(partition))).catch(
+      (error: unknown) => logger.error('a partition number could not be released', { group, err: error }),
+    );
+    await Promise.race([finished, clock.sleep(releaseMaxMs, waited.signal)]);
+    waited.abort();
+    const leftOver = [...leaving].filter(([partition, number]) => held.get(partition) === number);
+    for (const [partition] of leftOver) lose(partition);
+    // The group may have thought better of it meanwhile.
+    take();
+    if (leftOver.length > 0) deps.released();
+  };
+
+  /** What was given and isn't held yet. */
+  const take = () => {
+    const { numbers, memberId } = given;
+    const gained = new Map<number, Held>();
+    for (const partition of numbers) {
+      if (held.has(partition)) continue;
+      const number = { controller: new AbortController(), memberId, isTold: false, isReleasing: false };
+      held.set(partition, number);
+      gained.set(partition, number);
+    }
+    if (gained.size > 0) void tell(gained);
+  };
 
   const tell = async (gained: ReadonlyMap<number, Held>): Promise<void> => {
     const alive = () => [...gained].filter(([, { controller }]) => !controller.signal.aborted);
@@ -97,23 +136,24 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
   });
 
   return {
-    assigned(numbers, identity) {
+    held: () => [...held.keys()].sort((a, b) => a - b),
+    assigned(numbers, { memberId }) {
+      given = { numbers, memberId };
+      const leaving = new Map<number, Held>();
       for (const [partition, number] of held) {
-        if (numbers.includes(partition) && isSurelyOurs(number, identity)) number.identity = identity;
-        else lose(partition);
+        // As long as it is the same member it has said of each generation what it holds, and nobody else was given that.
+        if (number.memberId !== memberId) lose(partition);
+        else if (!numbers.includes(partition) && !number.isReleasing) leaving.set(partition, number);
       }
-      const gained = new Map(
-        numbers
-          .filter((partition) => !held.has(partition))
-          .map((partition) => [partition, { controller: new AbortController(), identity, isTold: false }]),
-      );
-      for (const [partition, number] of gained) held.set(partition, number);
-      if (gained.size > 0) void tell(gained);
+      take();
+      if (leaving.size > 0) void release(leaving);
     },
     evicted() {
+      given = { numbers: [], memberId: '' };
       for (const partition of held.keys()) lose(partition);
     },
     end() {
+      given = { numbers: [], memberId: '' };
       for (const { controller } of held.values()) controller.abort();
       held.clear();
     },

@@ -50,6 +50,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     logger,
     commits,
     committed,
+    released: () => membership.joinAgain(),
     reading: {
       fetcher,
       decoder,
@@ -67,6 +68,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     partitions: partitioning.partitions,
     clock,
     logger,
+    held: claims.held,
     assigned: claims.assigned,
     evicted: claims.evicted,
   });

@@ -3,7 +3,7 @@
 // coordinates the group dies. Here a member goes on at the next coordinator, with its numbers, as Kafka means it.
 //
 //   ┌──> find the coordinator ──> join ──> (leader: share out) ──> sync ──> heartbeats ─┐
-//   └────────────── the group rebalances, or the coordinator is gone ───────────────────┘
+//   └── the group rebalances, a number was released, or the coordinator is gone ────────┘
 
 import type { GroupMember } from 'kafkajs/src/cluster/index.js';
 
@@ -30,6 +30,8 @@ export interface MembershipDependencies {
   readonly partitions: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The numbers that this member has still: nobody else is given them while it says so. */
+  held(): readonly number[];
   /** The numbers of this member from now on. Called in the turn in which the answer came. Must not throw. */
   assigned(numbers: readonly number[], identity: Identity): void;
   /** The group goes on without this member: all its numbers are others'. Must not throw. */
@@ -41,6 +43,8 @@ export interface Membership {
   identity(): Identity | null;
   /** A commit was refused: asks the coordinator at once how things stand. */
   check(): void;
+  /** A number isn't held any more: joins again, so that it goes to another. */
+  joinAgain(): void;
   /** Leaves the group. */
   stop(): Promise<void>;
 }
@@ -65,7 +69,7 @@ export function createMembership(deps: MembershipDependencies): Membership {
   let phase: 'joining' | 'member' = 'joining';
   /** What the coordinator has agreed with last. */
   let identity: Identity | null = null;
-  let owned: readonly number[] = [];
+  let mustJoinAgain = false;
   let answeredAt = clock.monotonic();
 
   const ask: LogCluster['ask'] = async (nodeId, request) => {
@@ -81,7 +85,8 @@ export function createMembership(deps: MembershipDependencies): Membership {
 
   const join = async (): Promise<void> => {
     const node = await findCoordinator();
-    const metadata = encodeMember({ topics, owned, generation: identity?.generation ?? -1 });
+    mustJoinAgain = false;
+    const metadata = encodeMember({ topics, owned: deps.held(), generation: identity?.generation ?? -1 });
     const joined = await ask(node, (broker) =>
       broker.joinGroup({
         groupId: group,
@@ -100,8 +105,7 @@ export function createMembership(deps: MembershipDependencies): Membership {
     const numbers = numbersOf(memberAssignment, topics);
     if (stopping.signal.aborted) return;
     identity = { memberId, generation: generationId };
-    owned = numbers;
-    phase = 'member';
+    phase = mustJoinAgain ? 'joining' : 'member';
     deps.assigned(numbers, identity);
   };
 
@@ -172,7 +176,6 @@ export function createMembership(deps: MembershipDependencies): Membership {
   const evict = () => {
     phase = 'joining';
     identity = null;
-    owned = [];
     deps.evicted();
   };
 
@@ -197,6 +200,11 @@ export function createMembership(deps: MembershipDependencies): Membership {
   return {
     identity: () => identity,
     check: () => resting.abort(),
+    joinAgain() {
+      mustJoinAgain = true;
+      phase = 'joining';
+      resting.abort();
+    },
     async stop() {
       stopping.abort();
       identity = null;

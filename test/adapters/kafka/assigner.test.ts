@@ -33,7 +33,12 @@ describe('the assigner', () => {
           if (step === 'join') members.set(`m${chance.next().value}-${generation}`, owning([], -1));
           else if (members.size > 1) members.delete([...members.keys()][place] ?? '');
           const before = new Map([...members].map(([id, { owned }]) => [id, owned]));
-          const after = share(members);
+          const released = share(members);
+          for (const [id, numbers] of released) {
+            const ofOthers = [...before].flatMap(([other, owned]) => (other === id ? [] : owned));
+            expect(numbers.filter((number) => ofOthers.includes(number))).toEqual([]);
+          }
+          const after = share(new Map([...released].map(([id, numbers]) => [id, owning(numbers, generation)])));
 
           expect([...after.values()].flat().sort((a, b) => a - b)).toEqual([...Array(partitions).keys()]);
           const sizes = [...after.values()].map((numbers) => numbers.length);
@@ -56,6 +61,20 @@ describe('the assigner', () => {
     const shared = share(claims);
     expect(shared.get('b')).toEqual([0, 1, 2, 6, 7, 8]);
     expect(shared.get('a')).toEqual([3, 4, 5, 9, 10, 11]);
+  });
+
+  it('keeps nothing back for a member of an older version, which would not join again', () => {
+    const old = encodeMember(owning([...Array(partitions).keys()], 3));
+    const told = { generation: 3, owned: [...Array(partitions).keys()] };
+    const padded = JSON.stringify(told).padEnd(JSON.stringify({ ...told, releases: true }).length);
+    const at = old.indexOf('{"generation"');
+    old.write(padded, at);
+    const joined = [
+      { memberId: 'a', memberMetadata: old },
+      { memberId: 'b', memberMetadata: encodeMember(owning([], -1)) },
+    ];
+    const ofB = assign(joined, partitions, equal).find(({ memberId }) => memberId === 'b');
+    expect(numbersOf(ofB?.memberAssignment ?? Buffer.alloc(0), topics)).toHaveLength(6);
   });
 
   it('gives a member that reads fewer topics its numbers in those', () => {

@@ -3,6 +3,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { until } from '../../support/until.ts';
+import { wallClock } from '../../support/wall-clock.ts';
 import { createGroups, type Member } from '../../../src/adapters/sqlite/event-log/groups.ts';
 
 const partitions = 12;
@@ -13,7 +15,7 @@ interface Joined extends Member {
 }
 
 function start() {
-  const groups = createGroups(partitions);
+  const groups = createGroups(partitions, wallClock);
   let moves = 0;
   const join = (): Joined => {
     const owns = new Map<number, number>();
@@ -33,6 +35,23 @@ function start() {
 }
 
 describe('the members of a group', () => {
+  it('wait for the owner of a number that is to move, but not for ever', async () => {
+    const sleeps: (() => void)[] = [];
+    const groups = createGroups(partitions, { sleep: () => new Promise((resolve) => void sleeps.push(resolve)) });
+    const [lost, owned]: [number[], number[]] = [[], []];
+    groups.join('group', {
+      owned() {},
+      releasing: (partition) => (partition === 6 ? Promise.resolve() : new Promise(() => {})),
+      lost: (partition) => void lost.push(partition),
+    });
+    groups.join('group', { owned: (partition) => void owned.push(partition), lost() {} });
+    await until(() => owned.length === 1);
+    expect([lost, owned]).toEqual([[6], [6]]);
+    for (const wake of sleeps) wake();
+    await until(() => owned.length === 6);
+    expect(new Set(lost)).toEqual(new Set(owned));
+  });
+
   it('own every number once, evenly, whoever comes and goes, and nothing moves that need not', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 40 }), (steps) => {

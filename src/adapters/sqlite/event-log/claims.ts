@@ -80,6 +80,9 @@ export function createClaims(
       owned.set(partition, { controller, sleepers });
       options.owned(claimOf(partition, epoch, { signal: controller.signal, sleepers }));
     },
+    releasing: async (partition) => {
+      await options.releasing?.(partition);
+    },
     lost(partition) {
       end(partition);
       options.lost(partition);

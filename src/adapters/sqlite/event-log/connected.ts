@@ -40,6 +40,7 @@ export async function connectEventLog(
   const requests = createRequests(shared.port, {
     onWake: doorbell.rung,
     onOwned: (member, partition, epoch) => members.get(member)?.owned(partition, epoch),
+    onReleasing: (member, partition) => void release(member, partition),
     onLost: (member, partition) => members.get(member)?.lost(partition),
     // Whatever was owned may have another owner from now on.
     onEnd: () => endClaims(),
@@ -48,6 +49,11 @@ export async function connectEventLog(
   const endClaims = () => {
     for (const claims of members.values()) claims.end();
     members.clear();
+  };
+
+  const release = async (member: number, partition: number) => {
+    await members.get(member)?.releasing?.(partition);
+    await requests.ask({ kind: 'released', member, partition });
   };
 
   const claimDependencies: ClaimDependencies = {

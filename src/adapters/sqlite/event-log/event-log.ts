@@ -46,7 +46,7 @@ export function openEventLog(options: EventLogOptions): SqliteEventLog {
   const ends = createEnds(buffer);
   const wakeups = createWakeups(catalog.slots);
   const rows = createRows({ db, catalog, codec });
-  const groups = createGroups(catalog.partitioning.partitions);
+  const groups = createGroups(catalog.partitioning.partitions, clock);
   const schemaIds = readSchemaIds(db);
   const idsOf = createSchemaLookup(schemaIds);
   const consumers = new Set<Claims>();

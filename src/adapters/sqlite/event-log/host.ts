@@ -30,6 +30,8 @@ export function createHost({ port, asleep, writer, groups, schemaIds, onEnd }: H
   const outbox = createOutbox(port);
   /** Calls that leave, by the id of the request that joined. */
   const members = new Map<number, () => void>();
+  /** Of numbers that members were asked to release: the call that says that it is done. */
+  const releases = new Map<string, () => void>();
   let closed = false;
 
   const send = (message: FromLog) => outbox.send(message);
@@ -46,6 +48,11 @@ export function createHost({ port, asleep, writer, groups, schemaIds, onEnd }: H
   const join = (member: number, group: string) => {
     const leave = groups.join(group, {
       owned: (partition, epoch) => send({ kind: 'owned', member, partition, epoch }),
+      releasing: (partition) =>
+        new Promise((resolve) => {
+          releases.set(`${member} ${partition}`, resolve);
+          send({ kind: 'releasing', member, partition });
+        }),
       lost: (partition) => send({ kind: 'lost', member, partition }),
     });
     members.set(member, leave);
@@ -69,6 +76,10 @@ export function createHost({ port, asleep, writer, groups, schemaIds, onEnd }: H
         members.get(request.member)?.();
         members.delete(request.member);
         return answer(id, { kind: 'left' });
+      case 'released':
+        releases.get(`${request.member} ${request.partition}`)?.();
+        releases.delete(`${request.member} ${request.partition}`);
+        return answer(id, { kind: 'noted' });
       case 'ready':
         return answer(id, { kind: 'readiness', ready: writer.ready() });
       default:

@@ -8,6 +8,7 @@ import { type Answer, createOutbox, type FromLog, type Request, type ToLog } fro
 export interface Told {
   onWake(): void;
   onOwned(member: number, partition: number, epoch: number): void;
+  onReleasing(member: number, partition: number): void;
   onLost(member: number, partition: number): void;
   /** The connection is over, by whichever end. */
   onEnd(): void;
@@ -52,6 +53,8 @@ export function createRequests(port: MessagePort, told: Told): Requests {
         return settle(message.id, message.answer);
       case 'owned':
         return told.onOwned(message.member, message.partition, message.epoch);
+      case 'releasing':
+        return told.onReleasing(message.member, message.partition);
       case 'lost':
         return told.onLost(message.member, message.partition);
       case 'wake':

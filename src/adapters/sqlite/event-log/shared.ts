@@ -29,6 +29,8 @@ export type Request =
   | { readonly kind: 'join'; readonly group: string }
   /** `member` is the id of the request that joined. */
   | { readonly kind: 'leave'; readonly member: number }
+  /** The member has finished with a number that it was to release. */
+  | { readonly kind: 'released'; readonly member: number; readonly partition: number }
   | { readonly kind: 'ready' };
 
 export type Answer =
@@ -37,6 +39,7 @@ export type Answer =
   | { readonly kind: 'failed'; readonly isStaleOwner: boolean; readonly message: string }
   | { readonly kind: 'joined' }
   | { readonly kind: 'left' }
+  | { readonly kind: 'noted' }
   | { readonly kind: 'readiness'; readonly ready: boolean };
 
 export type ToLog = { readonly id: number; readonly request: Request };
@@ -44,6 +47,7 @@ export type ToLog = { readonly id: number; readonly request: Request };
 export type FromLog =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   | { readonly kind: 'owned'; readonly member: number; readonly partition: number; readonly epoch: number }
+  | { readonly kind: 'releasing'; readonly member: number; readonly partition: number }
   | { readonly kind: 'lost'; readonly member: number; readonly partition: number }
   | { readonly kind: 'wake' };
 

@@ -14,9 +14,10 @@ import type { Outbound, OutboundRequest, OutboundResponse } from '../../ports/ou
 import { OutboundError } from '../../ports/outbound.ts';
 import { createAddressPolicy } from './guard-addresses.ts';
 import { guardedConnector, guardedSocket } from './guard-connect.ts';
-import type { Resolve } from './guard-names.ts';
-import { createNameCache, systemResolve } from './guard-names.ts';
+import type { LookUp } from './guard-names.ts';
+import { createNameCache } from './guard-names.ts';
 import { problemWithUrl } from './guard-urls.ts';
+import { createLookUp } from './name-servers.ts';
 import { Exchange } from './outbound-exchange.ts';
 
 // The package's index loads fetch, caches, mocks and proxies as well: 29 MB of memory where the Agent alone takes 15.
@@ -48,14 +49,16 @@ export interface OutboundDependencies {
   readonly clock: Clock;
   readonly metrics?: Metrics;
   readonly limits?: Partial<OutboundLimits>;
-  readonly resolve?: Resolve;
+  /** Absent: the hosts file and the name servers of the system. */
+  readonly lookUp?: LookUp;
 }
 
 /** @throws Error when `allow` has an entry that is no address */
 export function createOutbound(dependencies: OutboundDependencies): Outbound {
   const limits = { ...defaultOutboundLimits, ...dependencies.limits };
   const policy = createAddressPolicy(dependencies.allow);
-  const resolve = createNameCache({ clock: dependencies.clock, resolve: dependencies.resolve ?? systemResolve });
+  const { clock, lookUp = createLookUp({ clock }) } = dependencies;
+  const resolve = createNameCache({ clock, lookUp });
   const guard = { policy, resolve };
   const sockets = new Set<Socket>();
   let exchanges = 0;

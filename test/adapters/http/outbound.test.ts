@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { ResolvedAddress } from '../../../src/adapters/http/guard-addresses.ts';
+import type { LookUp } from '../../../src/adapters/http/guard-names.ts';
 import { createOutbound } from '../../../src/adapters/http/outbound.ts';
 import type { Outbound } from '../../../src/ports/outbound.ts';
 import { outboundContract } from '../../contracts/outbound.ts';
@@ -21,13 +21,16 @@ describe('names', () => {
   let outbound: Outbound;
   let now = 0;
 
-  const resolve = (name: string): Promise<readonly ResolvedAddress[]> => {
+  let ttlMs: number;
+  const lookUp: LookUp = (name) => {
     asked.push(name);
-    const addresses = answers[name] ?? [];
-    return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+    const addresses = answers[name];
+    if (addresses === undefined) return Promise.reject(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }));
+    const resolved = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    return Promise.resolve({ addresses: resolved, ttlMs });
   };
   const start = (allow: readonly string[]): Outbound =>
-    createOutbound({ allow, clock: { ...wallClock, monotonic: () => now }, resolve });
+    createOutbound({ allow, clock: { ...wallClock, monotonic: () => now }, lookUp });
   const request = (host: string, scheme = 'http') =>
     outbound.request({
       method: 'POST',
@@ -40,6 +43,7 @@ describe('names', () => {
   beforeEach(async () => {
     sink = await startHttpSink();
     asked = [];
+    ttlMs = 5_000;
   });
   afterEach(async () => {
     await outbound.close();
@@ -78,6 +82,22 @@ describe('names', () => {
     await expect(request('rebinding', 'https')).rejects.toMatchObject({ kind: 'blocked' });
     expect(asked).toHaveLength(2);
     expect(sink.connections()).toBe(0);
+  });
+
+  it.each([
+    [0, 1_000],
+    [12_000, 12_000],
+    [3_600_000, 30_000],
+  ])('of a time to live of %i ms are asked for again after %i ms', async (lives, keptMs) => {
+    outbound = start(['127.0.0.1/32']);
+    answers = { one: ['127.0.0.1'] };
+    ttlMs = lives;
+    const ask = () => outbound.isAllowListed('one');
+    expect(await ask()).toBe(true);
+    now += keptMs - 1;
+    expect([await ask(), asked.length]).toEqual([true, 1]);
+    now += 1;
+    expect([await ask(), asked.length]).toEqual([true, 2]);
   });
 
   it('without an address are network errors', async () => {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { ResolvedAddress } from '../../../src/adapters/http/guard-addresses.ts';
+import type { LookUp } from '../../../src/adapters/http/guard-names.ts';
 import { createOutbound } from '../../../src/adapters/http/outbound.ts';
 import { createProviderRegistry } from '../../../src/channels/registry.ts';
 import { privateSpellings } from '../../contracts/outbound.ts';
@@ -62,11 +62,12 @@ let app: App;
 let tenant: Awaited<ReturnType<App['tenant']>>;
 let trap: { readonly port: number; caught(): number; close(): void };
 
-const resolve = (name: string): Promise<readonly ResolvedAddress[]> => {
+const lookUp: LookUp = (name) => {
   const known = privateNames[name] ?? privateNames[name.toLowerCase()] ?? literalOf(name);
   if (known === undefined)
     return Promise.reject(Object.assign(new Error(`getaddrinfo ${name}`), { code: 'ENOTFOUND' }));
-  return Promise.resolve(known.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  const addresses = known.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return Promise.resolve({ addresses, ttlMs: 5_000 });
 };
 
 /** As getaddrinfo reads the numeric spellings: all of these are loopback. */
@@ -77,7 +78,7 @@ function literalOf(name: string): readonly string[] | undefined {
 
 beforeAll(async () => {
   trap = await startTrap();
-  app = await startApp({ outbound: { allow: [], resolve } });
+  app = await startApp({ outbound: { allow: [], lookUp } });
   tenant = await app.tenant('owner', { email: 'owner@example.com' });
 });
 
@@ -176,7 +177,7 @@ describe('a base address of providers', () => {
     'that is private is never connected to by %s',
     async (_, traits, start) => {
       const standIn = await start();
-      const outbound = createOutbound({ allow: [], clock: wallClock, resolve });
+      const outbound = createOutbound({ allow: [], clock: wallClock, lookUp });
       for (const host of [
         '127.0.0.1',
         '127.1',
@@ -219,9 +220,9 @@ describe('where one address is let through', () => {
         allow: ['127.0.0.1/32'],
         // Each answer of the resolver is old at the next try.
         clock: { ...wallClock, monotonic: () => (now += 10_000) },
-        resolve(name) {
+        lookUp(name) {
           asked.push(name);
-          const answer = [{ address, family: 4 }];
+          const answer = { addresses: [{ address, family: 4 }], ttlMs: 5_000 };
           address = '127.0.0.2';
           return Promise.resolve(answer);
         },

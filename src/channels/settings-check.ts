@@ -34,8 +34,27 @@ export function settingsOf(
   label: string,
   config: z.ZodType,
   apiKey: z.ZodType,
-): Pick<ListedProvider, 'label' | 'schemas' | 'check'> {
-  return { label, schemas: { config, apiKey }, check: settingsCheck(config, apiKey) };
+): Pick<ListedProvider, 'label' | 'schemas' | 'check' | 'keyGoesBy'> {
+  return { label, schemas: { config, apiKey }, check: settingsCheck(config, apiKey), keyGoesBy: keyGoesBy(config) };
+}
+
+/** Who the mail or text is from, of what kind it is and how many go out say nothing of where the key goes. Whatever else a provider asks for may. */
+const saysNothingOfKey: ReadonlySet<string> = new Set([
+  'fromName',
+  'fromEmail',
+  'from',
+  'maxPerSecond',
+  'category',
+  'smsType',
+]);
+
+/** With the defaults filled in: a port that is left out and the one that it counts as are the same. */
+function keyGoesBy(schema: z.ZodType): Provider['keyGoesBy'] {
+  return (config) => {
+    const { data } = schema.safeParse(config ?? {});
+    const fields = Object.entries((data ?? config ?? {}) as Readonly<Record<string, unknown>>);
+    return Object.fromEntries(fields.filter(([name]) => !saysNothingOfKey.has(name)));
+  };
 }
 
 /** `config` and `apiKey` together, so that one schema says all that a provider needs. */

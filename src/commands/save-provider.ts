@@ -4,7 +4,7 @@ import { badField, DomainError } from '../domain/errors.ts';
 import type { Channel } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
-import type { ProviderRegistry } from '../ports/provider-registry.ts';
+import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../ports/settings-store.ts';
@@ -44,7 +44,7 @@ export function saveProvider(deps: SaveProviderDependencies) {
       (await deps.settings.settings(tenantId))?.providers.find((known) => known.channel === channel) ?? null;
     const context = sealedFor.provider(tenantId, channel);
     const storedKey = stored === null ? null : openable(() => deps.secretBox.open(stored.sealedApiKey, context));
-    const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, input.provider) : input.apiKey;
+    const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, provider, config) : input.apiKey;
     const problems = provider.check({ apiKey, config });
     const [first] = problems;
     if (first !== undefined)
@@ -73,13 +73,28 @@ export function saveProvider(deps: SaveProviderDependencies) {
   };
 }
 
-/** A key is kept for the provider that it was given for: another one must not be sent it. */
-function keptKey(stored: StoredProvider | null, storedKey: string | null, provider: string): string {
+/** A key is kept for the provider, the server and the account that it was given for: whoever may save a provider may not have the key sent elsewhere. */
+function keptKey(
+  stored: StoredProvider | null,
+  storedKey: string | null,
+  provider: Provider,
+  config: Readonly<Record<string, unknown>>,
+): string {
   if (stored === null) throw badField('apiKey', 'is masked, and no key is stored that it could stand for');
-  if (stored.provider !== provider)
+  if (stored.provider !== provider.name)
     throw badField('apiKey', `is masked, and the stored key is one of ${stored.provider}`);
+  const changed = differing(provider.keyGoesBy(stored.config), provider.keyGoesBy(config));
+  if (changed.length > 0) {
+    const fields = changed.map((name) => `config.${name}`).join(', ');
+    throw badField('apiKey', `is masked, and the stored key is not for another ${fields}: send it whole`);
+  }
   if (storedKey === null) throw badField('apiKey', 'is masked, and the stored key cannot be opened: send it whole');
   return storedKey;
+}
+
+function differing(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): string[] {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
 }
 
 /** null: it can't be opened. A new key takes its place all the same. */

@@ -35,6 +35,10 @@ export interface Provider {
   /** What is wrong with a tenant's `config` and key, paths as in the request (`config.fromEmail`, `apiKey`); empty when nothing is. */
   check(settings: { readonly apiKey: string; readonly config: unknown }): readonly ErrorDetail[];
   /**
+   * Of a checked `config` what decides where the key goes and to whom (host, port, region, account, ...), by field: a stored key stays only while this does.
+   */
+  keyGoesBy(config: unknown): Readonly<Record<string, unknown>>;
+  /**
    * One attempt. Answers for every way in which the receiver can fail; what it throws is a bug (failure class system, retryable).
    * Must stop soon after the signal aborts; the caller doesn't wait for it.
    */

@@ -176,6 +176,42 @@ describe('a provider', () => {
     expect(paths(body)).toContain(path);
   });
 
+  it.each([
+    ['smtp', { host: 'mail.example.com', port: 2525, secure: false, user: 'shop' }],
+    ['ses', { region: 'eu-central-1', accessKeyId: 'AKIAIOSFODNN7EXAMPLE' }],
+    ['mailgun', { domain: 'mg.example.com', region: 'eu' }],
+    ['sendgrid', { region: 'eu' }],
+  ])('of %s keeps its masked key only for where it was given for', async (provider, config) => {
+    const own = await app.tenant(`keeps-${provider}`);
+    const save = (apiKey: string, changed: object) =>
+      own.dashboard('POST', '/providers', {
+        channel: 'EMAIL',
+        provider,
+        apiKey,
+        config: { ...sender, ...config, ...changed },
+      });
+    const whole = 'key-0123456789abcdef';
+    const { body, status } = await save(whole, {});
+    expect(status).toBe(200);
+    for (const [name, value] of Object.entries(config)) {
+      const other =
+        typeof value === 'string'
+          ? value === 'eu'
+            ? 'us'
+            : `${value}x`
+          : typeof value === 'number'
+            ? value + 1
+            : !value;
+      const elsewhere = await save(body.apiKey, { [name]: other });
+      expect([name, elsewhere.status, paths(elsewhere.body)]).toEqual([name, 400, ['apiKey']]);
+      expect(elsewhere.body.error).toContain(`config.${name}`);
+    }
+    // What it had is untouched; who it is from may change.
+    expect((await own.dashboard('GET', '/providers')).body[0]).toMatchObject({ config });
+    expect((await save(body.apiKey, { fromName: 'Another name', maxPerSecond: 3 })).status).toBe(200);
+    expect((await app.deps.directory.provider(own.id as never, 'EMAIL'))?.apiKey).toBe(whole);
+  });
+
   it('for webhooks signs with the old secret too after a change', async () => {
     const save = (apiKey: string) =>
       tenant.dashboard('POST', '/providers', { channel: 'WEBHOOK', provider: 'custom', apiKey, config: {} });

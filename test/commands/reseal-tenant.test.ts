@@ -116,7 +116,7 @@ describe('a save of a provider', () => {
       },
       secretBox: box,
       registry: {
-        find: () => ({ channel: 'WEBHOOK', name: 'custom', check: () => [] }) as never,
+        find: () => ({ channel: 'WEBHOOK', name: 'custom', check: () => [], keyGoesBy: () => ({}) }) as never,
         names: () => [],
       },
       directory: { forget() {}, webhookSecret: () => Promise.resolve('whsec') },

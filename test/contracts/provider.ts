@@ -48,6 +48,8 @@ export interface ProviderTraits {
   readonly echoes: (settings: StandIn['settings']) => readonly string[];
 }
 
+const freeFields = ['fromName', 'fromEmail', 'from', 'maxPerSecond', 'category', 'smsType'];
+
 export function providerContract(traits: ProviderTraits, start: () => Promise<StandIn>): void {
   describe(`the provider ${traits.channel} ${traits.name}`, () => {
     let standIn: StandIn;
@@ -92,6 +94,16 @@ export function providerContract(traits: ProviderTraits, start: () => Promise<St
           field.path === 'apiKey' ? { ...standIn.settings, apiKey: '' } : { ...standIn.settings, config };
         const problems = provider.check(settings).map(({ path }) => path);
         expect([field.path, problems]).toEqual([field.path, field.required ? [field.path] : []]);
+      }
+    });
+
+    it('says of every field whether the key goes by it: all but who it is from and how many go out', () => {
+      const { config } = standIn.settings;
+      for (const { name, path } of catalogFieldsOf(traits)) {
+        if (path === 'apiKey') continue;
+        const goesBy = provider.keyGoesBy({ ...config, [name]: 'another one' });
+        const isFree = freeFields.includes(name);
+        expect([name, goesBy[name]]).toEqual([name, isFree ? undefined : expect.anything()]);
       }
     });
 

@@ -289,7 +289,13 @@ describe('the log line of an attempt', () => {
 describe('an in-app attempt', () => {
   it("succeeds though the tenant's settings can't be had: it needs none of them", async () => {
     const gone = () => Promise.reject(new Error('away'));
-    const inbox = { channel: 'IN_APP' as const, name: 'inbox', check: () => [], send: async () => delivered };
+    const inbox = {
+      channel: 'IN_APP' as const,
+      name: 'inbox',
+      check: () => [],
+      keyGoesBy: () => ({}),
+      send: async () => delivered,
+    };
     await world.run({
       channel: 'IN_APP',
       directory: { provider: gone, secretsOf: gone, webhookSecret: gone },

@@ -160,6 +160,7 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
     channel,
     name: 'fake',
     check: () => [],
+    keyGoesBy: () => ({}),
     send(delivery, context) {
       sends.push(delivery);
       return send(delivery, context);

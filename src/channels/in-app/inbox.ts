@@ -13,6 +13,7 @@ export function inbox(): Provider {
     channel: 'IN_APP',
     name: 'inbox',
     check: settingsCheck(inboxConfig, z.string().describe('Not used.')),
+    keyGoesBy: () => ({}),
     send: () => Promise.resolve(shown),
   };
 }

@@ -10,22 +10,25 @@ import { rebuild } from '../projections/rebuild.ts';
 import type { RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Config } from './config.ts';
 import { openLogAndViews } from './engines.ts';
+import { patientLog } from './patient-log.ts';
 import { createProgress } from './progress.ts';
 
-/** @throws StartError while the service runs (embedded) or projects (cluster) */
+/** @throws StartError while the service runs (embedded) or projects (cluster), and when the log can't be read for some minutes */
 export async function rebuildReadModels(config: Config): Promise<void> {
+  const clock = createClock();
+  const logger = createLogger({ level: config.LOG_LEVEL });
   const { log, store, close } = await openLogAndViews({
     config,
     codec: createCodec(),
-    clock: createClock(),
-    logger: createLogger({ level: config.LOG_LEVEL }),
+    clock,
+    logger,
     metrics: createMetrics({ processMetrics: false }),
     signal: new AbortController().signal,
   });
   const progress = createProgress('rebuild');
   try {
     const onProgress = ({ done, total }: RebuildProgress) => progress.update(done, total);
-    const results = await rebuild({ log, store, readModels, onProgress });
+    const results = await rebuild({ log: patientLog(log, { clock, logger }), store, readModels, onProgress });
     for (const { readModel, events, comparison } of results)
       createProgress(readModel).end(`${events} events folded, ${told(comparison)}`);
   } finally {

@@ -9,6 +9,9 @@ import { transactCutting } from './cut-documents.ts';
 import type { DecodedEntry, ReadModel } from './read-model.ts';
 import { foldBytesMax, isDecoded } from './read-model.ts';
 
+/** What folding anew needs of the log. */
+export type ReadableLog = Pick<EventLog, 'partitioning' | 'ends' | 'read'>;
+
 export type Offsets = ReadonlyMap<Topic, number>;
 
 /** What a pass does for one read model: folds [from, to) of each topic. */
@@ -30,7 +33,7 @@ const toldEvery = 1000;
 
 /** The owners afterwards, in the order of `folds`: their positions are `to`, also where its last events matter to no fold. */
 export async function foldRanges(
-  log: EventLog,
+  log: ReadableLog,
   partition: number,
   folds: readonly RangeFold[],
   onRead: (events: number) => void,
@@ -101,7 +104,11 @@ function openBatch({ readModel, target, owner, from, to }: RangeFold) {
 }
 
 /** Topics side by side, as they grew: a notification's events come near each other and are written once. */
-async function* inOrderOfTime(log: EventLog, partition: number, { from, to }: Range): AsyncGenerator<LogEntry, void> {
+async function* inOrderOfTime(
+  log: ReadableLog,
+  partition: number,
+  { from, to }: Range,
+): AsyncGenerator<LogEntry, void> {
   const heads: { entry: LogEntry; readonly rest: AsyncIterator<LogEntry> }[] = [];
   for (const [topic, end] of to) {
     const rest = log.read({ topic, partition, from: from.get(topic) ?? 0, to: end })[Symbol.asyncIterator]();

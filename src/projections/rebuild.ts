@@ -2,11 +2,10 @@
 // Nothing is decided and nothing appended: a rebuild of the timers fires none.
 
 import type { Topic } from '../domain/topics.ts';
-import type { EventLog } from '../ports/event-log.ts';
 import type { RebuildableStore, RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
-import type { Offsets, Range, RangeFold } from './rebuild-pass.ts';
+import type { Offsets, Range, RangeFold, ReadableLog } from './rebuild-pass.ts';
 import { foldRanges, rangeOf } from './rebuild-pass.ts';
 
 export interface RebuildProgress {
@@ -24,7 +23,7 @@ export interface RebuildResult {
 }
 
 export interface RebuildDependencies {
-  readonly log: EventLog;
+  readonly log: ReadableLog;
   readonly store: RebuildableStore & ReadModelStore;
   readonly readModels: readonly ReadModel[];
   readonly onProgress: (progress: RebuildProgress) => void;
@@ -84,7 +83,7 @@ const toEnd: Phase = ({ olds, ends }, partition) => ({
   to: ends[partition] ?? new Map(),
 });
 
-async function begin(log: EventLog, store: RebuildDependencies['store'], readModel: ReadModel): Promise<Rebuilding> {
+async function begin(log: ReadableLog, store: RebuildDependencies['store'], readModel: ReadModel): Promise<Rebuilding> {
   const { definition, topics } = readModel;
   await store.prepare(definition);
   const ends = await endsOf(log, topics);
@@ -98,7 +97,7 @@ async function begin(log: EventLog, store: RebuildDependencies['store'], readMod
 }
 
 async function foldAll(
-  log: EventLog,
+  log: ReadableLog,
   begun: readonly Rebuilding[],
   phase: Phase,
   onRead: (events: number) => void,
@@ -114,7 +113,7 @@ async function foldAll(
   }
 }
 
-function eventsToRead(log: EventLog, begun: readonly Rebuilding[]): number {
+function eventsToRead(log: ReadableLog, begun: readonly Rebuilding[]): number {
   let events = 0;
   for (const partition of partitionsOf(log)) {
     for (const phase of [toOld, toEnd]) {
@@ -129,12 +128,12 @@ function eventsBelow(ends: readonly Offsets[]): number {
   return ends.reduce((sum, of) => sum + [...of.values()].reduce((a, b) => a + b, 0), 0);
 }
 
-function partitionsOf(log: EventLog): number[] {
+function partitionsOf(log: ReadableLog): number[] {
   return Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
 }
 
 /** By partition number: where each topic ends. */
-async function endsOf(log: EventLog, topics: readonly Topic[]): Promise<Map<Topic, number>[]> {
+async function endsOf(log: ReadableLog, topics: readonly Topic[]): Promise<Map<Topic, number>[]> {
   const byTopic = await Promise.all(topics.map((topic) => log.ends(topic)));
   return partitionsOf(log).map((partition) => new Map(topics.map((topic, i) => [topic, byTopic[i]?.[partition] ?? 0])));
 }

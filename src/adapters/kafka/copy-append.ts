@@ -8,7 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { RawEntry } from '../../ports/event-log-copy.ts';
 import { CopyRefusedError } from '../../ports/event-log-copy.ts';
 import type { Logger } from '../../ports/logger.ts';
-import { backOffMaxMs, backOffMs, patienceMs } from './copy-patience.ts';
+import { backOffMaxMs, backOffMs, gaveUp, patienceMs } from './copy-patience.ts';
 import { answeredError } from './kafka-errors.ts';
 import type { LogCluster } from './log-cluster.ts';
 import { offsetsOf } from './offsets-asked.ts';
@@ -58,19 +58,22 @@ export async function appendCopied(
   const { clock, cluster, logger } = deps;
   let rest = entries;
   const giveUpAt = clock.monotonic() + patienceMs;
-  for (let tries = 0; rest.length > 0; tries++) {
+  let isOutOfOrder = false;
+  for (let tries = 0; ; tries++) {
     try {
-      await produce(deps, place, rest);
+      if (isOutOfOrder) rest = await withoutThoseThere(deps, place, rest);
+      if (rest.length > 0) await produce(deps, place, rest);
       return;
     } catch (error) {
       const told = answeredError(error);
       const why = told === null ? undefined : final.get(told);
       if (why !== undefined) throw new Error(`${placeText(place)}: ${why}`, { cause: error });
-      if (error instanceof CopyRefusedError || clock.monotonic() > giveUpAt) throw error;
+      if (error instanceof CopyRefusedError) throw error;
+      if (clock.monotonic() > giveUpAt) throw gaveUp(error);
       logger.warn('copied events were not taken: trying again', { ...place, reason: told ?? String(error) });
       await clock.sleep(Math.min(backOffMs * 2 ** tries, backOffMaxMs));
       await cluster.refresh().catch(() => {});
-      if (told !== null && outOfOrder.has(told)) rest = await withoutThoseThere(deps, place, rest);
+      isOutOfOrder = told === null ? isOutOfOrder : outOfOrder.has(told);
     }
   }
 }

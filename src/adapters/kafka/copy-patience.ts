@@ -13,12 +13,12 @@ export interface PatienceDependencies {
   readonly logger: Logger;
 }
 
-/** A broker that was killed is replaced within 10 s and may be back after 12. */
-export const patienceMs = 60_000;
+/** A broker that was killed is replaced within 10 s and may be back after 12; all of them may be restarted in three minutes. */
+export const patienceMs = 180_000;
 export const backOffMs = 50;
 export const backOffMaxMs = 1_000;
 
-/** @param ask safe to repeat. @throws whatever it has thrown last */
+/** @param ask safe to repeat. @throws StartRefusal when the brokers stay away */
 export async function patiently<T>(
   { cluster, clock, logger }: PatienceDependencies,
   ask: () => Promise<T>,
@@ -29,10 +29,19 @@ export async function patiently<T>(
       return await ask();
     } catch (error) {
       const isFinal = error instanceof CopyRefusedError || error instanceof StartRefusal;
-      if (isFinal || clock.monotonic() > giveUpAt) throw error;
+      if (isFinal) throw error;
+      if (clock.monotonic() > giveUpAt) throw gaveUp(error);
       logger.warn('the brokers did not answer: asking again', { reason: answeredError(error) ?? String(error) });
     }
     await clock.sleep(Math.min(backOffMs * 2 ** tries, backOffMaxMs));
     await cluster.refresh().catch(() => {});
   }
+}
+
+export function gaveUp(cause: unknown): StartRefusal {
+  const reason = answeredError(cause) ?? (cause instanceof Error ? cause.message : String(cause));
+  return new StartRefusal(
+    `The brokers have not done what was asked for ${patienceMs / 60_000} minutes (${reason}). Run it again: it goes on where it stopped.`,
+    cause,
+  );
 }

@@ -7,7 +7,7 @@ import { backOffMs } from './back-off.ts';
 import type { FetchedPartition } from './fetch-wire.ts';
 import { describeFetchError, isStaleMetadata, offsetOutOfRange } from './kafka-errors.ts';
 import type { LogCluster } from './log-cluster.ts';
-import { offsetsOf } from './offsets-asked.ts';
+import { offsetsOf, type Place } from './offsets-asked.ts';
 import { readRecords, type RecordSet } from './record-batch.ts';
 import type { EntryDecoder } from './schemas.ts';
 
@@ -78,9 +78,9 @@ async function fetchOnce({ cluster }: RangeDependencies, range: Range, from: num
     }
     case offsetOutOfRange: {
       const place = { topic: name, partition };
-      const [end = 0] = await offsetsOf(cluster, [place], 'end');
+      const end = await boundOf(cluster, place, 'end');
       if (from >= end) return { records: [], next: from, isLast: true };
-      const [start = 0] = await offsetsOf(cluster, [place], 'start');
+      const start = await boundOf(cluster, place, 'start');
       if (from >= start) throw describeFetchError(fetched.errorCode, fetched);
       // What was before is deleted: the range holds what there is.
       return { records: [], next: start, isLast: start >= to };
@@ -111,6 +111,15 @@ async function onLeader(cluster: LogCluster, { name, partition, to }: Range, fro
     const [fetched] = answer.partitions;
     if (fetched === undefined) throw new Error(`${name}, partition ${partition}: the broker says nothing of it`);
     return fetched;
+  } catch (error) {
+    throw new TryAgainError(error);
+  }
+}
+
+async function boundOf(cluster: LogCluster, place: Place, at: 'start' | 'end'): Promise<number> {
+  try {
+    const [offset = 0] = await offsetsOf(cluster, [place], at);
+    return offset;
   } catch (error) {
     throw new TryAgainError(error);
   }

@@ -15,9 +15,11 @@ import {
   createSlot,
   expire,
   type Flush,
+  renewEpoch,
   settleDurable,
   settleFailed,
   settleRefused,
+  settleTooLarge,
   type Slot,
   takeFlush,
 } from './append-queue.ts';
@@ -115,7 +117,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
 
   const run = async (leader: Leader) => {
     while (leader.ready.length > 0) {
-      const flush = takeFlush(leader.ready);
+      const flush = takeFlush(leader.ready, producing.producerId());
       const since = flush.slots.reduce((least, { queue }) => Math.min(least, queue[0]?.since ?? least), Infinity);
       settle(flush, await producing.produce(leader.id, flush.records, clock.now()));
       onFlush(clock.monotonic() - since);
@@ -143,11 +145,12 @@ export function createAppender(deps: AppenderDependencies): Appender {
         return left(count, settleDurable(slot, told.baseOffset));
       case 'again':
         return fail(slot, meaning.reason, meaning.mayBeWritten);
+      case 'outOfStep':
+        fail(slot, meaning.reason, true);
+        return renewEpoch(slot);
       case 'tooLarge':
         if (count === 1) return left(1, settleRefused(slot, meaning.reason));
-        slot.sending = 0;
-        slot.batchMax = 1;
-        return;
+        return settleTooLarge(slot);
       case 'refused':
         return left(count, settleRefused(slot, meaning.reason));
       default:

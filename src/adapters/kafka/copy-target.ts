@@ -67,9 +67,8 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
   const newProducerId = async (topic: string): Promise<string> => {
     const cluster = createLogCluster({ client, topics: [topic] });
     try {
-      await cluster.connect();
       const of = { transactionalId: null, transactionTimeout: 0 };
-      return (await cluster.ask(cluster.leaderOf(topic, 0) ?? 0, (broker) => broker.initProducerId(of))).producerId;
+      return (await cluster.askAnyone((broker) => broker.initProducerId(of))).producerId;
     } finally {
       cluster.close();
     }

@@ -104,5 +104,6 @@ declare module 'kafkajs/src/broker/index.js' {
     isConnected(): boolean;
     connect(): Promise<void>;
     metadata(topics: readonly string[]): Promise<unknown>;
+    initProducerId(of: object): Promise<{ readonly producerId: string; readonly producerEpoch: number }>;
   }
 }

@@ -15,6 +15,8 @@ import { answeredError } from './kafka-errors.ts';
 export interface LogCluster {
   /** Asks a node; one that doesn't answer is dropped, and the next call connects anew. */
   ask<T>(nodeId: number, request: (broker: Broker) => Promise<T>): Promise<T>;
+  /** Whichever node is connected, if any is. */
+  askAnyone<T>(request: (broker: Broker) => Promise<T>): Promise<T>;
   fetch(nodeId: number, request: FetchRequest): Promise<FetchAnswer>;
   /** Learns who leads what, unless that is known. */
   connect(): Promise<void>;
@@ -120,6 +122,14 @@ export function createLogCluster({ client, topics }: LogClusterDependencies): Lo
     }
   };
 
+  const askAnyone = async <T>(request: (broker: Broker) => Promise<T>): Promise<T> => {
+    const { cluster } = await connected();
+    if (nodesOf(cluster.brokerPool).length === 0) await refresh(cluster);
+    const nodes = nodesOf(cluster.brokerPool);
+    const { nodeId } = nodes.find((broker) => broker.isConnected()) ?? nodes[0] ?? { nodeId: -1 };
+    return ask(nodeId, request);
+  };
+
   return {
     ask,
     fetch: (nodeId, request) => ask(nodeId, (broker) => broker.connectionPool.send(fetchMessages(request))),
@@ -141,13 +151,11 @@ export function createLogCluster({ client, topics }: LogClusterDependencies): Lo
 
     partitionsOf: (topic) => leaders?.byTopic.get(topic)?.length ?? 0,
 
+    askAnyone,
+
     async coordinatorOf(group) {
-      const { cluster } = await connected();
-      if (nodesOf(cluster.brokerPool).length === 0) await refresh(cluster);
-      const nodes = nodesOf(cluster.brokerPool);
-      const { nodeId } = nodes.find((broker) => broker.isConnected()) ?? nodes[0] ?? { nodeId: -1 };
       const of = { groupId: group, coordinatorType: 0 } as const;
-      const { coordinator } = await ask(nodeId, (broker) => broker.findGroupCoordinator(of));
+      const { coordinator } = await askAnyone((broker) => broker.findGroupCoordinator(of));
       return coordinator.nodeId;
     },
 

@@ -4,6 +4,8 @@ export type ProduceMeaning =
   | { readonly kind: 'written' }
   /** Sent again to whoever leads then. */
   | { readonly kind: 'again'; readonly mayBeWritten: boolean; readonly reason: string }
+  /** The broker doesn't know the sequence that it was sent with: sent again under another epoch. */
+  | { readonly kind: 'outOfStep'; readonly reason: string }
   /** As one batch; one by one they may fit. */
   | { readonly kind: 'tooLarge'; readonly reason: string }
   /** However often it is sent. */
@@ -33,6 +35,13 @@ const mayBeWritten = new Map([
   [20, 'too few replicas were in sync after it was written'],
 ]);
 
+const outOfStep = new Map([
+  [45, 'the broker has not what came before'],
+  [46, 'the broker has what came later'],
+  [47, 'the broker has a later epoch of this process'],
+  [59, 'the broker has forgotten this process'],
+]);
+
 const tooLarge = new Set([10, 18]);
 
 const refused = new Map([
@@ -46,6 +55,7 @@ const meanings = new Map<number, ProduceMeaning>([
   [0, written],
   ...[...notWritten].map(([code, reason]) => [code, { kind: 'again', mayBeWritten: false, reason }] as const),
   ...[...mayBeWritten].map(([code, reason]) => [code, { kind: 'again', mayBeWritten: true, reason }] as const),
+  ...[...outOfStep].map(([code, reason]) => [code, { kind: 'outOfStep', reason }] as const),
   ...[...tooLarge].map((code) => [code, { kind: 'tooLarge', reason: tooLargeReason }] as const),
   ...[...refused].map(([code, reason]) => [code, { kind: 'refused', reason }] as const),
 ]);

@@ -14,9 +14,21 @@ export interface RecordValue {
   readonly bytes: Uint8Array;
 }
 
+/** Who appends a batch, by which the broker knows one that it already has (KIP-98). */
+export interface BatchProducer {
+  readonly id: bigint;
+  readonly epoch: number;
+  /** Of the batch's first record, counted by partition; 31 bits. */
+  readonly sequence: number;
+}
+
+/** The broker appends such a batch as often as it comes. */
+export const noProducer: BatchProducer = { id: -1n, epoch: -1, sequence: -1 };
+
 /** The records for one partition: `count` of them, from the start of `values`. */
 export interface PartitionRecords {
   readonly partition: number;
+  readonly producer: BatchProducer;
   readonly values: readonly RecordValue[];
   readonly count: number;
 }
@@ -48,7 +60,6 @@ const batchUncountedBytes = 12;
 const crcAt = 17;
 const crcFrom = 21;
 const magic = 2;
-const noProducer = -1;
 
 /** `timeMs`: UTC; the broker replaces it by its own (LogAppendTime). */
 export function produceRequest(topics: readonly TopicRecords[], timeoutMs: number, timeMs: number): ProtocolRequest {
@@ -114,7 +125,7 @@ function valueLength(value: RecordValue | undefined): number {
 
 /** Writes the batch from `start` on and its size at `sizeAt`; returns where it ends. */
 function writeBatch(body: Buffer, start: number, records: PartitionRecords, timeMs: bigint, sizeAt: number): number {
-  const { values, count } = records;
+  const { values, count, producer } = records;
   let at = start + batchHeaderBytes;
   for (let n = 0; n < count; n++) at = writeRecord(body, at, values[n], n);
   const size = at - start;
@@ -127,9 +138,9 @@ function writeBatch(body: Buffer, start: number, records: PartitionRecords, time
   body.writeInt32BE(count - 1, start + 23);
   body.writeBigInt64BE(timeMs, start + 27);
   body.writeBigInt64BE(timeMs, start + 35);
-  body.writeBigInt64BE(BigInt(noProducer), start + 43);
-  body.writeInt16BE(noProducer, start + 51);
-  body.writeInt32BE(noProducer, start + 53);
+  body.writeBigInt64BE(producer.id, start + 43);
+  body.writeInt16BE(producer.epoch, start + 51);
+  body.writeInt32BE(producer.sequence, start + 53);
   body.writeInt32BE(count, start + 57);
   body.writeUInt32BE(crc32C(body.subarray(start + crcFrom, at)), start + crcAt);
   return at;

@@ -1,8 +1,14 @@
 // Produces to one leader at a time, and knows which broker leads which partition.
 
 import type { KafkaClient } from './client.ts';
-import { createLogCluster } from './log-cluster.ts';
-import { type ProduceAnswer, produceRequest, produceResponse, type TopicRecords } from './produce-request.ts';
+import { createLogCluster, type LogCluster } from './log-cluster.ts';
+import {
+  noProducer,
+  type ProduceAnswer,
+  produceRequest,
+  produceResponse,
+  type TopicRecords,
+} from './produce-request.ts';
 
 export type Produced =
   | { readonly kind: 'answered'; readonly answer: ProduceAnswer }
@@ -12,8 +18,10 @@ export type Produced =
 export interface Producing {
   /** -1: nobody, as far as is known. */
   leaderOf(name: string, partition: number): number;
-  /** Asks a broker who leads. @throws Error when none answers, or a partition has no leader */
+  /** Asks a broker who leads, and at first for a producer id. @throws Error when none answers, or a partition has no leader */
   refresh(): Promise<void>;
+  /** By which the brokers know this process; -1 until a refresh has worked. */
+  producerId(): bigint;
   /** Never rejects. `timeMs`: UTC. */
   produce(leader: number, records: readonly TopicRecords[], timeMs: number): Promise<Produced>;
   close(): void;
@@ -25,9 +33,14 @@ const replicasTimeoutMs = 2_500;
 /** Connects with the first refresh. */
 export function createProducing(client: Pick<KafkaClient, 'clusterOptions'>, names: readonly string[]): Producing {
   const cluster = createLogCluster({ client, topics: names });
+  let producerId = noProducer.id;
   return {
     leaderOf: (name, partition) => cluster.leaderOf(name, partition) ?? -1,
-    refresh: cluster.refresh,
+    async refresh() {
+      await cluster.refresh();
+      if (producerId === noProducer.id) producerId = await newProducerId(cluster);
+    },
+    producerId: () => producerId,
     async produce(leader, records, timeMs) {
       let wasSent = false;
       const request = produceRequest(records, replicasTimeoutMs, timeMs);
@@ -44,6 +57,12 @@ export function createProducing(client: Pick<KafkaClient, 'clusterOptions'>, nam
     },
     close: cluster.close,
   };
+}
+
+/** Any broker gives one; nobody else ever gets the same. */
+async function newProducerId(cluster: LogCluster): Promise<bigint> {
+  const of = { transactionalId: null, transactionTimeout: 0 };
+  return BigInt((await cluster.askAnyone((broker) => broker.initProducerId(of))).producerId);
 }
 
 function messageOf(error: unknown): string {

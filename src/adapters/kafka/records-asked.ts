@@ -4,7 +4,7 @@ import type { LogCluster } from './log-cluster.ts';
 import { describeFetchError } from './kafka-errors.ts';
 import { offsetsOf, type Place } from './offsets-asked.ts';
 import { meaningOf } from './produce-errors.ts';
-import { produceRequest, produceResponse } from './produce-request.ts';
+import { noProducer, produceRequest, produceResponse } from './produce-request.ts';
 import { readRecords, type RecordSet, type StoredRecord } from './record-batch.ts';
 
 /** Of each answer; a larger batch comes whole anyway. */
@@ -37,7 +37,7 @@ export async function recordAt(cluster: LogCluster, place: Place, offset: number
 export async function appendRecord(cluster: LogCluster, place: Place, value: Buffer, nowMs: number): Promise<void> {
   const { topic: name, partition } = place;
   const values = [{ header: noHeader, bytes: value }];
-  const records = [{ name, partitions: [{ partition, values, count: 1 }] }];
+  const records = [{ name, partitions: [{ partition, producer: noProducer, values, count: 1 }] }];
   const request = produceRequest(records, replicasTimeoutMs, nowMs);
   const answer = await cluster.ask(await leaderOf(cluster, place), (broker) =>
     broker.connectionPool.send({ request, response: produceResponse }),

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import crc32C from 'kafkajs/src/protocol/recordBatch/crc32C/index.js';
 
-import { produceRequest, produceResponse } from '../../../src/adapters/kafka/produce-request.ts';
+import { noProducer, produceRequest, produceResponse } from '../../../src/adapters/kafka/produce-request.ts';
 import { readRecords } from '../../../src/adapters/kafka/record-batch.ts';
 
 const timeMs = 1_795_000_000_000;
@@ -27,6 +27,7 @@ describe('a produce request', () => {
             name,
             partitions: partitions.map((of, partition) => ({
               partition,
+              producer: noProducer,
               values: of.map((bytes) => ({ header, bytes })),
               count: of.length,
             })),
@@ -51,11 +52,23 @@ describe('a produce request', () => {
   it('sends the first ones of a queue, as many as it is told', async () => {
     const values = ['a', 'b', 'c'].map((text) => ({ header: Buffer.alloc(0), bytes: Buffer.from(text) }));
     const { buffer } = await produceRequest(
-      [{ name: 't', partitions: [{ partition: 7, values, count: 2 }] }],
+      [{ name: 't', partitions: [{ partition: 7, producer: noProducer, values, count: 2 }] }],
       1,
       1,
     ).encode();
     expect(parse(buffer)).toEqual([{ name: 't', partition: 7, values: [Buffer.from('a'), Buffer.from('b')] }]);
+  });
+
+  it('says whose batch it is, by which the broker knows one that it has', async () => {
+    const values = [{ header: Buffer.alloc(0), bytes: Buffer.from('a') }];
+    const producer = { id: 2n ** 40n + 3n, epoch: 7, sequence: 2 ** 31 - 1 };
+    const { buffer } = await produceRequest(
+      [{ name: 't', partitions: [{ partition: 0, producer, values, count: 1 }] }],
+      1,
+      1,
+    ).encode();
+    const batch = buffer.subarray(12 + 2 + 1 + 4 + 8);
+    expect([batch.readBigInt64BE(43), batch.readInt16BE(51), batch.readInt32BE(53)]).toEqual(Object.values(producer));
   });
 });
 

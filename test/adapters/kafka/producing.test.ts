@@ -55,6 +55,10 @@ beforeEach(() => {
     await held;
     return metadata(named);
   });
+  jest.spyOn(Broker.prototype, 'initProducerId').mockImplementation(async function (this: Broker) {
+    if (brokers.silent.has(this.connectionPool.host)) return fail('Request InitProducerId timed out');
+    return { producerId: '7', producerEpoch: 0 };
+  });
 });
 afterEach(() => {
   producing.close();

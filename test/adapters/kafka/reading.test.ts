@@ -214,6 +214,7 @@ function heldBroker(): HeldBroker {
     out,
     cluster: {
       ask: never,
+      askAnyone: never,
       fetch: (_, request) =>
         new Promise((resolve) => {
           const answer = (partitions: readonly FetchedPartition[]) =>

@@ -1,0 +1,160 @@
+// What the appender sends again, and as what: a batch that may be in the log goes as the very batch that it was, until nobody waits for it.
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { type Appender, createAppender, defaultAppendLimits } from '../../../src/adapters/kafka/append.ts';
+import type { Produced } from '../../../src/adapters/kafka/producing.ts';
+import type { PartitionRecords } from '../../../src/adapters/kafka/produce-request.ts';
+import { workTopic } from '../../../src/domain/topics.ts';
+import { until } from '../../support/until.ts';
+import { silentLogger as logger } from '../sqlite/silent-logger.ts';
+import { clock } from './log-world.ts';
+
+const topic = workTopic('SMS', 'HIGH');
+const header = Buffer.alloc(0);
+const id = 77n;
+/** One batch that was sent: its epoch, sequence and texts. */
+type Sent = readonly [epoch: number, sequence: number, ...texts: string[]];
+let sent: Sent[];
+/** Settles the produce that is under way. */
+let answer: (produced: Produced) => void;
+let appender: Appender;
+/** ms, by the appender's monotonic clock. */
+let now: number;
+
+beforeEach(() => {
+  sent = [];
+  now = 0;
+  open();
+});
+
+function open(deadlineMs = defaultAppendLimits.deadlineMs): void {
+  appender = createAppender({
+    producing: {
+      leaderOf: () => 1,
+      refresh: async () => {},
+      producerId: () => id,
+      produce(_, records) {
+        const [of] = records.flatMap(({ partitions }) => partitions);
+        if (of !== undefined) sent.push(told(of));
+        return new Promise((resolve) => void (answer = resolve));
+      },
+      close() {},
+    },
+    topics: [topic],
+    partitions: 1,
+    nameOf: () => 'sms',
+    clock: { ...clock, monotonic: () => now },
+    logger,
+    limits: { ...defaultAppendLimits, deadlineMs },
+    onDurable() {},
+    onFlush() {},
+  });
+}
+
+function told({ producer, values, count }: PartitionRecords): Sent {
+  expect(producer.id).toBe(id);
+  const texts = values.slice(0, count).map(({ bytes }) => Buffer.from(bytes).toString());
+  return [producer.epoch, producer.sequence, ...texts];
+}
+
+const append = (text: string) => appender.append(topic, 0, header, Buffer.from(text));
+const lost: Produced = { kind: 'failed', wasSent: true, reason: 'the connection broke' };
+const coded = (errorCode: number, baseOffset = -1): Produced => ({
+  kind: 'answered',
+  answer: { clientSideThrottleTime: 0, partition: () => ({ errorCode, baseOffset }) },
+});
+const sends = (count: number) => until(() => sent.length === count, { what: `send ${count}` });
+
+describe('The appender', () => {
+  it('sends a batch whose answer was lost as the same batch, and what came later behind it', async () => {
+    const first = [append('a'), append('b')];
+    await sends(1);
+    const later = append('c');
+    answer(lost);
+    await sends(2);
+    answer(coded(0, 40));
+    await sends(3);
+    answer(coded(0, 42));
+    expect(sent).toEqual([
+      [0, 0, 'a', 'b'],
+      [0, 0, 'a', 'b'],
+      [0, 2, 'c'],
+    ]);
+    const offsets = (await Promise.all([...first, later])).map((of) => of.kind === 'durable' && of.position.offset);
+    expect(offsets).toEqual([40, 41, 42]);
+  });
+
+  it('takes along what came later when surely nothing was written', async () => {
+    void append('a');
+    await sends(1);
+    void append('b');
+    answer(coded(6));
+    await sends(2);
+    expect(sent[1]).toEqual([0, 0, 'a', 'b']);
+    answer(coded(0, 0));
+  });
+
+  it('keeps the batch as it was when its answer was lost before the broker said that another one leads', async () => {
+    void append('a');
+    await sends(1);
+    answer(lost);
+    void append('b');
+    await sends(2);
+    answer(coded(6));
+    await sends(3);
+    expect(sent[2]).toEqual([0, 0, 'a']);
+    answer(coded(0, 0));
+    await sends(4);
+    answer(coded(0, 1));
+  });
+
+  it.each([45, 46, 47, 59])('begins an epoch when the broker does not know the sequence (error %d)', async (code) => {
+    void append('a');
+    await sends(1);
+    answer(coded(0, 0));
+    void append('b');
+    await sends(2);
+    answer(coded(code));
+    await sends(3);
+    expect(sent.slice(1)).toEqual([
+      [0, 1, 'b'],
+      [1, 0, 'b'],
+    ]);
+    answer(coded(0, 1));
+    void append('c');
+    await sends(4);
+    expect(sent[3]).toEqual([1, 1, 'c']);
+    answer(coded(0, 2));
+  });
+
+  it('begins an epoch behind a batch that was given up without an answer: it may be in the log or not', async () => {
+    open(0);
+    const given = append('a');
+    await sends(1);
+    answer(lost);
+    expect((await given).kind).toBe('unknown');
+    void append('b');
+    await sends(2);
+    expect(sent[1]).toEqual([1, 0, 'b']);
+    answer(coded(0, 7));
+  });
+
+  it('gives up an unanswered batch as a whole: a part of it would not be the batch that it was', async () => {
+    void append('first');
+    await sends(1);
+    const old = append('a');
+    now += 10;
+    const young = append('b');
+    answer(coded(0, 0));
+    await sends(2);
+    now += defaultAppendLimits.deadlineMs - 5;
+    answer(lost);
+    const unknown = { kind: 'unknown', reason: 'the connection broke' };
+    expect(await Promise.all([old, young])).toEqual([unknown, unknown]);
+    void append('c');
+    await sends(3);
+    expect(sent[2]).toEqual([1, 0, 'c']);
+    answer(coded(0, 9));
+  });
+});

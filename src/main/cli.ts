@@ -1,4 +1,4 @@
-// The command line: herald serve | token | config | rebuild | rotate-secrets | copy-log.
+// The command line: herald serve | token | config | rebuild | reconcile | rotate-secrets | copy-log.
 
 import { parseArgs } from 'node:util';
 
@@ -15,6 +15,8 @@ const usage = `Usage: npm run -s herald -- COMMAND
   token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
   config                                              list every setting, its value and its default
   rebuild                                             fold every read model anew from the log, while the service is stopped
+  reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
+                                                      missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way
   rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
 `;
@@ -53,6 +55,19 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     parseArgs({ args, options: {} });
     const { rebuildReadModels } = await import('./rebuild.ts');
     await rebuildReadModels(readConfig());
+  },
+  async reconcile(args) {
+    const options = {
+      repair: { type: 'boolean' },
+      all: { type: 'boolean' },
+      'older-than': { type: 'string' },
+    } as const;
+    const { values } = parseArgs({ args, options });
+    const { repair: repairs = false, all: showsAll = false } = values;
+    const youngerThanMs = minutesOf(values['older-than']) * 60_000;
+    const { reconcileLog } = await import('./reconcile.ts');
+    const isWhole = await reconcileLog(readConfig(), { repairs, showsAll, youngerThanMs });
+    if (!isWhole) process.exitCode = 1;
   },
   async 'rotate-secrets'(args) {
     parseArgs({ args, options: {} });
@@ -101,6 +116,13 @@ function hoursOf(text: string | undefined): number {
   const hours = Number(text ?? '12');
   if (!(hours > 0 && hours <= 8760)) throw new UsageError('--hours: should be a number of hours, at most 8760');
   return hours;
+}
+
+function minutesOf(text: string | undefined): number {
+  const minutes = Number(text ?? '10');
+  if (!(minutes >= 0 && minutes <= 10_080))
+    throw new UsageError('--older-than: should be a number of minutes, at most 10080');
+  return minutes;
 }
 
 class UsageError extends Error {}

@@ -12,7 +12,8 @@ import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
 import { readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
-import type { EngineDependencies, Engines, LogAndViews, OpenSettings, ServingDependencies } from './engines.ts';
+import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
+import type { OpenSettings, ServingDependencies } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { StartError } from './start-error.ts';
 
@@ -73,6 +74,12 @@ export async function openClusterLogAndViews(deps: ClusterDependencies): Promise
     );
   }
   return views;
+}
+
+export async function openClusterLogBesideViews(deps: ClusterDependencies): Promise<LogBesideViews> {
+  const { log, store, close } = await openClusterThreadEngines(deps);
+  for (const { definition } of readModels) await store.prepare(definition);
+  return { log, reader: store, close };
 }
 
 /** Log and read models with connections of their own. */

@@ -11,7 +11,8 @@ import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { readModels } from '../projections/index.ts';
 import type { Config } from './config.ts';
 import { dataFiles } from './data-files.ts';
-import type { EngineDependencies, Engines, LogAndViews, OpenSettings, ServingDependencies } from './engines.ts';
+import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
+import type { OpenSettings, ServingDependencies } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { lockOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
@@ -62,6 +63,12 @@ export function openEmbeddedLogAndViews({ config, codec, clock, logger }: Engine
       lock.release();
     },
   };
+}
+
+export async function openEmbeddedLogBesideViews(deps: EngineDependencies): Promise<LogBesideViews> {
+  const { log, store, close } = openEmbeddedLogAndViews(deps);
+  for (const { definition } of readModels) await store.prepare(definition);
+  return { log, reader: store, close };
 }
 
 /** Beside the process that holds DATA_DIR: its writes wait for these, each a few ms, and these for its. */

@@ -36,6 +36,13 @@ export interface LogAndViews {
   close(): Promise<void>;
 }
 
+/** The log, and the read models to ask. */
+export interface LogBesideViews {
+  readonly log: EventLog;
+  readonly reader: ReadModelReader;
+  close(): Promise<void>;
+}
+
 /** The settings alone, of a service that may be running. */
 export interface OpenSettings {
   readonly settings: SettingsStore;
@@ -69,6 +76,13 @@ export async function openLogAndViews(deps: EngineDependencies): Promise<LogAndV
   const { config } = deps;
   if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterLogAndViews({ ...deps, config });
   return (await import('./embedded-engines.ts')).openEmbeddedLogAndViews(deps);
+}
+
+/** Log and read models of a service that may be running, where its engines allow it. @throws StartError while an embedded one runs */
+export async function openLogBesideViews(deps: EngineDependencies): Promise<LogBesideViews> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterLogBesideViews({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedLogBesideViews(deps);
 }
 
 /** @throws StartError when there are none */

@@ -47,6 +47,7 @@ export type HistogramName =
 
 export type GaugeName =
   | 'herald_append_queue'
+  | 'herald_backlog'
   | 'herald_event_loop_delay_seconds'
   | 'herald_in_flight'
   | 'herald_lane_age_seconds'

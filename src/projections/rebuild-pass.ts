@@ -6,24 +6,19 @@ import type { Topic } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import { transactCutting } from './cut-documents.ts';
+import { inOrderOfTime } from './in-order-of-time.ts';
+import type { Offsets, Range } from './in-order-of-time.ts';
 import type { DecodedEntry, ReadModel } from './read-model.ts';
 import { foldBytesMax, isDecoded } from './read-model.ts';
 
 /** What folding anew needs of the log. */
 export type ReadableLog = Pick<EventLog, 'partitioning' | 'ends' | 'read'>;
 
-export type Offsets = ReadonlyMap<Topic, number>;
-
 /** What a pass does for one read model: folds [from, to) of each topic. */
 export interface RangeFold {
   readonly readModel: ReadModel;
   readonly target: ReadModelStore;
   readonly owner: Ownership;
-  readonly from: Offsets;
-  readonly to: Offsets;
-}
-
-export interface Range {
   readonly from: Offsets;
   readonly to: Offsets;
 }
@@ -101,30 +96,4 @@ function openBatch({ readModel, target, owner, from, to }: RangeFold) {
     },
     written: () => writing,
   };
-}
-
-/** Topics side by side, as they grew: a notification's events come near each other and are written once. */
-async function* inOrderOfTime(
-  log: ReadableLog,
-  partition: number,
-  { from, to }: Range,
-): AsyncGenerator<LogEntry, void> {
-  const heads: { entry: LogEntry; readonly rest: AsyncIterator<LogEntry> }[] = [];
-  for (const [topic, end] of to) {
-    const rest = log.read({ topic, partition, from: from.get(topic) ?? 0, to: end })[Symbol.asyncIterator]();
-    const first = await rest.next();
-    if (first.done !== true) heads.push({ entry: first.value, rest });
-  }
-  while (heads.length > 0) {
-    let least = 0;
-    for (let i = 1; i < heads.length; i++) {
-      if ((heads[i]?.entry.appendedAt ?? 0) < (heads[least]?.entry.appendedAt ?? 0)) least = i;
-    }
-    const head = heads[least];
-    if (head === undefined) return;
-    yield head.entry;
-    const next = await head.rest.next();
-    if (next.done === true) heads.splice(least, 1);
-    else head.entry = next.value;
-  }
 }

@@ -5,7 +5,8 @@ import type { Topic } from '../domain/topics.ts';
 import type { RebuildableStore, RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
-import type { Offsets, Range, RangeFold, ReadableLog } from './rebuild-pass.ts';
+import type { Offsets, Range } from './in-order-of-time.ts';
+import type { RangeFold, ReadableLog } from './rebuild-pass.ts';
 import { foldRanges, rangeOf } from './rebuild-pass.ts';
 
 export interface RebuildProgress {

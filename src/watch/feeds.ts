@@ -47,6 +47,7 @@ export function dispatcherFeed(of: {
         part: topic,
         end: ends?.[partition] ?? null,
         position: positionOf(position, ends?.[partition]),
+        countsEvents: true,
         marks: [position === null ? null : position.metadata, doing?.moves ?? null],
         isUnderWay: doing?.isUnderWay ?? false,
         after: topics.slice(0, topics.indexOf(topic)),
@@ -99,6 +100,7 @@ export function readModelFeed(of: {
       part: topic,
       end: ends[i]?.[partition] ?? null,
       position: offsets === null ? null : (offsets.get(topic) ?? 0),
+      countsEvents: true,
       marks: [],
       isUnderWay: false,
       // Topics are folded side by side as they grew: one may wait for any other.
@@ -142,7 +144,7 @@ export function timersFeed(of: {
     const now = clock.now();
     const [next, fired] = [waiting?.documents[0], decided?.documents[0]];
     const dueAt = Math.min(next?.nextDueAt ?? now, now);
-    const common = { group, partition, isUnderWay: false, after: timersReadModel.topics };
+    const common = { group, partition, countsEvents: false, isUnderWay: false, after: timersReadModel.topics };
     return [
       { ...common, part: 'due', end: now, position: waiting === null ? null : dueAt, marks: [next?.id ?? null] },
       {

@@ -12,6 +12,8 @@ export interface Sighting {
   /** Ascending, like the offsets of a topic; null: it could not be asked. */
   readonly end: number | null;
   readonly position: number | null;
+  /** End and position are offsets of a topic; else they only compare. */
+  readonly countsEvents: boolean;
   /** Null: could not be asked either. */
   readonly marks: readonly (string | number | null)[];
   /** Something is in flight that ends by itself. */

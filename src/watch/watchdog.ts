@@ -51,10 +51,12 @@ export function startWatchdog(deps: WatchdogDependencies): Watchdog {
   const say = createSaying(deps);
   const stopping = new AbortController();
   let standing: readonly Standing[] = [];
+  let backlogs: ReadonlyMap<string, number> = new Map();
   for (const { group } of feeds) {
     metrics.increment('herald_stalls_total', { group }, 0);
     const numbers = () => numbersOf(standing, group).size;
     metrics.gauge('herald_standing_still', numbers, { group });
+    metrics.gauge('herald_backlog', () => backlogs.get(group) ?? 0, { group });
   }
 
   const run = async (): Promise<void> => {
@@ -66,6 +68,7 @@ export function startWatchdog(deps: WatchdogDependencies): Watchdog {
       const now = clock.monotonic();
       standing = standstill.look(Math.min(now - lookedAt, elapsedMaxMs), sightings);
       lookedAt = now;
+      backlogs = backlogsOf(sightings);
       say(standing);
       await clock.sleep(lookEveryMs, stopping.signal);
     }
@@ -130,6 +133,16 @@ function createSaying({ feeds, logger, metrics }: WatchdogDependencies): (standi
       if (ended.length > 0) logger.info('partition numbers move again', { group, partitions: ended });
     }
   };
+}
+
+/** Timers aren't events: what is due of them is a time. */
+function backlogsOf(sightings: readonly Sighting[]): ReadonlyMap<string, number> {
+  const backlogs = new Map<string, number>();
+  for (const { group, end, position, countsEvents } of sightings) {
+    if (!countsEvents || end === null || position === null) continue;
+    backlogs.set(group, (backlogs.get(group) ?? 0) + Math.max(0, end - position));
+  }
+  return backlogs;
 }
 
 const partsSaidMax = 12;

@@ -13,6 +13,7 @@ const seen = (more: Partial<Sighting> = {}): Sighting => ({
   part: 'high',
   end: 10,
   position: 4,
+  countsEvents: true,
   marks: [0],
   isUnderWay: false,
   after: [],

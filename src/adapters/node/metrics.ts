@@ -93,6 +93,7 @@ const histogramHelp: Readonly<Record<HistogramName, string>> = {
 
 const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_append_queue: 'Events that wait to be appended',
+  herald_backlog: 'Events that the log has and a group has not done',
   herald_event_loop_delay_seconds: 'The longest delay of the event loop since it was last asked for',
   herald_in_flight: 'Delivery attempts in flight',
   herald_lane_age_seconds: 'How long ago the longest waiting delivery of a lane could have been sent',

@@ -1,0 +1,87 @@
+// What the ledger says of any history is what the facts of its notifications say.
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { NotificationFacts } from '../../src/domain/notification.ts';
+import { mergeEvent } from '../../src/domain/notification.ts';
+import { deliveriesTopic, topicOf } from '../../src/domain/topics.ts';
+import type { DecodedEntry } from '../../src/projections/read-model.ts';
+import { createLedger, isEnded } from '../../src/reconcile/ledger.ts';
+import { anyHistory, entriesOf, lifeOf } from '../projections/histories.ts';
+
+function ledgerOf(entries: readonly DecodedEntry[]) {
+  const accepted: string[] = [];
+  let ended = 0;
+  const ledger = createLedger({
+    accepted: ({ id }) => accepted.push(id),
+    ended: () => ended++,
+    reopened: () => ended--,
+  });
+  for (const entry of entries) ledger.takeIn(entry);
+  return { accepted, ended, open: [...ledger.open()] };
+}
+
+/** As the log has them: an event's answer never before it. */
+function factsOf(entries: readonly DecodedEntry[]): ReadonlyMap<string, NotificationFacts> {
+  const facts = new Map<string, NotificationFacts>();
+  for (const { event } of entries) {
+    if (!('notificationId' in event)) continue;
+    facts.set(event.notificationId, mergeEvent(facts.get(event.notificationId) ?? null, event));
+  }
+  return facts;
+}
+
+describe('the ledger', () => {
+  it('has open what has not ended, and counts the rest, whatever happened and however often it was appended', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.boolean(), (history, isRepeated) => {
+        const entries = isRepeated ? history.flatMap((entry) => [entry, entry]) : history;
+        const facts = [...factsOf(entries).values()];
+        const { accepted, ended, open } = ledgerOf(entries);
+        const ids = facts.filter((of) => !isEnded(of)).map(({ id }) => id);
+        expect(open.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+        expect(ended).toBe(facts.length - ids.length);
+        expect(accepted.toSorted()).toEqual(facts.map(({ id }) => id).toSorted());
+      }),
+    );
+  });
+
+  const plan = {
+    tenant: 0,
+    channel: 'EMAIL' as const,
+    priority: 'HIGH' as const,
+    recipient: 0,
+    template: false,
+    requestedAfterMs: 0,
+    isScheduled: false,
+    isCancelled: false,
+    isRetriedByHand: false,
+    isRead: false,
+  };
+
+  it('says for whom a notification waits, and since which event', () => {
+    const requested = entriesOf(lifeOf({ ...plan, steps: [] }, 1));
+    expect(ledgerOf(requested).open).toMatchObject([
+      { waits: { for: 'dispatcher', since: { topic: 'notifications.email.high', offset: requested[0]?.offset } } },
+    ]);
+    const life = entriesOf(lifeOf({ ...plan, steps: ['retry', 'retry'] }, 1));
+    const setter = life.findIndex(({ event }) => event.type === 'AttemptFailed');
+    expect(ledgerOf(life.slice(0, setter + 1)).open).toMatchObject([
+      { waits: { for: 'scheduler', since: { topic: deliveriesTopic, offset: life[setter]?.offset } } },
+    ]);
+    const due = life.findIndex(({ event }) => event.type === 'DeliveryDue');
+    const dueEntry = life[due];
+    expect(ledgerOf(life.slice(0, due + 1)).open).toMatchObject([
+      { waits: { for: 'dispatcher', since: { topic: dueEntry && topicOf(dueEntry.event), offset: dueEntry?.offset } } },
+    ]);
+  });
+
+  it('is not misled by an answer that stands before its event: clocks of brokers differ', () => {
+    const [request, ...rest] = entriesOf(lifeOf({ ...plan, steps: ['succeeded'] }, 1));
+    const { accepted, ended, open } = ledgerOf([...rest, ...(request === undefined ? [] : [request])]);
+    expect([accepted.length, ended, open]).toEqual([1, 1, []]);
+    const failed = entriesOf(lifeOf({ ...plan, steps: ['retry'] }, 1)).slice(0, 2);
+    expect(ledgerOf(failed.toReversed()).open).toMatchObject([{ waits: { for: 'scheduler' } }]);
+  });
+});

@@ -2,6 +2,8 @@
 
 import type { ServerResponse } from 'node:http';
 
+import type { Lagging, StreamBacklog } from './stream-backlog.ts';
+
 export interface StreamMessage {
   readonly event?: string;
   readonly id?: string;
@@ -23,7 +25,7 @@ export interface EventStream {
 export type EndReason = 'client' | 'slow' | 'expired' | 'stopping' | 'feed';
 
 /** As the process sees it. */
-export interface OpenStream extends EventStream {
+export interface OpenStream extends EventStream, Lagging {
   end(reason?: EndReason): void;
   /** A comment, so that both sides notice a connection that is gone; drops a reader that reads nothing. */
   beat(): void;
@@ -36,15 +38,26 @@ const flushWithinMs = 5000;
 export function createEventStream(
   res: ServerResponse,
   limits: { readonly bufferedBytesMax: number; readonly stalledHeartbeatsMax: number },
+  backlog: StreamBacklog,
 ): OpenStream {
   let reason: EndReason = 'client';
   let stalledHeartbeats = 0;
-  res.on('drain', () => (stalledHeartbeats = 0));
+  let waitingBytes = 0;
+  const nowWaits = (bytes: number) => {
+    backlog.add(bytes - waitingBytes);
+    waitingBytes = bytes;
+  };
+  res.on('drain', () => {
+    stalledHeartbeats = 0;
+    nowWaits(0);
+  });
+  res.on('close', () => nowWaits(0));
   const isOpen = () => !res.destroyed && !res.writableEnded;
 
   const drop = (): void => {
     reason = 'slow';
     res.destroy();
+    nowWaits(0);
   };
   const write = (text: string): boolean => {
     if (!isOpen()) return false;
@@ -52,7 +65,9 @@ export function createEventStream(
       drop();
       return false;
     }
-    res.write(text);
+    backlog.makeRoom(text.length);
+    if (!isOpen()) return false;
+    if (!res.write(text)) nowWaits(res.writableLength);
     return true;
   };
 
@@ -88,6 +103,10 @@ export function createEventStream(
       res.once('close', () => clearTimeout(timer));
     },
     endReason: () => reason,
+    get waitingBytes() {
+      return waitingBytes;
+    },
+    drop,
   };
 }
 

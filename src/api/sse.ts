@@ -10,14 +10,17 @@ import type { Metrics } from '../ports/metrics.ts';
 import { ClientGoneError } from './errors.ts';
 import type { EventStream, OpenStream } from './event-stream.ts';
 import { createEventStream } from './event-stream.ts';
+import { createStreamBacklog } from './stream-backlog.ts';
 
 export const streamLimits = {
-  /** A stream costs about 10 KiB and at most `bufferedBytesMax` and a message: 1,000 slow ones hold 256 MiB for the moment before they are dropped. */
+  /** A stream costs about 10 KiB and what waits for its reader. */
   perProcessMax: 1000,
   /** So that one tenant leaves room for others. */
   perTenantMax: 200,
   /** What a reader may lag behind, where nobody can wait for it. */
   bufferedBytesMax: 256 * 1024,
+  /** What waits for the readers of all streams: past it who is furthest behind is dropped, and resumes. 1,000 of them may have 16 KiB each. */
+  totalBufferedBytesMax: 16 * 1024 * 1024,
   heartbeatMs: 15_000,
   /** A reader that has taken nothing of what waits for it over so many heartbeats is dropped: after 30 to 45 s. */
   stalledHeartbeatsMax: 2,
@@ -54,6 +57,7 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
   const limits = { ...streamLimits, ...given };
   const open = new Map<OpenStream, StreamPlan>();
   const perTenant = new Map<TenantId, number>();
+  const backlog = createStreamBacklog(limits.totalBufferedBytesMax, () => open.keys());
   metrics.gauge('herald_streams', () => open.size);
   const check = createCheck(open, logger);
   const beats = [
@@ -94,7 +98,7 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
       take(plan.tenantId);
       res.writeHead(200, { ...streamHeaders, ...headers });
       res.flushHeaders();
-      const stream = createEventStream(res, limits);
+      const stream = createEventStream(res, limits, backlog);
       open.set(stream, plan);
       const done = plan.open(stream);
       const stopTimer = endAt(plan.endsAt, clock, () => stream.end('expired'));

@@ -248,6 +248,27 @@ describe('a stream', () => {
     expect(reader.hasEnded()).toBe(false);
   });
 
+  it('whose readers do not read are dropped, the furthest behind first, once too much waits for all of them', async () => {
+    await start({ totalBufferedBytesMax: 1024 * 1024 });
+    const tenant = await app.tenant('a');
+    for (let i = 0; i < 10; i++) await deaf(tenant, '/notify/inapp/ada/stream');
+    await streamsOpen(10);
+    const reader = await inbox(tenant, 'ada');
+    const body = 'x'.repeat(200_000);
+    // Long before the heartbeats that would tell a reader that reads nothing; the sockets take some MB of each first.
+    let sent = 0;
+    await until(
+      async () => {
+        await tenant.notify(to('ada', body));
+        sent++;
+        return (await metric('herald_streams_ended_total{reason="slow"}')) >= 5;
+      },
+      { timeoutMs: 30_000, what: 'readers that are dropped' },
+    );
+    await until(() => reader.events.length === sent, { what: 'all items' });
+    expect(reader.hasEnded()).toBe(false);
+  }, 60_000);
+
   it('that is resumed a long way behind gets all of it, larger than what is buffered for a reader', async () => {
     await start();
     const tenant = await app.tenant('a');

@@ -68,10 +68,16 @@ export interface Claim {
 export interface PartitionReader {
   /**
    * The next events, each partition's in the order of its offsets: at least one, at most `eventsMax` and about `bytesMax`; waits until there is one.
-   * Empty once the claim's signal has aborted, and only then.
+   * Empty once the claim's signal has aborted, and when `passedMax` offsets and more were passed over since the last answer: their types aren't asked for.
    * @throws Error when the log can't be read or a schema isn't known: nothing was passed over, the call may be repeated.
    */
-  take(limits: { readonly eventsMax: number; readonly bytesMax: number }): Promise<readonly LogEntry[]>;
+  take(limits: {
+    readonly eventsMax: number;
+    readonly bytesMax: number;
+    readonly passedMax?: number;
+  }): Promise<readonly LogEntry[]>;
+  /** Where each topic is to be read on: all below it was handed out or isn't asked for. Goes on by itself while a take waits. */
+  position(): ReadonlyMap<Topic, number>;
   /** Whether everything that the log held when it was asked has been taken. */
   atEnd(): Promise<boolean>;
 }

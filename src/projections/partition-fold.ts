@@ -3,6 +3,7 @@
 
 import type { DeadLettered } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
+import type { Topic } from '../domain/topics.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
@@ -15,7 +16,7 @@ import { transactCutting } from './cut-documents.ts';
 import type { FoldReport } from './fold-report.ts';
 import type { ReadModel } from './read-model.ts';
 import type { Turns } from './turns.ts';
-import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
+import { foldBytesMax, isDecoded, startingOffsets } from './read-model.ts';
 
 export interface FoldDependencies {
   readonly log: EventLog;
@@ -31,11 +32,11 @@ export interface FoldDependencies {
 }
 
 export interface PartitionFold {
-  /** The next entries; empty once the claim has ended. */
-  take(): Promise<readonly LogEntry[]>;
+  /** The next entries; null once the claim has ended. None when much was passed over that the read model doesn't want: folded as well, that is noted. */
+  take(): Promise<readonly LogEntry[] | null>;
   /** Whether everything that the log held when it was asked has been taken. */
   atEnd(): Promise<boolean>;
-  /** What was written for these entries; null when the claim ended before. */
+  /** What was written for the entries taken last; null when the claim ended before. */
   fold(entries: readonly LogEntry[]): Promise<readonly Write[] | null>;
   /** Documents written beside the fold, fenced as its own are; false when the claim ended before. */
   write(writes: readonly Write[]): Promise<boolean>;
@@ -56,6 +57,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     metrics.increment('herald_documents_cut_total', { read_model: name });
     logger.error('a document is too large and is cut', { readModel: name, partition: claim.partition, ...cut });
   };
+  /** Up to where each topic is taken or passed over. */
+  let reached: ReadonlyMap<Topic, number> = owner.offsets;
   /** Before then nothing more is taken, by the monotonic clock. */
   let restsUntil = -Infinity;
 
@@ -63,8 +66,10 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     async take() {
       const rest = restsUntil - clock.monotonic();
       if (rest > 0) await clock.sleep(rest, claim.signal);
-      const limits = { eventsMax: pace.eventsMax, bytesMax: foldBytesMax };
-      return (await retried(deps, claim, 'read', () => reader.take(limits))) ?? [];
+      const limits = { eventsMax: pace.eventsMax, bytesMax: foldBytesMax, passedMax };
+      const entries = await retried(deps, claim, 'read', () => reader.take(limits));
+      reached = reader.position();
+      return entries === null || (entries.length === 0 && claim.signal.aborted) ? null : entries;
     },
     async atEnd() {
       return (await retried(deps, claim, 'read', () => reader.atEnd())) ?? false;
@@ -72,9 +77,9 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     async fold(entries) {
       const decoded = entries.filter(isDecoded);
       if (decoded.length < entries.length && !(await reportUndecodable(deps, claim, entries))) return null;
-      const offsets = offsetsAfter(entries);
+      const offsets = movedSince(owner.offsets, reached);
       const foldOnce = async () => {
-        const writes = await readModel.fold(decoded, store);
+        const writes = decoded.length === 0 ? [] : await readModel.fold(decoded, store);
         return transactCutting({ store, readModel, onCut }, owner, offsets, writes);
       };
       const done = await retried(deps, claim, 'fold', () =>
@@ -83,7 +88,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       if (done === null) return null;
       if (readModel.mayLag !== true) turns?.noted(entries.length);
       owner = done.owner;
-      restsUntil = restAfter(entries.length, pace, clock.monotonic());
+      restsUntil = entries.length === 0 ? -Infinity : restAfter(entries.length, pace, clock.monotonic());
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return done.writes;
     },
@@ -94,6 +99,17 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     },
     find: <D extends Document>(query: Query) => retried(deps, claim, 'read', () => store.find<D>(query)),
   };
+}
+
+/**
+ * Events of other types that are passed over before that is noted by itself; any fold notes it as well. So at a start or a rebalance at most so many are
+ * read again of each number, in some 20 ms, and a read model that is idle writes nothing.
+ */
+const passedMax = 10_000;
+
+/** The topics that have moved, also where nothing of them was wanted. */
+function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {
+  return new Map([...now].filter(([topic, offset]) => offset > (before.get(topic) ?? 0)));
 }
 
 /** What may lag makes a quarter of the transactions. */

@@ -31,9 +31,9 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
     deps.onOwned?.(claim.partition);
     for (;;) {
       const entries = await partition.take();
+      if (entries === null) return;
       const [oldest] = entries;
-      if (oldest === undefined) return;
-      report?.inHand(name, claim.partition, oldest.appendedAt);
+      if (oldest !== undefined) report?.inHand(name, claim.partition, oldest.appendedAt);
       const written = await partition.fold(entries);
       report?.folded(name, claim.partition);
       if (written === null) return;

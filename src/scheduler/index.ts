@@ -51,10 +51,12 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim): Pro
   const taking = startTaking(fold, clock);
   let isCaughtUp = false;
   while (!signal.aborted) {
-    const entries = taking.taken();
-    if (entries !== null) {
-      if (entries.length === 0) return;
-      report?.inHand(name, partition, entries[0]?.appendedAt ?? clock.now());
+    const taken = taking.taken();
+    if (taken !== null) {
+      const { entries } = taken;
+      if (entries === null) return;
+      const [oldest] = entries;
+      if (oldest !== undefined) report?.inHand(name, partition, oldest.appendedAt);
       const written = await fold.fold(entries);
       report?.folded(name, partition);
       if (written === null) return;
@@ -71,9 +73,13 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim): Pro
   }
 }
 
+interface Taken {
+  readonly entries: readonly LogEntry[] | null;
+}
+
 interface Taking {
-  /** What was taken; null while it is waited for. */
-  taken(): readonly LogEntry[] | null;
+  /** What was taken; null while it is waited for. Its entries are null once the claim has ended. */
+  taken(): Taken | null;
   /** Goes on, once what was taken is folded. */
   next(): void;
   /** Until something is taken, at most so long. */
@@ -82,12 +88,12 @@ interface Taking {
 
 /** One take at a time, waited for beside the due times. */
 function startTaking(fold: PartitionFold, clock: Clock): Taking {
-  let taken: readonly LogEntry[] | null = null;
+  let taken: Taken | null = null;
   let wake = new AbortController();
   const next = (): void => {
     taken = null;
     void fold.take().then((entries) => {
-      taken = entries;
+      taken = { entries };
       wake.abort();
     });
   };

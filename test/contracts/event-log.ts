@@ -24,6 +24,10 @@ export interface OpenEventLog {
   reopen(): Promise<EventLog>;
   /** Puts bytes into the log that do not decode under the schema that they name. */
   plantUndecodable(topic: Topic, partition: number): Promise<Position>;
+  /** Deletes what a retention would: all below the offset. */
+  deleteBelow(position: Position): Promise<void>;
+  /** The messages of the lines that it has logged. */
+  said(): readonly string[];
   /** Closes what is open and removes the log. */
   close(): Promise<void>;
 }
@@ -193,6 +197,56 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(await reader.atEnd()).toBe(false);
         expect((await reader.take(all)).map(({ event }) => event?.type)).toEqual(['DeliveryDue']);
         expect(await reader.atEnd()).toBe(true);
+      });
+
+      it('says where each topic is to be read on: past what was passed over, never past what was not handed out', async () => {
+        await append(...range(20).map((n) => requested(0, n)), ...range(30).map((n) => requested(0, n, 'BULK')));
+        const rare = fc.sample(anyEvent, { numRuns: 300, seed: 2 }).find(({ type }) => type === 'DeliveryDue');
+        const due = { ...rare, channel: 'EMAIL', priority: 'HIGH', partition: 0 } as DomainEvent;
+        const [first, second] = await append(due, due);
+        await append(...range(10).map((n) => requested(0, n)));
+        const claim = await claimOf(log, 0, { types: new Set<EventType>(['DeliveryDue']) });
+        const reader = readerOf(claim);
+        expect(await reader.take({ ...all, eventsMax: 1 })).toMatchObject([{ offset: first?.offset }]);
+        expect(reader.position().get(high)).toBe(second?.offset);
+        expect(await reader.take(all)).toMatchObject([{ offset: second?.offset }]);
+        // It goes on by itself, until another reader of the same topics may take its place.
+        reader.take(all).catch(() => undefined);
+        const ends = new Map([
+          [high, (await log.ends(high))[0]],
+          [bulk, (await log.ends(bulk))[0]],
+          [deliveriesTopic, 0],
+        ]);
+        await until(() => sameOffsets(reader.position(), ends), { what: 'all to be passed over' });
+        // Whoever goes on from there misses nothing.
+        const next = claim.read(reader.position());
+        const [third] = await append(due);
+        expect(await next.take(all)).toMatchObject([{ offset: third?.offset }]);
+      });
+
+      it('answers with nothing once so much was passed over, and goes on', async () => {
+        const claim = await claimOf(log, 0, { types: new Set<EventType>(['DeliveryDue']) });
+        const reader = readerOf(claim);
+        const taking = reader.take({ ...all, passedMax: 50 });
+        await append(...range(30).map((n) => requested(0, n)), ...range(30).map((n) => requested(0, n, 'BULK')));
+        expect(await taking).toEqual([]);
+        expect(claim.signal.aborted).toBe(false);
+        const reached = reader.position();
+        expect((reached.get(high) ?? 0) + (reached.get(bulk) ?? 0)).toBeGreaterThanOrEqual(50);
+        const rare = fc.sample(anyEvent, { numRuns: 300, seed: 2 }).find(({ type }) => type === 'DeliveryDue');
+        const due = { ...rare, channel: 'EMAIL', priority: 'HIGH', partition: 0 } as DomainEvent;
+        const next = reader.take({ ...all, passedMax: 50 });
+        const [position] = await append(due);
+        expect(await next).toMatchObject([{ offset: position?.offset }]);
+      });
+
+      it('goes on from the start of the log when what is to be read next was deleted, and says so', async () => {
+        const positions = await append(...range(20).map((n) => requested(0, n)));
+        await opened.deleteBelow(positions[8] ?? { topic: high, partition: 0, offset: 0 });
+        const reader = readerOf(await claimOf(log, 0));
+        expect(numbersOf(await reader.take(all))).toEqual(range(20).slice(8));
+        expect(reader.position().get(high)).toBe((await log.ends(high))[0]);
+        expect(opened.said()).toEqual(['what was to be read next is deleted; going on from the start']);
       });
 
       it('is at the end when everything is taken, and not before', async () => {
@@ -519,6 +573,10 @@ async function entryAt(log: EventLog, { topic, partition, offset }: Position): P
   const [entry] = await readAll(log, topic, partition, offset, offset + 1);
   if (entry === undefined) throw new Error(`nothing at ${topic} ${partition} ${offset}`);
   return entry;
+}
+
+function sameOffsets(a: ReadonlyMap<Topic, number>, b: ReadonlyMap<Topic, number | undefined>): boolean {
+  return [...b].every(([topic, offset]) => a.get(topic) === offset);
 }
 
 function positionOf(result: AppendResult): Position {

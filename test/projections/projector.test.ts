@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import type { DeadLettered } from '../../src/domain/events.ts';
-import { deadLettersTopic } from '../../src/domain/topics.ts';
+import { deadLettersTopic, topicOf } from '../../src/domain/topics.ts';
 import type { LogEntry } from '../../src/ports/event-log.ts';
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import { projectedReadModels, readModels } from '../../src/projections/index.ts';
@@ -16,6 +16,7 @@ import { notificationsReadModel } from '../../src/projections/notifications/inde
 import { listNotifications } from '../../src/projections/notifications/queries.ts';
 import { statisticsRange } from '../../src/projections/notifications/statistics-range.ts';
 import { statistics } from '../../src/projections/notifications/statistics.ts';
+import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import type { RebuildProgress } from '../../src/projections/rebuild.ts';
@@ -99,6 +100,31 @@ describe('a projector', () => {
     isAway = false;
     await until(async () => (await deliveredCount()) === 10);
     await projector.stop();
+  });
+
+  it('keeps where it is in topics of which it wants nothing, with what it folds and now and then by itself', async () => {
+    const transacted: number[] = [];
+    const { store } = engines;
+    const watched = {
+      ...store,
+      transact: (...args: Parameters<typeof store.transact>) => {
+        transacted.push(args[1].size);
+        return store.transact(...args);
+      },
+    };
+    const scheduler = await runProjector({ ...engines, store: watched, readModel: timersReadModel });
+    const requests = deliveries(1, 10_100).filter(({ type }) => type === 'NotificationRequested');
+    const topic = topicOf(requests[0]!);
+    const position = async () => (await engines.store.positions('timers', partition)).get(topic) ?? 0;
+    await appendAll(engines.log, requests.slice(0, 50));
+    await appendAll(engines.log, deliveries(20_000, 1).slice(1));
+    await until(async () => (await position()) === 50, { what: 'the fold of the one delivery to note all' });
+    // An idle number writes nothing of its own.
+    expect(transacted).toEqual([2]);
+    await appendAll(engines.log, requests.slice(50));
+    await until(async () => (await position()) >= 10_050, { what: 'much that was passed over to be noted' });
+    expect(transacted.length).toBeLessThanOrEqual(3);
+    await scheduler.stop();
   });
 
   it('cuts a document that is too large, says which, and folds everything else as ever', async () => {

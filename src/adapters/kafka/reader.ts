@@ -225,6 +225,11 @@ export function createReader(
     }
   };
 
+  const positionOf = ({ queue, offset }: Source): number => queue.head?.offset ?? offset;
+  const reached = () => sources.reduce((sum, source) => sum + positionOf(source), 0);
+  /** The sum of the positions at the last answer. */
+  let told = reached();
+
   signal.addEventListener(
     'abort',
     () => {
@@ -236,7 +241,10 @@ export function createReader(
   if (!signal.aborted) fetcher.add(sources);
 
   return {
+    position: () => new Map(sources.map((source) => [source.from.topic, positionOf(source)])),
+
     async take(limits) {
+      const { passedMax = Infinity } = limits;
       const entries: LogEntry[] = [];
       let patienceUntil = inOrderOfTime ? Infinity : 0;
       for (;;) {
@@ -246,8 +254,10 @@ export function createReader(
         if (pulled.kind === 'behind') {
           patienceUntil = Math.min(patienceUntil, clock.monotonic() + behindMaxMs);
           await changeWithin(patienceUntil - clock.monotonic());
-        } else if (entries.length > 0) return entries;
-        else if (pulled.kind === 'unknown schema') await decoder.learn(pulled.record.value);
+        } else if (entries.length > 0 || reached() - told >= passedMax) {
+          told = reached();
+          return entries;
+        } else if (pulled.kind === 'unknown schema') await decoder.learn(pulled.record.value);
         else await change();
       }
     },

@@ -39,6 +39,16 @@ eventLogContract('Kafka', {
         await producer.disconnect();
         return { topic, partition, offset: Number(answer?.baseOffset) };
       },
+      async deleteBelow({ topic, partition, offset }) {
+        const admin = world.kafka.admin();
+        await admin.connect();
+        const name = world.settings.prefix + topic;
+        // Only so does the client learn who leads the topic.
+        await admin.fetchTopicOffsets(name);
+        await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: String(offset) }] });
+        await admin.disconnect();
+      },
+      said: () => world.lines.filter(({ level }) => level === 'error').map(({ message }) => message),
       async close() {
         await latest.close();
         removals.push(world.remove());

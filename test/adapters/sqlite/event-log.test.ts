@@ -32,7 +32,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const codec = createCodec();
 const high = workTopic('EMAIL', 'HIGH');
 
-type Connect = (writing: SqliteEventLog) => Promise<EventLog>;
+type Connect = (writing: SqliteEventLog, logger: Logger) => Promise<EventLog>;
 
 eventLogContract('SQLite, in the thread that writes it', {
   open: (group, topics) => openHarness({ groups: [{ group, topics }] }, async (writing) => writing),
@@ -40,8 +40,8 @@ eventLogContract('SQLite, in the thread that writes it', {
 
 eventLogContract('SQLite, connected', {
   open: (group, topics) =>
-    openHarness({ groups: [{ group, topics }] }, (writing) =>
-      connectEventLog(writing.share(), { codec: createCodec(), clock, logger: silent }),
+    openHarness({ groups: [{ group, topics }] }, (writing, logger) =>
+      connectEventLog(writing.share(), { codec: createCodec(), clock, logger }),
     ),
 });
 
@@ -206,8 +206,11 @@ function optionsAt(folder: string, more: Partial<EventLogOptions>): EventLogOpti
 
 async function openHarness(more: Partial<EventLogOptions>, connect: Connect): Promise<OpenEventLog> {
   const folder = mkdtempSync(join(tmpdir(), 'herald-log-'));
-  let writing = openEventLog(optionsAt(folder, more));
-  let log = await connect(writing);
+  const said: string[] = [];
+  const logger: Logger = { ...silent, error: (message) => void said.push(message) };
+  const options = optionsAt(folder, { logger, ...more });
+  let writing = openEventLog(options);
+  let log = await connect(writing, logger);
 
   const closeBoth = async () => {
     await log.close();
@@ -217,8 +220,8 @@ async function openHarness(more: Partial<EventLogOptions>, connect: Connect): Pr
     log,
     async reopen() {
       await closeBoth();
-      writing = openEventLog(optionsAt(folder, more));
-      log = await connect(writing);
+      writing = openEventLog(options);
+      log = await connect(writing, logger);
       return log;
     },
     async plantUndecodable(topic, partition) {
@@ -233,6 +236,16 @@ async function openHarness(more: Partial<EventLogOptions>, connect: Connect): Pr
       other.close();
       return result.position;
     },
+    async deleteBelow({ topic, partition, offset }) {
+      const other = new DatabaseSync(join(folder, 'log.db'));
+      other
+        .prepare(
+          `DELETE FROM events WHERE topic = (SELECT id FROM topics WHERE name = ?) AND "partition" = ? AND "offset" < ?`,
+        )
+        .run(topic, partition, offset);
+      other.close();
+    },
+    said: () => said,
     async close() {
       await closeBoth();
       rmSync(folder, { recursive: true });

@@ -2,10 +2,11 @@
 
 import type { Topic } from '../../../domain/topics.ts';
 import type { Claim, CommittedPosition, ConsumeOptions, TopicCommit } from '../../../ports/event-log.ts';
+import type { Logger } from '../../../ports/logger.ts';
 import type { Catalog } from './catalog.ts';
 import type { Ends } from './ends.ts';
 import type { Member } from './groups.ts';
-import { createReader } from './reader.ts';
+import { createReader, type ReadFrom } from './reader.ts';
 import type { Rows } from './rows.ts';
 import type { Sleeper, Wakeups } from './wakeups.ts';
 
@@ -22,6 +23,7 @@ export interface ClaimDependencies {
   readonly rows: Rows;
   readonly ends: Ends;
   readonly wakeups: Wakeups;
+  readonly logger: Logger;
   /** Durable when it resolves. @throws StaleOwnerError */
   commit(commit: OwnedCommit): Promise<void>;
 }
@@ -36,7 +38,7 @@ const metadataMax = 4096;
 
 export function createClaims(
   options: ConsumeOptions,
-  { catalog, rows, ends, wakeups, commit }: ClaimDependencies,
+  { catalog, rows, ends, wakeups, logger, commit }: ClaimDependencies,
 ): Claims {
   const { group, topics } = options;
   for (const topic of topics) catalog.slotOf(topic, 0);
@@ -53,6 +55,23 @@ export function createClaims(
     }
   };
 
+  /** What a position names may be deleted: then it goes on from the start, and says so. */
+  const placeOf =
+    (partition: number) =>
+    ([topic, offset]: readonly [Topic, number]): ReadFrom => {
+      const slot = catalog.slotOf(topic, partition);
+      const start = rows.start(slot);
+      if (start === null || start <= offset) return { slot, topic, offset };
+      logger.error('what was to be read next is deleted; going on from the start', {
+        group,
+        topic,
+        partition,
+        offset,
+        start,
+      });
+      return { slot, topic, offset: start };
+    };
+
   const claimOf = (
     partition: number,
     epoch: number,
@@ -64,8 +83,7 @@ export function createClaims(
       topics.map((topic) => [topic, rows.committed(group, catalog.slotOf(topic, partition))]),
     ),
     read(from) {
-      const slots = new Map([...from].map(([topic, offset]) => [catalog.slotOf(topic, partition), offset]));
-      return createReader({ page, rows, ends, wakeups }, owner, slots);
+      return createReader({ page, rows, ends, wakeups }, owner, [...from].map(placeOf(partition)));
     },
     async commit(commits) {
       checkCommits(commits, catalog, partition);

@@ -61,6 +61,7 @@ export async function connectEventLog(
     rows,
     ends,
     wakeups,
+    logger,
     async commit(commit) {
       throwIfFailed(await requests.ask({ kind: 'commit', commit }));
     },

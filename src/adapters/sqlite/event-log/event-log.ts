@@ -82,7 +82,7 @@ export function openEventLog(options: EventLogOptions): SqliteEventLog {
     partitioning: catalog.partitioning,
     append: (event) => new Promise((resolve) => append(event, resolve)),
     async consume(options) {
-      const claims = createClaims(options, { catalog, rows, ends, wakeups, commit: writer.commit });
+      const claims = createClaims(options, { catalog, rows, ends, wakeups, logger, commit: writer.commit });
       const leave = groups.join(options.group, claims);
       consumers.add(claims);
       return {

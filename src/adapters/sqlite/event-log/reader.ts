@@ -1,5 +1,6 @@
 // Reads some topics of one partition number onwards: the oldest event first over the topics, each partition in order of its offsets.
 
+import type { Topic } from '../../../domain/topics.ts';
 import type { LogEntry, PartitionReader } from '../../../ports/event-log.ts';
 import type { Ends } from './ends.ts';
 import type { Page, Row, Rows } from './rows.ts';
@@ -21,6 +22,7 @@ export interface ReaderOwner {
 
 interface Source {
   readonly slot: number;
+  readonly topic: Topic;
   /** The next offset to fetch; everything below it is in `rows`, was handed out, or isn't wanted. */
   next: number;
   /** How far the log reached when it was last looked at. */
@@ -37,14 +39,24 @@ const scanOffsets = 1000;
 /** Pages without a wanted row in one turn of the event loop: 4 x 2 ms. */
 const emptyPagesMax = 4;
 
-/** @param from the next offset of each slot */
+export interface ReadFrom {
+  readonly slot: number;
+  readonly topic: Topic;
+  readonly offset: number;
+}
+
 export function createReader(
   { page, rows, ends, wakeups }: ReaderDependencies,
   owner: ReaderOwner,
-  from: ReadonlyMap<number, number>,
+  from: readonly ReadFrom[],
 ): PartitionReader {
-  const sources: Source[] = [...from].map(([slot, next]) => ({ slot, next, end: next, rows: [], at: 0 }));
-  const slots = [...from.keys()];
+  const sources = from.map(({ slot, topic, offset: next }): Source => {
+    return { slot, topic, next, end: next, rows: [], at: 0 };
+  });
+  const slots = from.map(({ slot }) => slot);
+  const positions = () => sources.map(({ rows: fetched, at, next }) => fetched[at]?.[0] ?? next);
+  /** The sum of the positions at the last answer. */
+  let told = sum(positions());
 
   /** Fetches the next page of a source without rows; false when it held nothing that is wanted. */
   const fill = (source: Source): boolean => {
@@ -119,14 +131,23 @@ export function createReader(
     });
 
   return {
-    async take({ eventsMax, bytesMax }) {
+    async take({ eventsMax, bytesMax, passedMax = Infinity }) {
       for (;;) {
         if (owner.signal.aborted) return [];
         const entries = pull(eventsMax, bytesMax);
-        if (entries.length > 0) return entries;
+        const reached = sum(positions());
+        if (entries.length > 0 || reached - told >= passedMax) {
+          told = reached;
+          return entries;
+        }
         if (sources.some(({ next, end }) => next < end)) await turn();
         else await sleep();
       }
+    },
+
+    position() {
+      const all = positions();
+      return new Map(sources.map(({ topic }, i) => [topic, all[i] ?? 0]));
     },
 
     async atEnd() {
@@ -148,4 +169,8 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

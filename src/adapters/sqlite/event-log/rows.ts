@@ -26,6 +26,8 @@ export interface Rows {
   decode(schema: number, bytes: Buffer): DomainEvent;
   /** The least offset in [0, end) that was appended at or after `timeMs`; `end` when there is none. */
   offsetAt(slot: number, end: number, timeMs: number): number;
+  /** The offset of the first event that is there; null without one. */
+  start(slot: number): number | null;
   committed(group: string, slot: number): CommittedPosition | null;
 }
 
@@ -93,6 +95,8 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
       const [offset = end] = first(firstAfter.all(topicId(slot), slot % partitions, low));
       return Math.min(offset, end);
     },
+
+    start: (slot) => first(firstAfter.all(topicId(slot), slot % partitions, 0))[0] ?? null,
 
     committed(group, slot) {
       const row = position.get(group, slot % partitions, topicId(slot));

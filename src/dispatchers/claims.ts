@@ -20,6 +20,8 @@ export interface Claims {
   /** Gives a number up: its trackers are closed, so nothing of it is begun or committed any more. */
   drop(partition: number): void;
   all(): Iterable<OwnedNumber>;
+  /** False: the group hasn't answered for so long that others may have these numbers. */
+  areCurrent(): boolean;
   /** Commits what has moved, each number in one commit. Never rejects: what failed is tried again with the next call. */
   commit(): Promise<void>;
   /** The same of one number. */
@@ -89,6 +91,10 @@ export function createClaims(by: { group: string; logger: Logger; onOver: () => 
     drop,
     all: () => owned.values(),
     commitOne,
+    areCurrent() {
+      for (const { claim } of owned.values()) if (!claim.signal.aborted && !claim.isCurrent()) return false;
+      return true;
+    },
     async commit() {
       await Promise.all([...owned.values()].map(commitOne));
     },

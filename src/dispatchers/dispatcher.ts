@@ -32,6 +32,7 @@ import { createReadAhead } from './read-ahead.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import { createRecentIds } from './recent-ids.ts';
 import { createSayStarted } from './say-started.ts';
+import { createStanding } from './standing.ts';
 import type { StartFrom } from './start-position.ts';
 
 export interface DispatcherDependencies {
@@ -97,6 +98,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     outcomeEvents,
     outcomes,
     sayStarted,
+    standing: createStanding({ channel, clock, logger, isCurrent: () => claims.areCurrent() }),
     report,
   });
   const claims = createClaims({ group, logger, onOver: executor.dropOver });

@@ -21,6 +21,7 @@ import type { OutcomeEvent, OutcomeEvents } from './outcome-events.ts';
 import type { TakeRate } from './provider-rate.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
+import type { Standing } from './standing.ts';
 import { createTenantGate } from './tenant-gate.ts';
 import { createUnderWay } from './under-way.ts';
 import { ageMs } from './work-item.ts';
@@ -36,6 +37,7 @@ export interface ExecutorDependencies {
   readonly outcomeEvents: OutcomeEvents;
   readonly outcomes: OutcomeAppender;
   readonly sayStarted: SayStarted;
+  readonly standing: Standing;
   readonly report: AttemptReport;
 }
 
@@ -69,7 +71,7 @@ const overdueMs = 1_000;
 const settingsRetryMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, report } =
+  const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, standing, report } =
     dependencies;
   const anyLaneMax = limits.inFlightMax - limits.inFlightHighOnly;
   const gate = createTenantGate(limits.inFlightPerTenantProviderMax);
@@ -90,6 +92,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   function turn(): void {
     isTurnAsked = false;
     if (stopping.signal.aborted || outcomes.oldestWaitMs() > outcomeWaitMaxMs) return;
+    if (!standing.isSure()) return void standing.sure().then(askTurn);
     for (let begun = 0; begun < limits.startsPerTurn; begun++) {
       if (inFlight.size >= limits.inFlightMax) return;
       const item = inFlight.size < anyLaneMax ? lanes.take() : lanes.takeFrom('HIGH');
@@ -127,6 +130,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     if (stopping.signal.aborted) return returnToLane(attempt);
     if (means.kind === 'none') return land(attempt, means.provider, { kind: 'rejected', reason: means.reason });
     if (means.maxPerSecond !== null && !(await mayBegin(attempt, means.maxPerSecond))) return;
+    if (!standing.isSure()) return returnToLane(attempt);
     attempt.provider = means.provider.name;
     attempt.startedAt = clock.now();
     attempt.startedMonotonic = clock.monotonic();
@@ -157,6 +161,13 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** The attempt has its outcome, which is on its way to the log before the slot is given back. */
   function land(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
     if (attempt.isOver) return;
+    attempt.isOver = true;
+    // After a sleep a deadline has passed at once, whatever became of the attempt; whether it is still ours to say the group knows.
+    if (outcome.kind === 'delivered' || standing.isSure()) landNow(attempt, provider, outcome);
+    else void standing.sure().then(() => landNow(attempt, provider, outcome));
+  }
+
+  function landNow(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
     const { item } = attempt;
     if (item.tracker.isClosed && outcome.kind !== 'delivered') {
       // Whoever has its number now makes the same attempt: a failure said beside that one's success would be tried again.

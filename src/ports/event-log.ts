@@ -55,6 +55,11 @@ export interface Claim {
   readonly partition: number;
   /** Aborts when the number is lost or the consumer stops. */
   readonly signal: AbortSignal;
+  /**
+   * Whether the group has said lately that the number is this claim's; false while its last answer is older than what it waits for a silent member: it is
+   * asked at once then, and the answer ends the claim or makes it current.
+   */
+  isCurrent(): boolean;
   /** What the group had committed when the number was taken, per topic of the consumer; null: never anything. */
   readonly committed: ReadonlyMap<Topic, CommittedPosition | null>;
   /**

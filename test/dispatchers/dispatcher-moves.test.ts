@@ -139,6 +139,46 @@ describe('a number that is lost and regained by the same process', () => {
   });
 });
 
+describe('a dispatcher whose group has not answered for its session timeout', () => {
+  /** A log whose group answers as the test says. */
+  const answering =
+    (group: { isSilent: boolean }) =>
+    (log: EventLog): EventLog => ({
+      ...log,
+      consume: (options) =>
+        log.consume({ ...options, owned: (claim) => options.owned({ ...claim, isCurrent: () => !group.isSilent }) }),
+    });
+
+  it('begins nothing until it answers, and says so', async () => {
+    const group = { isSilent: true };
+    const { sends, lines } = await world.run({ wrapLog: answering(group) });
+    await world.append(many(5));
+    await until(() => lines.some(({ message }) => message.includes('nothing is begun')));
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    expect(sends).toEqual([]);
+    group.isSilent = false;
+    await until(() => deliveredIds().size === 5);
+    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+  });
+
+  it('says no failure before: the deadline of what was in flight has passed while it slept', async () => {
+    const group = { isSilent: false };
+    const gate = gated(retryable());
+    const moving = movable();
+    const { sends } = await world.run({ send: gate.send, wrapLog: (log) => moving.wrap(answering(group)(log)) });
+    await world.append(many(3));
+    await until(() => gate.waiting() === 3);
+    group.isSilent = true;
+    gate.open();
+    moving.lose();
+    group.isSilent = false;
+    await moving.regain(world.log);
+    await until(() => gate.waiting() === 3, { what: 'the attempts to be made again' });
+    expect(sends).toHaveLength(6);
+    expect(outcomesOf(world.said)).toEqual([]);
+  });
+});
+
 /** A log whose numbers the test takes from a consumer and gives back, as a group that goes on without a member does. */
 function movable() {
   let options: ConsumeOptions | null = null;

@@ -22,6 +22,8 @@ export interface ClaimsDependencies {
   readonly logger: Logger;
   readonly reading: ReaderDependencies;
   readonly commits: Commits;
+  /** Whether the coordinator has answered lately. */
+  isCurrent(): boolean;
   /** Numbers were given up, which go to others once the group is joined again. */
   released(): void;
   /** What the group has committed of these numbers, by number and topic. @throws Error when it can't be asked */
@@ -115,6 +117,7 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
   const claimOf = (partition: number, signal: AbortSignal, committed: Claim['committed']): Claim => ({
     partition,
     signal,
+    isCurrent: () => !signal.aborted && deps.isCurrent(),
     committed,
     read(from) {
       const places = [...from].map(([topic, offset]) => {

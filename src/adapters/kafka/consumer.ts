@@ -50,6 +50,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     logger,
     commits,
     committed,
+    isCurrent: () => membership.isCurrent(),
     released: () => membership.joinAgain(),
     reading: {
       fetcher,

@@ -41,6 +41,8 @@ export interface MembershipDependencies {
 export interface Membership {
   /** null until the first numbers are known, and after an eviction. */
   identity(): Identity | null;
+  /** Whether the coordinator has answered to something that was asked within the session timeout; false: it is asked at once. */
+  isCurrent(): boolean;
   /** A commit was refused: asks the coordinator at once how things stand. */
   check(): void;
   /** A number isn't held any more: joins again, so that it goes to another. */
@@ -71,10 +73,14 @@ export function createMembership(deps: MembershipDependencies): Membership {
   let identity: Identity | null = null;
   let mustJoinAgain = false;
   let answeredAt = clock.monotonic();
+  /** When that was asked which was answered last: since then the coordinator counts. By both clocks: one of them may stand still while a machine is paused. */
+  let countsSince = { monotonic: clock.monotonic(), now: clock.now() };
 
   const ask: LogCluster['ask'] = async (nodeId, request) => {
+    const askedAt = { monotonic: clock.monotonic(), now: clock.now() };
     const answer = await withDeadline(clock, stepMaxMs, `group ${group}`, cluster.ask(nodeId, request));
     answeredAt = clock.monotonic();
+    countsSince = askedAt;
     return answer;
   };
 
@@ -199,6 +205,11 @@ export function createMembership(deps: MembershipDependencies): Membership {
 
   return {
     identity: () => identity,
+    isCurrent() {
+      const silentMs = Math.max(clock.monotonic() - countsSince.monotonic, clock.now() - countsSince.now);
+      if (silentMs > sessionTimeoutMs) resting.abort();
+      return silentMs <= sessionTimeoutMs;
+    },
     check: () => resting.abort(),
     joinAgain() {
       mustJoinAgain = true;

@@ -79,6 +79,7 @@ export function createClaims(
   ): Claim => ({
     partition,
     signal: owner.signal,
+    isCurrent: () => !owner.signal.aborted,
     committed: new Map<Topic, CommittedPosition | null>(
       topics.map((topic) => [topic, rows.committed(group, catalog.slotOf(topic, partition))]),
     ),

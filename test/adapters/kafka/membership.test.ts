@@ -1,0 +1,121 @@
+// Membership in a group, by a coordinator that the test plays: what a member believes of itself.
+
+import { AssignerProtocol } from 'kafkajs';
+import type { Broker } from 'kafkajs/src/cluster/index.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { LogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
+import { createMembership, type Membership } from '../../../src/adapters/kafka/membership.ts';
+import { until } from '../../support/until.ts';
+import { clock, loggerTo } from './log-world.ts';
+
+const topics = ['work'];
+let time: number;
+/** What the machine's clocks say apart from each other. */
+let pausedMs: number;
+let heartbeats: number;
+let isFrozen: boolean;
+let joins: (readonly number[])[];
+let given: readonly number[];
+let held: readonly number[];
+let membership: Membership;
+
+beforeEach(() => {
+  [time, pausedMs, heartbeats, isFrozen] = [1_000_000, 0, 0, false];
+  [joins, given, held] = [[], [0, 1, 2], []];
+  membership = createMembership({
+    cluster: coordinator(),
+    group: 'dispatcher-email',
+    topics,
+    partitions: 12,
+    clock: {
+      ...clock,
+      monotonic: () => time,
+      now: () => time + pausedMs,
+      // A heartbeat comes every 2 ms.
+      sleep: (ms, signal) => clock.sleep(ms === 500 ? 2 : ms, signal),
+    },
+    logger: loggerTo([]),
+    held: () => held,
+    assigned: (numbers) => void (held = numbers),
+    evicted: () => void (held = []),
+  });
+});
+
+afterEach(() => membership.stop());
+
+describe('a member', () => {
+  it('is current as long as the coordinator answers', async () => {
+    await until(() => heartbeats > 3);
+    expect(membership.isCurrent()).toBe(true);
+    for (let n = 0; n < 5; n++) {
+      time += 9_000;
+      const before = heartbeats;
+      await until(() => heartbeats > before + 1);
+      expect(membership.isCurrent()).toBe(true);
+    }
+  });
+
+  it.each([
+    ['a process that slept', () => (time += 10_001)],
+    ['a machine that was paused, whose monotonic clock stood still', () => (pausedMs += 10_001)],
+  ])('is not after %s, until the coordinator has answered', async (_, sleep) => {
+    await until(() => heartbeats > 1);
+    isFrozen = true;
+    const before = heartbeats;
+    await until(() => heartbeats > before);
+    sleep();
+    expect(membership.isCurrent()).toBe(false);
+    isFrozen = false;
+    await until(() => membership.isCurrent());
+  });
+
+  it('joins again without the numbers that it has released', async () => {
+    await until(() => joins.length === 1);
+    await until(() => held.length === 3);
+    given = [0, 1];
+    held = [0, 1];
+    membership.joinAgain();
+    await until(() => joins.length === 2);
+    expect(joins).toEqual([[], [0, 1]]);
+  });
+});
+
+/** One member, which is its group's leader. */
+function coordinator(): LogCluster {
+  const never = () => Promise.reject(new Error('not asked here'));
+  const broker = {
+    async joinGroup({ groupProtocols: [{ metadata }] }: { groupProtocols: [{ metadata: Buffer }] }) {
+      const told = AssignerProtocol.MemberMetadata.decode(metadata)?.userData.toString() ?? '{}';
+      joins.push((JSON.parse(told) as { owned: number[] }).owned);
+      return { generationId: joins.length, leaderId: 'other', memberId: 'me', members: [] };
+    },
+    async syncGroup() {
+      const assignment = { work: [...given] };
+      return {
+        memberAssignment: AssignerProtocol.MemberAssignment.encode({
+          version: 0,
+          assignment,
+          userData: Buffer.alloc(0),
+        }),
+      };
+    },
+    async heartbeat() {
+      heartbeats++;
+      await until(() => !isFrozen);
+    },
+    leaveGroup: async () => {},
+  };
+  return {
+    ask: (_, request) => request(broker as unknown as Broker),
+    askAnyone: never,
+    fetch: never,
+    connect: async () => {},
+    refresh: async () => {},
+    leaderOf: () => 1,
+    partitionsOf: () => 12,
+    coordinatorOf: async () => 1,
+    reset() {},
+    close() {},
+  };
+}

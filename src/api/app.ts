@@ -17,6 +17,8 @@ import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-regist
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
+import type { AnswerLimits } from './answers-in-flight.ts';
+import { createAnswersInFlight } from './answers-in-flight.ts';
 import type { TokenRules } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createBodyMemory } from './body-memory.ts';
@@ -61,6 +63,7 @@ export interface ApiOptions {
   /** The embedded issuer's public keys, served at /.well-known/jwks.json. */
   readonly jwks?: () => unknown;
   readonly streams?: Partial<Record<keyof typeof streamLimits, number>>;
+  readonly answers?: Partial<AnswerLimits>;
 }
 
 const bases = ['/api/v1', '/v1'];
@@ -85,7 +88,9 @@ export function createApi(given: ApiDependencies): RequestListener {
     ...(options.streams === undefined ? {} : { limits: options.streams }),
   });
   const bodies = createBodyMemory(clock);
-  const pipeline = createPipeline({ ...deps, authenticate, bodies, partitioning: deps.log.partitioning, streams });
+  const answers = createAnswersInFlight(metrics, options.answers);
+  const { partitioning } = deps.log;
+  const pipeline = createPipeline({ ...deps, authenticate, bodies, answers, partitioning, streams });
   const notify = createNotify({ ...deps, authenticate, bodies, commands, rateLimit: options.rateLimit, requestId });
 
   const app = express();

@@ -40,8 +40,10 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
   readonly bodyIsOptional?: true;
   /** Absent: the query is not looked at. */
   readonly query?: Q;
-  /** The read model that `x-after-position` waits for, before the handler runs. */
-  readonly follows?: ReadModel;
+  /** The read models that `x-after-position` waits for, one after another, before the handler runs. @throws DomainError BAD_REQUEST */
+  follows?(query: z.output<Q>): readonly ReadModel[];
+  /** Of its answer at most, where that may be long: room for it is taken before the handler runs. Absent: some 10 KiB. */
+  readonly answerBytesMax?: number;
   handle(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<Answer | StreamAnswer>;
 }
 
@@ -49,7 +51,8 @@ export interface Endpoint<Caller> {
   readonly body?: z.ZodType;
   readonly bodyIsOptional?: true;
   readonly query?: z.ZodType;
-  readonly follows?: ReadModel;
+  follows?(query: unknown): readonly ReadModel[];
+  readonly answerBytesMax?: number;
   handle(caller: Caller, input: Input): Promise<Answer | StreamAnswer>;
 }
 

@@ -2,11 +2,13 @@
 
 import type { Request, Response } from 'express';
 
+import type { TenantId } from '../domain/ids.ts';
 import type { Scope } from '../domain/tenant.ts';
 import type { Partitioning } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { waitForPosition } from '../projections/wait.ts';
+import type { AnswerRoom, AnswersInFlight } from './answers-in-flight.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
@@ -24,6 +26,7 @@ interface Dependencies {
   readonly partitioning: Partitioning;
   readonly clock: Clock;
   readonly streams: Streams;
+  readonly answers: AnswersInFlight;
 }
 
 /** How long a GET waits for `x-after-position`. */
@@ -31,7 +34,8 @@ const positionWaitMs = 2000;
 
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
-export function createPipeline({ authenticate, bodies, reader, partitioning, clock, streams }: Dependencies) {
+export function createPipeline(deps: Dependencies) {
+  const { authenticate, bodies, answers, reader, partitioning, clock, streams } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -62,7 +66,8 @@ export function createPipeline({ authenticate, bodies, reader, partitioning, clo
     const after = req.headers[afterPositionHeader];
     if (endpoint.follows !== undefined && typeof after === 'string') {
       const position = parsePosition(after, partitioning.partitions);
-      await waitForPosition({ reader, clock }, endpoint.follows, position, positionWaitMs);
+      for (const readModel of endpoint.follows(query))
+        await waitForPosition({ reader, clock }, readModel, position, positionWaitMs);
     }
     return { params: req.params as Record<string, string>, headers: req.headers, body, query };
   };
@@ -74,19 +79,35 @@ export function createPipeline({ authenticate, bodies, reader, partitioning, clo
     res: Response,
   ) => {
     const caller = await callerOf[auth](req, res, scopes);
-    if (caller !== null && 'tenant' in caller) res.locals['tenantId'] = caller.tenant.id;
-    const room = bodies.roomFor(caller !== null && 'tenant' in caller ? caller.tenant.id : '');
-    const answer = await inputOf(req, endpoint, room)
-      .then((input) => endpoint.handle(caller, input))
-      .finally(room.release);
-    const headers = { 'x-request-id': String(res.locals['requestId']) };
-    if ('stream' in answer) {
-      if (req.method === 'HEAD') sendJson(res, 200, '', headers);
-      else await streams.serve(res, answer.stream, headers);
-      return;
+    const tenantId = caller !== null && 'tenant' in caller ? caller.tenant.id : null;
+    if (tenantId !== null) res.locals['tenantId'] = tenantId;
+    const bodyRoom = bodies.roomFor(tenantId ?? '');
+    let answerRoom: AnswerRoom | null = null;
+    try {
+      const input = await inputOf(req, endpoint, bodyRoom);
+      answerRoom = await roomFor(tenantId, endpoint, res);
+      const answer = await endpoint.handle(caller, input).finally(bodyRoom.release);
+      const headers = { 'x-request-id': String(res.locals['requestId']) };
+      if ('stream' in answer) {
+        if (req.method === 'HEAD') sendJson(res, 200, '', headers);
+        else await streams.serve(res, answer.stream, headers);
+        return;
+      }
+      const bytes = send(res, answer, headers);
+      answerRoom?.holds(res, bytes);
+    } catch (error) {
+      bodyRoom.release();
+      answerRoom?.giveBack();
+      throw error;
     }
-    send(res, answer, headers);
   };
+
+  const roomFor = async (
+    tenantId: TenantId | null,
+    { answerBytesMax }: Endpoint<never>,
+    res: Response,
+  ): Promise<AnswerRoom | null> =>
+    tenantId === null || answerBytesMax === undefined ? null : answers.take(tenantId, answerBytesMax, res);
 
   return (route: Route): Serve =>
     (req, res) =>
@@ -100,7 +121,8 @@ async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>, r
   return validate(body, sent === undefined ? {} : sent);
 }
 
-function send(res: Response, answer: Answer, common: Record<string, string>): void {
+/** Answers the bytes of the body. */
+function send(res: Response, answer: Answer, common: Record<string, string>): number {
   const text = 'json' in answer ? answer.json : JSON.stringify(answer.body);
-  sendText(res, answer.status, text, { 'cache-control': 'no-store', ...common, ...answer.headers });
+  return sendText(res, answer.status, text, { 'cache-control': 'no-store', ...common, ...answer.headers });
 }

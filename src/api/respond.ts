@@ -18,16 +18,22 @@ export function sendJson(res: ServerResponse, status: number, body: unknown, hea
   sendText(res, status, JSON.stringify(body), headers);
 }
 
-/** @param text JSON */
-export function sendText(res: ServerResponse, status: number, text: string, headers: Headers): void {
+/** Past this a text is written as bytes: one that waits for its reader would stay in memory twice. */
+const textLengthMax = 16 * 1024;
+
+/** Answers how many bytes the body has. @param text JSON */
+export function sendText(res: ServerResponse, status: number, text: string, headers: Headers): number {
+  const body = text.length > textLengthMax ? Buffer.from(text) : text;
+  const bytes = Buffer.byteLength(body);
   res.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
+    'content-length': bytes,
     'x-content-type-options': 'nosniff',
     ...headers,
   });
-  res.end(text);
+  res.end(body);
   letGoOfBody(res);
+  return bytes;
 }
 
 /** So long the rest of a body that was answered before its end is read and thrown away. */

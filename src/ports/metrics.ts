@@ -46,6 +46,7 @@ export type HistogramName =
   | 'herald_timer_late_seconds';
 
 export type GaugeName =
+  | 'herald_answers_bytes'
   | 'herald_append_queue'
   | 'herald_backlog'
   | 'herald_event_loop_delay_seconds'

@@ -307,6 +307,15 @@ describe('a refusal is as documented', () => {
       await statusIs(as('streamChanges'), 429);
     }));
 
+  it('past what may wait for its readers', () =>
+    withApp({ options: { answers: { perTenantMax: 0, waitMs: 1 } } }, async (own) => {
+      const full = await own.tenant('full');
+      for (const operation of contract.operations.filter(({ document }) => '429' in document.responses)) {
+        if (contract.seen.has(`${operation.id} 429`)) continue;
+        await statusIs(send(own, credentials(operation, full), operation), 429);
+      }
+    }));
+
   const failing = (err: () => Error) => ({
     replace: ({ directory }: ApiDependencies) => {
       const fail = async () => {

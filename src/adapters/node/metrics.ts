@@ -92,6 +92,7 @@ const histogramHelp: Readonly<Record<HistogramName, string>> = {
 };
 
 const gaugeHelp: Readonly<Record<GaugeName, string>> = {
+  herald_answers_bytes: 'Bytes of answers that wait for their readers, or for which room is taken',
   herald_append_queue: 'Events that wait to be appended',
   herald_backlog: 'Events that the log has and a group has not done',
   herald_event_loop_delay_seconds: 'The longest delay of the event loop since it was last asked for',

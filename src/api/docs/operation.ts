@@ -77,7 +77,7 @@ export interface DescribedRoute {
   readonly path: string;
   readonly auth: AuthKind;
   readonly scopes?: readonly Scope[] | undefined;
-  readonly endpoint: Pick<Endpoint<never>, 'body' | 'bodyIsOptional' | 'query' | 'follows'>;
+  readonly endpoint: Pick<Endpoint<never>, 'body' | 'bodyIsOptional' | 'query' | 'follows' | 'answerBytesMax'>;
   readonly docs: OperationDocs;
 }
 

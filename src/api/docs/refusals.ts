@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { AuthKind } from '../endpoint.ts';
+import { ownAnswersFull } from '../answers-in-flight.ts';
 import { statusOfCode } from '../errors.ts';
 import type { DescribedRoute } from './operation.ts';
 
@@ -13,7 +14,12 @@ export interface Refusal {
 
 /** By status, ascending. */
 export function refusalsOf(route: DescribedRoute): ReadonlyMap<number, readonly Refusal[]> {
-  const sentences: Partial<Record<ErrorCode, string>> = { ...ofCaller(route.auth), ...ofInput(route), ...ofService };
+  const sentences: Partial<Record<ErrorCode, string>> = {
+    ...ofCaller(route.auth),
+    ...ofInput(route),
+    ...ofAnswer(route),
+    ...ofService,
+  };
   for (const [code, error] of Object.entries(route.docs.refusals ?? {})) sentences[code as ErrorCode] = error;
   const refusals = Object.entries(sentences).map(([code, error]): Refusal => ({ code: code as ErrorCode, error }));
   const byStatus = Map.groupBy(refusals, ({ code }) => statusOfCode[code]);
@@ -52,6 +58,10 @@ function ofInput({ endpoint, path }: DescribedRoute): Sentences {
   if (endpoint.follows !== undefined)
     return { BAD_REQUEST: 'x-after-position: must be what an x-event-position header said' };
   return path.includes(':') ? { BAD_REQUEST: 'The path holds a malformed percent encoding.' } : {};
+}
+
+function ofAnswer({ endpoint }: DescribedRoute): Sentences {
+  return endpoint.answerBytesMax === undefined ? {} : { TOO_MANY_REQUESTS: ownAnswersFull };
 }
 
 const ofService: Sentences = {

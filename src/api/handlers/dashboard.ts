@@ -28,7 +28,7 @@ const statsQuery = z.strictObject({
 export function createDashboardHandlers({ reader, clock }: Dependencies) {
   const stats = endpoint('bearerOrKey', {
     query: statsQuery,
-    follows: notificationsReadModel,
+    follows: () => [notificationsReadModel],
     async handle({ tenant }, { query }) {
       const { series, ...figures } = await statistics(reader, tenant.id, rangeOf(query, clock.now()));
       return ok({ ...figures, series: series.map((point) => ({ ...point, at: isoTime(point.at) })) });

@@ -12,6 +12,7 @@ import type { FieldValue, ReadModelReader } from '../../ports/read-model-store.t
 import type { InboxItem } from '../../projections/inbox/documents.ts';
 import { inboxReadModel } from '../../projections/inbox/index.ts';
 import { itemsByIds, listInbox, placeKeyOf, unreadIds, unreadIdsMax } from '../../projections/inbox/queries.ts';
+import { pageBytesMax } from '../../projections/page-bytes.ts';
 import { waitForPosition } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
@@ -51,7 +52,8 @@ const readWaitMs = 2000;
 export function createInboxHandlers({ commands, reader, cursors, clock }: Dependencies) {
   const list = endpoint('apiKey', {
     query: listQuery,
-    follows: inboxReadModel,
+    follows: () => [inboxReadModel],
+    answerBytesMax: pageBytesMax,
     async handle({ tenant }, { params, query }) {
       const recipient = recipientOf(params);
       const unreadOnly = query.unread === 'true';

@@ -10,13 +10,14 @@ import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ListedNotification } from '../../projections/notifications/document.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
 import { getNotification, listNotifications, placeKeyOf } from '../../projections/notifications/queries.ts';
+import { pageBytesMax } from '../../projections/page-bytes.ts';
 import { searchReadModel } from '../../projections/search/index.ts';
 import { isSearch } from '../../projections/search/queries.ts';
-import { waitForPosition, waitUntil } from '../../projections/wait.ts';
+import { waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
 import { listText, pageText } from '../page.ts';
-import { afterPositionHeader, eventPositionHeader, parsePosition, positionText } from '../position.ts';
+import { eventPositionHeader, positionText } from '../position.ts';
 import { toAttempts, toRecord } from '../record.ts';
 import { ok } from '../respond.ts';
 import { filterOf, listQuery, paginationOf, placeOf } from './notification-list.ts';
@@ -28,7 +29,8 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-const searchWaitMs = 2000;
+/** A record of the usual kind; a longer one counts with what it has once it is written. */
+const recordBytesMax = 64 * 1024;
 /** How long a cancel waits for the scheduler's decision. */
 const decisionWaitMs = 2000;
 
@@ -42,23 +44,15 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
     return document;
   };
 
-  /** `x-after-position` waits for the records; a search waits for what it searches, too. */
-  const searchableAfter = async (after: string | readonly string[] | undefined): Promise<void> => {
-    if (typeof after !== 'string') return;
-    // It was checked when the records were waited for.
-    const position = parsePosition(after, Infinity);
-    await waitForPosition({ reader, clock }, searchReadModel, position, searchWaitMs);
-  };
-
   const list = endpoint('bearerOrKey', {
     query: listQuery,
-    follows: notificationsReadModel,
-    async handle({ tenant }, { query, headers }) {
+    follows: (query) =>
+      isSearch(filterOf(query)) ? [notificationsReadModel, searchReadModel] : [notificationsReadModel],
+    answerBytesMax: pageBytesMax,
+    async handle({ tenant }, { query }) {
       const scope = { tenantId: tenant.id, list: 'notifications' };
       const after = query.cursor === undefined ? null : cursors.decode(query.cursor, scope);
-      const [filter, place] = [filterOf(query), placeOf(query, after)];
-      if (isSearch(filter)) await searchableAfter(headers[afterPositionHeader]);
-      const result = await listNotifications(reader, tenant.id, filter, place);
+      const result = await listNotifications(reader, tenant.id, filterOf(query), placeOf(query, after));
       const page = pageText(result.records, toRecord);
       const next = page.cutAfter === null ? result.next : placeKeyOf(page.cutAfter);
       const pagination = paginationOf(query, result, cursors.encode(next, scope));
@@ -67,21 +61,24 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
   });
 
   const show = endpoint('bearerOrKey', {
-    follows: notificationsReadModel,
+    follows: () => [notificationsReadModel],
+    answerBytesMax: recordBytesMax,
     async handle({ tenant }, { params }) {
       return ok({ notification: toRecord(await found(tenant.id, params)) });
     },
   });
 
   const showByKey = endpoint('apiKey', {
-    follows: notificationsReadModel,
+    follows: () => [notificationsReadModel],
+    answerBytesMax: recordBytesMax,
     async handle({ tenant }, { params }) {
       return ok({ notification: toRecord(await found(tenant.id, params)) });
     },
   });
 
   const attempts = endpoint('bearerOrKey', {
-    follows: notificationsReadModel,
+    follows: () => [notificationsReadModel],
+    answerBytesMax: recordBytesMax,
     async handle({ tenant }, { params }) {
       const document = await found(tenant.id, params);
       return ok({ notification: toRecord(document), attempts: toAttempts(document) });

@@ -18,6 +18,8 @@ export interface FoundKey {
 
 export interface KnownTenant {
   readonly tenant: Tenant;
+  /** What it takes in memory, with its keys sealed, opened and in the forms that are cut out of answers. */
+  readonly heldBytes: number;
   keyWithHash(hash: string): FoundKey | null;
   /** @throws SecretBoxError */
   provider(channel: Channel, now: number): ProviderSettings | null;
@@ -29,6 +31,9 @@ export interface KnownTenant {
   /** Those that can be opened: what can't be was never told to anyone either. */
   secrets(now: number): readonly string[];
 }
+
+const objectsBytes = 2048;
+const heldPerCharacter = 3;
 
 export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): KnownTenant {
   const { tenant: stored, keys, namedKeys, providers } = settings;
@@ -46,6 +51,7 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
 
   return {
     tenant,
+    heldBytes: objectsBytes + heldPerCharacter * JSON.stringify(settings).length,
     keyWithHash(hash) {
       const main = keys.find((key) => key.hash === hash);
       if (main !== undefined) return { id: null, scopes: mainKeyScopes, expiresAt: main.expiresAt };

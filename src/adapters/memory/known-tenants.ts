@@ -9,8 +9,8 @@ import { type KnownTenant, knownTenantOf } from './known-tenant.ts';
 import { createNotFoundCache } from './not-found-cache.ts';
 import { createSharedLoads } from './shared-loads.ts';
 
-/** A tenant is some KiB: 20 MiB. */
-const tenantsMax = 5000;
+/** Some 5,000 tenants, of 4 KiB each; one with four keys of 4,096 characters and 50 of its own takes 200 KiB. */
+const tenantBytesMax = 20 * 1024 * 1024;
 
 export interface KnownTenants {
   /** From memory, or loaded; many who ask at once wait for one load. Rejects when it is neither known nor to be had. */
@@ -34,7 +34,10 @@ export interface KnownTenantsOptions {
 }
 
 export function createKnownTenants({ store, secretBox, clock, isFresh }: KnownTenantsOptions): KnownTenants {
-  const tenants = createBoundedCache<KnownTenant>({ weightMax: tenantsMax });
+  const tenants = createBoundedCache<KnownTenant>({
+    weightMax: tenantBytesMax,
+    weightOf: (known) => known.heldBytes,
+  });
   const notFound = createNotFoundCache(clock);
   const loads = createSharedLoads();
 

@@ -12,7 +12,6 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { CatchUp } from '../projections/catching-up.ts';
 import { createCatchUp } from '../projections/catching-up.ts';
 import { readModels } from '../projections/index.ts';
-import { storesEveryOffset } from '../projections/read-model.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
@@ -118,10 +117,8 @@ async function startRoles(
   return { url: api.url, thread };
 }
 
-/** Of what can be seen to be whole by its positions. */
 function catchUpsOf(log: EventLog, reader: ReadModelReader): ReadonlyMap<string, CatchUp> {
-  const followed = readModels.filter(storesEveryOffset);
-  return new Map(followed.map((readModel) => [readModel.definition.name, createCatchUp({ log, reader, readModel })]));
+  return new Map(readModels.map((readModel) => [readModel.definition.name, createCatchUp({ log, reader, readModel })]));
 }
 
 async function demoApiKey(adapters: Adapters): Promise<string> {

@@ -4,8 +4,8 @@ import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader, ReadModelStore } from '../ports/read-model-store.ts';
+import { createReach } from './reach.ts';
 import type { ReadModel } from './read-model.ts';
-import { storesEveryOffset } from './read-model.ts';
 
 export interface CatchingUp {
   /** Events. */
@@ -19,12 +19,13 @@ export interface CatchUp {
 }
 
 export function createCatchUp(of: {
-  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
+  readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
   readonly reader: Pick<ReadModelReader, 'positions' | 'hasCaughtUp'>;
   readonly readModel: ReadModel;
 }): CatchUp {
   const { log, reader, readModel } = of;
   const { definition, topics } = readModel;
+  const reach = createReach(of);
   /** By topic and number: where the log ended when it was first seen that there is something to catch up with. */
   let target: ReadonlyMap<Topic, readonly number[]> | null = null;
 
@@ -34,7 +35,10 @@ export function createCatchUp(of: {
   const doneOf = async (partition: number, ends: ReadonlyMap<Topic, readonly number[]>): Promise<number> => {
     const offsets = await reader.positions(definition.name, partition);
     let done = 0;
-    for (const [topic, byNumber] of ends) done += Math.min(offsets.get(topic) ?? 0, byNumber[partition] ?? 0);
+    for (const [topic, byNumber] of ends) {
+      const end = byNumber[partition] ?? 0;
+      done += Math.min(await reach.reached({ topic, partition }, offsets.get(topic) ?? 0, end), end);
+    }
     return done;
   };
 
@@ -45,9 +49,9 @@ export function createCatchUp(of: {
         return null;
       }
       const ends = (target ??= await targetNow());
-      const numbers = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
-      const dones = await Promise.all(numbers.map((partition) => doneOf(partition, ends)));
-      const done = dones.reduce((sum, one) => sum + one, 0);
+      let done = 0;
+      for (let partition = 0; partition < log.partitioning.partitions; partition++)
+        done += await doneOf(partition, ends);
       const total = [...ends.values()].flat().reduce((sum, end) => sum + end, 0);
       return done >= total ? null : { done, total };
     },
@@ -58,7 +62,7 @@ const lookEveryMs = 500;
 
 /** Notes in the store that the read model has caught up, once it has. Never rejects; ends with the signal. */
 export async function noteWhenCaughtUp(of: {
-  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
+  readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
   readonly store: Pick<ReadModelStore, 'positions' | 'hasCaughtUp' | 'noteCaughtUp'>;
   readonly readModel: ReadModel;
   readonly clock: Clock;
@@ -68,7 +72,7 @@ export async function noteWhenCaughtUp(of: {
   const catchUp = createCatchUp({ log, reader: store, readModel });
   while (!signal.aborted) {
     try {
-      if (!storesEveryOffset(readModel) || (await catchUp.progress()) === null) {
+      if ((await catchUp.progress()) === null) {
         return await store.noteCaughtUp(readModel.definition.name);
       }
     } catch {

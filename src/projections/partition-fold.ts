@@ -105,7 +105,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
  * Events of other types that are passed over before that is noted by itself; any fold notes it as well. So at a start or a rebalance at most so many are
  * read again of each number, in some 20 ms, and a read model that is idle writes nothing.
  */
-const passedMax = 10_000;
+export const passedMax = 10_000;
 
 /** The topics that have moved, also where nothing of them was wanted. */
 function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {

@@ -32,11 +32,6 @@ export function isDecoded(entry: LogEntry): entry is DecodedEntry {
   return entry.event !== null;
 }
 
-/** Where only some types are folded the stored position stays before the others: it doesn't tell how far the read model is. */
-export function storesEveryOffset({ types }: ReadModel): boolean {
-  return types === undefined;
-}
-
 /** The next offset of each topic after these entries. */
 export function offsetsAfter(entries: readonly LogEntry[]): Map<Topic, number> {
   const offsets = new Map<Topic, number>();

@@ -6,8 +6,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { CommittedPosition, EventLog } from '../ports/event-log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { createReach } from '../projections/reach.ts';
 import type { ReadModel } from '../projections/read-model.ts';
-import { storesEveryOffset } from '../projections/read-model.ts';
 import { timersCollection } from '../projections/timers/document.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import type { TimersDocument } from '../projections/timers/document.ts';
@@ -66,10 +66,14 @@ function positionOf(committed: CommittedPosition | null, end: number | undefined
   return committed?.offset ?? (end === 0 ? 0 : null);
 }
 
+/** A position that wants some types alone and has stood for so long is looked after: what follows it may not be wanted. A look takes so long for that. */
+const doubtAfterMs = 15_000;
+const doubtMaxMs = 2_000;
+
 /** Also measures how far the read model is behind, in `herald_projector_lag`. */
 export function readModelFeed(of: {
   readonly reader: Pick<ReadModelReader, 'positions'>;
-  readonly log: Pick<EventLog, 'partitioning'>;
+  readonly log: Pick<EventLog, 'partitioning' | 'read'>;
   readonly readModel: ReadModel;
   readonly group: string;
   readonly clock: Clock;
@@ -80,6 +84,7 @@ export function readModelFeed(of: {
   const { reader, log, readModel, group, clock, metrics } = of;
   const { topics, definition } = readModel;
   const lags = new Map<string, Lag>();
+  const reach = createReach({ log, readModel });
   let lagMs = 0;
   const measured = () => Math.max(lagMs, of.oldestInHandMs()) / 1000;
   metrics.gauge('herald_projector_lag', measured, { read_model: definition.name });
@@ -108,14 +113,46 @@ export function readModelFeed(of: {
     }));
   };
 
+  const doubted = createDoubt(clock);
+
+  /** One after another, as far as there is time: the next look goes on. */
+  const reachOf = async (stored: readonly Sighting[], asking: Asking): Promise<readonly Sighting[]> => {
+    if (readModel.types === undefined) return stored;
+    const until = clock.monotonic() + doubtMaxMs;
+    const sightings: Sighting[] = [];
+    for (const sighting of stored) {
+      const { part: topic, partition, position, end } = sighting;
+      const isDoubted = doubted(sighting) && clock.monotonic() < until;
+      const reached =
+        isDoubted && position !== null && end !== null
+          ? await asking.within(reach.reached({ topic, partition }, position, end))
+          : null;
+      sightings.push({ ...sighting, position: reached ?? position });
+    }
+    return sightings;
+  };
+
   return {
     group,
     async look(asking) {
-      if (!storesEveryOffset(readModel)) return [];
-      const sightings = (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat();
+      const stored = (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat();
+      const sightings = await reachOf(stored, asking);
       lagMs = Math.max(0, ...sightings.map(lagOf));
       return sightings;
     },
+  };
+}
+
+/** Whether a stored position is behind and hasn't moved for a while. */
+function createDoubt(clock: Clock): (sighting: Sighting) => boolean {
+  const stood = new Map<string, { readonly position: number; readonly since: number }>();
+  return ({ part, partition, position, end }) => {
+    if (position === null || end === null || position >= end) return false;
+    const key = `${part} ${partition}`;
+    const before = stood.get(key);
+    if (before?.position === position) return clock.monotonic() - before.since >= doubtAfterMs;
+    stood.set(key, { position, since: clock.monotonic() });
+    return false;
   };
 }
 

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createCatchUp, noteWhenCaughtUp } from '../../src/projections/catching-up.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
 import { until } from '../support/until.ts';
@@ -72,6 +73,23 @@ describe('a read model that is new', () => {
     expect(await progress()).toBeNull();
     await append(1, 3);
     expect(await progress()).toBeNull();
+  });
+});
+
+describe('a new read model that wants some types alone', () => {
+  it('has caught up when all that it wants is folded, though its position stays before the others', async () => {
+    const readModel = inboxReadModel;
+    await appendAll(engines.log, [
+      ...lifeOf({ ...delivered, channel: 'IN_APP' }, 1),
+      ...lifeOf({ ...delivered, steps: [] }, 2),
+    ]);
+    await append(3, 5);
+    await engines.store.prepare(readModel.definition);
+    const { progress } = createCatchUp({ ...engines, reader: engines.store, readModel });
+    expect(await progress()).toMatchObject({ done: expect.any(Number) });
+    const projector = await runProjector({ ...engines, readModel });
+    await until(async () => (await progress()) === null);
+    await projector.stop();
   });
 });
 

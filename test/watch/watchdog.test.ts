@@ -11,6 +11,7 @@ import type { Metrics } from '../../src/ports/metrics.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { RunningProjector } from '../../src/projections/projector.ts';
 import { projectorGroup, runProjector } from '../../src/projections/projector.ts';
+import type { ReadModel } from '../../src/projections/read-model.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Activity } from '../../src/watch/feeds.ts';
@@ -140,6 +141,24 @@ describe('a number of a read model', () => {
   });
 });
 
+describe('a number of a read model that wants some types alone', () => {
+  it('does not stand still where only others follow its position, and does where one that it wants is not folded', async () => {
+    const { log } = engines;
+    running.push(await runProjector({ ...engines, readModel: timersReadModel }));
+    const watchdog = watch([feedOf(timersReadModel)]);
+    // Requests alone: no timer follows from them, and its position stays where it is.
+    for (let i = 1; i <= 20; i++) await appendAll(log, lifeOf({ ...plan, steps: [] }, i));
+    await until(() => looks > 14);
+    expect(watchdog.standing()).toEqual([]);
+    expect(gauges.get('herald_projector_lag timers')?.()).toBe(0);
+    await running.shift()?.stop();
+    await appendAll(log, lifeOf({ ...plan, steps: ['retry'] }, 21).slice(0, 2));
+    await standsStill(watchdog, timers);
+    running.push(await runProjector({ ...engines, readModel: timersReadModel }));
+    await movesAgain(watchdog, timers);
+  });
+});
+
 describe('timers', () => {
   it('that are due and do not fire stand still; those of the future do not', async () => {
     const waiting = lifeOf({ ...plan, steps: ['retry'] }, 1);
@@ -187,8 +206,12 @@ function append(number: number) {
 }
 
 function notificationsFeed(positions = engines.store.positions): Feed {
-  const { log } = engines;
-  const of = { log, readModel: notificationsReadModel, group: notifications, clock: fastClock(), metrics: metrics() };
+  return feedOf(notificationsReadModel, positions);
+}
+
+function feedOf(readModel: ReadModel, positions = engines.store.positions): Feed {
+  const group = projectorGroup(readModel.definition.name);
+  const of = { log: engines.log, readModel, group, clock: fastClock(), metrics: metrics() };
   return readModelFeed({ ...of, reader: { positions }, oldestInHandMs: () => 0 });
 }
 

@@ -1,0 +1,46 @@
+// How far a read model is that wants some types of its topics: its stored position stays before what it has passed over until something is folded, or
+// 10,000 were passed over. It is at the log's end all the same where nothing between the two is wanted.
+
+import type { Topic } from '../domain/topics.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import { passedMax } from './partition-fold.ts';
+import type { ReadModel } from './read-model.ts';
+
+/** What a read model passes over before it notes that by itself, and what it reads in the meantime. */
+const unnotedMax = 2 * passedMax;
+
+export interface Reach {
+  /** `end` where nothing that is wanted lies from the stored position to it; else the stored position. What was looked through isn't read again. */
+  reached(place: { readonly topic: Topic; readonly partition: number }, stored: number, end: number): Promise<number>;
+}
+
+interface LookedThrough {
+  /** Nothing below it, down to the stored position, is wanted. */
+  to: number;
+  /** Where something wanted was met. */
+  wantedAt: number;
+}
+
+export function createReach({ log, readModel }: { log: Pick<EventLog, 'read'>; readModel: ReadModel }): Reach {
+  const { types } = readModel;
+  const looked = new Map<string, LookedThrough>();
+  return {
+    async reached({ topic, partition }, stored, end) {
+      if (types === undefined || stored >= end) return stored;
+      const key = `${topic} ${partition}`;
+      const known = looked.get(key) ?? { to: 0, wantedAt: -1 };
+      looked.set(key, known);
+      if (stored <= known.wantedAt) return stored;
+      const from = Math.max(stored, known.to);
+      // More than a read model passes over without a note: it is behind.
+      if (end - stored > unnotedMax) return stored;
+      for await (const { event, offset } of log.read({ topic, partition, from, to: end })) {
+        if (event !== null && !types.has(event.type)) continue;
+        known.wantedAt = offset;
+        return stored;
+      }
+      known.to = end;
+      return end;
+    },
+  };
+}

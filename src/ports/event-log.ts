@@ -60,8 +60,15 @@ export interface Claim {
    * asked at once then, and the answer ends the claim or makes it current.
    */
   isCurrent(): boolean;
+  /** Of two claims on a number the later one has the greater. A group that was made anew, after nobody was in it for long, may begin at 1 again. */
+  readonly generation: number;
   /** What the group had committed when the number was taken, per topic of the consumer; null: never anything. */
   readonly committed: ReadonlyMap<Topic, CommittedPosition | null>;
+  /**
+   * Resolves once the group, asked now, has said that the number is this claim's.
+   * @throws StaleOwnerError when it isn't any more, or the group shares out anew; Error when the group can't say now
+   */
+  confirm(): Promise<void>;
   /**
    * Reads topics of this number onwards from the given offsets. Several readers of one claim may run side by side over different topics.
    */
@@ -73,7 +80,7 @@ export interface Claim {
 export interface PartitionReader {
   /**
    * The next events, each partition's in the order of its offsets: at least one, at most `eventsMax` and about `bytesMax`; waits until there is one.
-   * Empty once the claim's signal has aborted, and when `passedMax` offsets and more were passed over since the last answer: their types aren't asked for.
+   * Empty once the claim's signal has aborted or the reader was closed, and when `passedMax` offsets and more were passed over since the last answer: their types aren't asked for.
    * @throws Error when the log can't be read or a schema isn't known: nothing was passed over, the call may be repeated.
    */
   take(limits: {
@@ -85,6 +92,8 @@ export interface PartitionReader {
   position(): ReadonlyMap<Topic, number>;
   /** Whether everything that the log held when it was asked has been taken. */
   atEnd(): Promise<boolean>;
+  /** Reads no more, so that another reader of the claim may: for a loop that ends before its claim. */
+  close(): void;
 }
 
 /** What a number waits for its old owner at most, before it goes to the next. */

@@ -2,6 +2,7 @@
 
 import { utf8Bytes } from '../domain/template.ts';
 import type { Topic } from '../domain/topics.ts';
+import { StaleOwnerError } from './event-log.ts';
 
 export type FieldValue = string | number | null;
 
@@ -47,6 +48,26 @@ export interface Ownership {
   readonly epoch: number;
   /** The next offset to fold, per topic; a topic never folded is absent. */
   readonly offsets: ReadonlyMap<Topic, number>;
+}
+
+/** By which right a number is taken over. */
+export interface Claimed {
+  /** Of the claim on the number. 0: of no claim, whose work any may take over. */
+  readonly generation: number;
+  /** A greater generation that the store has and that is over all the same: the group was made anew since. */
+  readonly after?: number;
+}
+
+/** Thrown by own when the number was taken over by right of a newer generation: nothing was changed. */
+export class NewerOwnerError extends StaleOwnerError {
+  /** Of the owner. */
+  readonly generation: number;
+
+  constructor(readModel: string, partition: number, by: Claimed, generation: number) {
+    super(`number ${partition} of ${readModel} is owned in generation ${generation}, not in ${by.generation}`);
+    this.name = 'NewerOwnerError';
+    this.generation = generation;
+  }
 }
 
 /** How much of the documents is wanted. What isn't is not brought into this process. */
@@ -163,8 +184,11 @@ export interface ReadModelStore extends ReadModelReader {
   prepare(definition: ReadModelDefinition): Promise<void>;
   /** It has reached the end that the log had when it began to be folded. For good; may be said again. */
   noteCaughtUp(readModel: string): Promise<void>;
-  /** Takes a partition number over: raises its epoch and reads its offsets. */
-  own(readModel: string, partition: number): Promise<Ownership>;
+  /**
+   * Takes a partition number over: raises its epoch and reads its offsets.
+   * @throws NewerOwnerError; Error when the store is away
+   */
+  own(readModel: string, partition: number, by: Claimed): Promise<Ownership>;
   /**
    * One transaction: the position first (`offsets`: topics that moved, their new next offset), then the writes. All or nothing.
    * Resolves with the ownership to write with next. @throws StaleOwnerError, DocumentTooLargeError

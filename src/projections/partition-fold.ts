@@ -10,6 +10,7 @@ import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
 import { StaleOwnerError } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import { NewerOwnerError } from '../ports/read-model-store.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import type { CutDocument } from './cut-documents.ts';
 import { transactCutting } from './cut-documents.ts';
@@ -31,6 +32,7 @@ export interface FoldDependencies {
   readonly report?: FoldReport;
 }
 
+/** Its calls throw StaleOwnerError when somebody else has taken the number over in the store. Whether that is right the claim says: until it ends, the number is to be owned again. */
 export interface PartitionFold {
   /** The next entries; null once the claim has ended. None when much was passed over that the read model doesn't want: folded as well, that is noted. */
   take(): Promise<readonly LogEntry[] | null>;
@@ -42,14 +44,16 @@ export interface PartitionFold {
   write(writes: readonly Write[]): Promise<boolean>;
   /** Documents of this read model; null when the claim ended before. */
   find<D extends Document>(query: Query): Promise<Page<D> | null>;
+  /** Reads no more. */
+  close(): void;
 }
 
-/** Takes the claim's number over in the store; null when the claim ended before that worked. */
+/** Takes the claim's number over in the store; null when the claim ended before that worked. @throws StaleOwnerError while it is another's by right of a newer claim */
 export async function ownPartition(deps: FoldDependencies, claim: Claim): Promise<PartitionFold | null> {
   const { store, readModel, metrics, logger, clock, turns } = deps;
   const { name } = readModel.definition;
   const pace = readModel.mayLag === true ? slower(store.pace) : store.pace;
-  const owned = await retried(deps, claim, 'own', () => store.own(name, claim.partition));
+  const owned = await retried(deps, claim, 'own', () => takeOver(store, name, claim));
   if (owned === null) return null;
   let owner: Ownership = owned;
   const reader = claim.read(startingOffsets(readModel, owner.offsets));
@@ -98,6 +102,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       return next !== null;
     },
     find: <D extends Document>(query: Query) => retried(deps, claim, 'read', () => store.find<D>(query)),
+    close: () => reader.close(),
   };
 }
 
@@ -110,6 +115,22 @@ export const passedMax = 10_000;
 /** The topics that have moved, also where nothing of them was wanted. */
 function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {
   return new Map([...now].filter(([topic, offset]) => offset > (before.get(topic) ?? 0)));
+}
+
+/**
+ * A store that knows of a newer generation is right, unless the group was made anew since and counts from 1 again. Then the group, asked after the store,
+ * says that the number is this claim's: within one group it couldn't, being in the newer generation by then. In the moment until the store is asked again
+ * the number may go on to others: they find the same and change the generation that is named here, so that this take-over is refused.
+ */
+async function takeOver(store: ReadModelStore, readModel: string, claim: Claim): Promise<Ownership> {
+  const { partition, generation } = claim;
+  try {
+    return await store.own(readModel, partition, { generation });
+  } catch (error) {
+    if (!(error instanceof NewerOwnerError)) throw error;
+    await claim.confirm();
+    return store.own(readModel, partition, { generation, after: error.generation });
+  }
 }
 
 /** What may lag makes a quarter of the transactions. */
@@ -132,7 +153,7 @@ export async function backOff(clock: Clock, failures: number, signal: AbortSigna
   await clock.sleep(Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 10), retryMaxMs), signal);
 }
 
-/** The step's result however often it has to be tried; null when the claim ended, or somebody else has taken the number. */
+/** The step's result however often it has to be tried; null when the claim ended. @throws StaleOwnerError */
 async function retried<T>(
   { clock, logger, metrics, readModel, report }: FoldDependencies,
   claim: Claim,
@@ -146,7 +167,8 @@ async function retried<T>(
       if (failures > 1) report?.worked(name, claim.partition, step);
       return result;
     } catch (error) {
-      if (error instanceof StaleOwnerError || claim.signal.aborted) return null;
+      if (claim.signal.aborted) return null;
+      if (error instanceof StaleOwnerError) throw error;
       report?.failed(name, claim.partition, step, error);
       metrics.increment('herald_fold_failures_total', { read_model: name });
       logger.error('a read model stands still', {

@@ -2,10 +2,11 @@
 //
 //   take as many events as there are ──> fold ──> position and documents in one transaction ──┐
 //     └────────────────────────────────────────────────────────────────────────────┘
+// A loop that ends while its claim goes on (the number was taken over by one who came late, or a bug) begins again, from the stored position.
 
-import type { Claim } from '../ports/event-log.ts';
-import type { FoldDependencies } from './partition-fold.ts';
-import { ownPartition } from './partition-fold.ts';
+import { type Claim, StaleOwnerError } from '../ports/event-log.ts';
+import type { FoldDependencies, PartitionFold } from './partition-fold.ts';
+import { backOff, ownPartition } from './partition-fold.ts';
 
 /** What a reader of the read models hardly notices, and what saves most fetches at 500 events a second. */
 const eventsGatheredMs = 50;
@@ -25,28 +26,26 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
   const { report, readModel } = deps;
   const { name } = readModel.definition;
 
-  return runOnClaims(deps, async (claim) => {
-    const partition = await ownPartition(deps, claim);
-    if (partition === null) return;
-    deps.onOwned?.(claim.partition);
+  return runOnClaims(deps, async ({ partition }, fold) => {
+    deps.onOwned?.(partition);
     for (;;) {
-      const entries = await partition.take();
+      const entries = await fold.take();
       if (entries === null) return;
       const [oldest] = entries;
-      if (oldest !== undefined) report?.inHand(name, claim.partition, oldest.appendedAt);
-      const written = await partition.fold(entries);
-      report?.folded(name, claim.partition);
+      if (oldest !== undefined) report?.inHand(name, partition, oldest.appendedAt);
+      const written = await fold.fold(entries);
+      report?.folded(name, partition);
       if (written === null) return;
     }
   });
 }
 
-/** Consumes the read model's group with one loop for each number owned; a loop ends when its claim has. */
-export async function runOnClaims(
-  deps: FoldDependencies,
-  loop: (claim: Claim) => Promise<void>,
-): Promise<RunningProjector> {
-  const { log, store, readModel, logger, report } = deps;
+/** Follows a number that is owned until its claim has ended. @throws StaleOwnerError when somebody else has taken the number over in the store */
+export type FollowNumber = (claim: Claim, fold: PartitionFold) => Promise<void>;
+
+/** Consumes the read model's group: each number that is claimed is owned and followed until its claim ends. */
+export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber): Promise<RunningProjector> {
+  const { log, store, readModel, report } = deps;
   await store.prepare(readModel.definition);
   const loops = new Set<Promise<void>>();
   const consumer = await log.consume({
@@ -55,15 +54,10 @@ export async function runOnClaims(
     gatherMs: eventsGatheredMs,
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
     owned(claim) {
-      const running: Promise<void> = loop(claim)
-        .catch((error: unknown) => {
-          const fields = { readModel: readModel.definition.name, partition: claim.partition, err: error };
-          logger.error('a projector loop broke', fields);
-        })
-        .finally(() => {
-          loops.delete(running);
-          report?.ended(readModel.definition.name, claim.partition);
-        });
+      const running: Promise<void> = untilClaimEnds(deps, claim, follow).finally(() => {
+        loops.delete(running);
+        report?.ended(readModel.definition.name, claim.partition);
+      });
       loops.add(running);
     },
     lost() {
@@ -76,6 +70,47 @@ export async function runOnClaims(
       await Promise.all(loops);
     },
   };
+}
+
+/** A number that was followed for so long had its reasons for its next end, and the wait begins small again. */
+const steadyMs = 60_000;
+
+/** While the group says that the number is ours it is owned and followed, however often that ends and whatever the reason. Never rejects. */
+async function untilClaimEnds(deps: FoldDependencies, claim: Claim, follow: FollowNumber): Promise<void> {
+  const { clock, logger, metrics, readModel } = deps;
+  const { name } = readModel.definition;
+  for (let times = 1; ; times++) {
+    const begunAt = clock.monotonic();
+    const reason = await ownAndFollow(deps, claim, follow);
+    if (clock.monotonic() - begunAt > steadyMs) times = 1;
+    // At a rebalance the next owner may be ahead of the news that this claim is over.
+    await backOff(clock, times, claim.signal);
+    if (claim.signal.aborted) return;
+    metrics.increment('herald_numbers_owned_again_total', { read_model: name });
+    const fields = { readModel: name, partition: claim.partition, generation: claim.generation, times, err: reason };
+    logger.warn('a number of a read model is owned again: its claim goes on', fields);
+  }
+}
+
+/** Why it ended; null: no reason was given. */
+async function ownAndFollow(deps: FoldDependencies, claim: Claim, follow: FollowNumber): Promise<unknown> {
+  try {
+    const fold = await ownPartition(deps, claim);
+    if (fold === null) return null;
+    try {
+      await follow(claim, fold);
+    } finally {
+      fold.close();
+      // What was in hand is read again, by whoever owns the number next.
+      deps.report?.folded(deps.readModel.definition.name, claim.partition);
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof StaleOwnerError) return error;
+    const fields = { readModel: deps.readModel.definition.name, partition: claim.partition, err: error };
+    deps.logger.error('a projector loop broke', fields);
+    return error;
+  }
 }
 
 export function projectorGroup(readModel: string): string {

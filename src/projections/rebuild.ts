@@ -3,7 +3,7 @@
 
 import type { Topic } from '../domain/topics.ts';
 import type { RebuildableStore, RebuildComparison } from '../ports/read-model-rebuild.ts';
-import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
+import type { Claimed, Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
 import type { Offsets, Range } from './in-order-of-time.ts';
 import type { RangeFold, ReadableLog } from './rebuild-pass.ts';
@@ -75,6 +75,9 @@ interface Rebuilding {
   readonly owners: Ownership[];
 }
 
+/** Whatever generation the groups are in: once it is swapped in, any claim may follow. */
+const ofNoClaim: Claimed = { generation: 0 };
+
 /** Which events of a partition number are folded, and until where: first to the position of the old version, then to the end. */
 type Phase = (of: Rebuilding, partition: number) => Range;
 
@@ -93,7 +96,7 @@ async function begin(log: ReadableLog, store: RebuildDependencies['store'], read
   );
   const target = await store.beginRebuild(definition);
   const owners: Ownership[] = [];
-  for (const partition of ends.keys()) owners.push(await target.own(definition.name, partition));
+  for (const partition of ends.keys()) owners.push(await target.own(definition.name, partition, ofNoClaim));
   return { readModel, olds, ends, target, owners };
 }
 

@@ -7,7 +7,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, LogEntry } from '../ports/event-log.ts';
 import type { FoldDependencies, PartitionFold } from '../projections/partition-fold.ts';
-import { ownPartition } from '../projections/partition-fold.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runOnClaims } from '../projections/projector.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
@@ -22,7 +21,13 @@ export async function runScheduler(deps: SchedulerDependencies): Promise<Running
   const folding = { ...deps, readModel: timersReadModel };
   const due = measureDue(deps);
   const budget = createRequestBudget();
-  return runOnClaims(folding, (claim) => schedulePartition({ ...folding, due, budget }, claim));
+  return runOnClaims(folding, async (claim, fold) => {
+    try {
+      await schedulePartition({ ...folding, due, budget }, claim, fold);
+    } finally {
+      due.delete(claim.partition);
+    }
+  });
 }
 
 /** How often a number that isn't at the log's end looks whether it is. */
@@ -40,12 +45,10 @@ function measureDue({ metrics }: Pick<FoldDependencies, 'metrics'>): Map<number,
   return due;
 }
 
-async function schedulePartition(deps: PartitionDependencies, claim: Claim): Promise<void> {
+async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold: PartitionFold): Promise<void> {
   const { log, clock, logger, metrics, report, due, budget } = deps;
   const { name } = timersReadModel.definition;
   const { partition, signal } = claim;
-  const fold = await ownPartition(deps, claim);
-  if (fold === null) return;
   const noteDue = (count: number) => due.set(partition, count);
   const decider = createDecider({ log, clock, logger, metrics, fold, budget, partition, signal, noteDue });
   const taking = startTaking(fold, clock);

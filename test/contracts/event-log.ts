@@ -336,6 +336,25 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
       });
     });
 
+    describe('a reader that is closed', () => {
+      it('takes nothing more, at once, and another one of its claim reads on from anywhere', async () => {
+        const claim = await claimOf(log, 0);
+        const reader = readerOf(claim);
+        await append(...range(10).map((n) => requested(0, n)));
+        const taken: LogEntry[] = [];
+        while (taken.length < 10) taken.push(...(await reader.take(all)));
+        const waiting = reader.take(all);
+        reader.close();
+        expect(await waiting).toEqual([]);
+        const next = claim.read(new Map([[high, taken[3]?.offset ?? 0]]));
+        await append(requested(0, 10));
+        const again: LogEntry[] = [];
+        while (again.length < 8) again.push(...(await next.take(all)));
+        expect(numbersOf(again)).toEqual(range(8).map((n) => n + 3));
+        expect(await reader.take(all)).toEqual([]);
+      });
+    });
+
     describe('sharing a group', () => {
       it('moves half of the numbers to a second member: lost by the first, then owned by the second, never by both', async () => {
         const first = await startConsumer(log);
@@ -445,6 +464,27 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         for (const { numbers } of seen) expect(numbers).toEqual(range(numbers.length));
       });
 
+      it('gives each later claim on a number the greater generation, and confirms the last one alone', async () => {
+        const first = await startConsumer(log);
+        await until(() => first.claims.size === 12);
+        const before = new Map(first.claims);
+        const second = await startConsumer(log);
+        await until(() => second.claims.size === 6 && first.claims.size === 6);
+        for (const [partition, claim] of second.claims) {
+          const lost = before.get(partition);
+          expect(claim.generation).toBeGreaterThan(lost?.generation ?? Infinity);
+          await until(() => isConfirmed(claim), { what: 'the group to be at rest' });
+          await expect(lost?.confirm()).rejects.toBeInstanceOf(StaleOwnerError);
+        }
+        for (const claim of first.claims.values()) await claim.confirm();
+        await second.stop();
+        await until(() => first.claims.size === 12);
+        for (const [partition, stopped] of second.claims) {
+          expect(first.claims.get(partition)?.generation).toBeGreaterThan(stopped.generation);
+          await expect(stopped.confirm()).rejects.toBeInstanceOf(StaleOwnerError);
+        }
+      });
+
       it('fences an owner that has stopped', async () => {
         const consumer = await startConsumer(log);
         const claim = await until(() => consumer.claims.get(0));
@@ -550,6 +590,13 @@ async function claimOf(log: EventLog, partition: number, more: Partial<ConsumeOp
 
 /** A group that is sharing out takes no commits for a moment. */
 const settled = [() => true, () => false] as const;
+
+function isConfirmed(claim: Claim): Promise<boolean> {
+  return claim.confirm().then(
+    () => true,
+    () => false,
+  );
+}
 
 /** From where the group has committed. */
 function readerOf(claim: Claim) {

@@ -81,7 +81,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
     afterEach(() => harness.close());
 
     const fold = async (writes: readonly Write[], offset = 1, partition = 0) => {
-      const owner = await harness.store.own('letters', partition);
+      const owner = await harness.store.own('letters', partition, { generation: 1 });
       return harness.store.transact(owner, new Map([['work', offset]]), writes);
     };
     const ids = (found: { documents: readonly { id: string }[] }) => found.documents.map(({ id }) => id);
@@ -154,7 +154,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await byLabel('red')).toEqual([]);
         expect(await byLabel('ü')).toEqual(['1']);
         const bad: Write = { collection: 'letters', id: '1', document: { ...letter(), labels: ['red', 7] } };
-        const owner = await harness.store.own('letters', 0);
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
         await expect(harness.store.transact(owner, new Map([['work', 3]]), [bad])).rejects.toThrow(TypeError);
         await fold([{ collection: 'letters', id: '1', document: null }], 3);
         expect(await byLabel('ü')).toEqual([]);
@@ -183,7 +183,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
 
       it('that fails leaves nothing behind, the position neither', async () => {
-        const owner = await harness.store.own('letters', 0);
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
         const bad: Write = { collection: 'letters', id: '2', document: { ...letter(), at: 'noon' } };
         await expect(harness.store.transact(owner, new Map([['work', 1]]), [put('1'), bad])).rejects.toThrow(TypeError);
         expect((await harness.reader.get('letters', ['1'])).size).toBe(0);
@@ -193,7 +193,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
 
       it('refuses a document that is too large by its name, leaves nothing behind, and takes the largest', async () => {
-        const owner = await harness.store.own('letters', 0);
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
         const largest = documentBytesMax - Buffer.byteLength(JSON.stringify(letter({ text: '' })));
         const wide = 'ü'.repeat(Math.floor(largest / 2));
         const refused = harness.store.transact(owner, new Map([['work', 1]]), [
@@ -216,7 +216,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         const { epoch } = await fold([put('1')], 7);
         await harness.reopen();
         expect(ids(await harness.reader.find(byTime))).toEqual(['1']);
-        const next = await harness.store.own('letters', 0);
+        const next = await harness.store.own('letters', 0, { generation: 1 });
         expect(next.offsets).toEqual(new Map([['work', 7]]));
         expect(next.epoch).toBeGreaterThan(epoch);
       });
@@ -235,7 +235,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
 
     describe('ownership', () => {
       it('keeps the positions of numbers apart, and of topics that did not move', async () => {
-        const owner = await harness.store.own('letters', 3);
+        const owner = await harness.store.own('letters', 3, { generation: 1 });
         const second = await harness.store.transact(owner, new Map([['work', 5]]), []);
         const third = await harness.store.transact(second, new Map([['deliveries', 2]]), []);
         const expected = new Map([
@@ -248,8 +248,8 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
 
       it('once taken over refuses all of the former owner, and nothing of it is written', async () => {
-        const former = await harness.store.own('letters', 0);
-        const owner = await harness.store.own('letters', 0);
+        const former = await harness.store.own('letters', 0, { generation: 1 });
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
         expect(owner.epoch).toBeGreaterThan(former.epoch);
         const late = harness.store.transact(former, new Map([['work', 9]]), [put('late')]);
         await expect(late).rejects.toThrow(StaleOwnerError);
@@ -257,8 +257,30 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
       });
 
+      it('is refused to a take-over that comes late, by right of an older generation, which changes nothing', async () => {
+        const owner = await harness.store.own('letters', 0, { generation: 5 });
+        const late = harness.store.own('letters', 0, { generation: 4 });
+        await expect(late).rejects.toMatchObject({ name: 'NewerOwnerError', generation: 5 });
+        await expect(late).rejects.toThrow(StaleOwnerError);
+        const next = await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
+        await harness.store.own('letters', 1, { generation: 1 });
+        const again = await harness.store.own('letters', 0, { generation: 5 });
+        await expect(harness.store.transact(next, new Map([['work', 2]]), [])).rejects.toThrow(StaleOwnerError);
+        await harness.store.transact(again, new Map([['work', 2]]), [put('2')]);
+      });
+
+      it('goes to a group that was made anew by naming the generation that is over, and to none who names it late', async () => {
+        const former = await harness.store.own('letters', 0, { generation: 7 });
+        const owner = await harness.store.own('letters', 0, { generation: 2, after: 7 });
+        await expect(harness.store.transact(former, new Map([['work', 1]]), [])).rejects.toThrow(StaleOwnerError);
+        const late = harness.store.own('letters', 0, { generation: 1, after: 7 });
+        await expect(late).rejects.toMatchObject({ name: 'NewerOwnerError', generation: 2 });
+        await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
+        await harness.store.own('letters', 0, { generation: 3 });
+      });
+
       it('refuses a batch that does not follow the last one: nothing is counted twice', async () => {
-        const owner = await harness.store.own('letters', 0);
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
         await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
         const again = harness.store.transact(owner, new Map([['work', 1]]), [put('2')]);
         await expect(again).rejects.toThrow(StaleOwnerError);
@@ -472,7 +494,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
     describe('a rebuild', () => {
       const rebuilt = async (writes: readonly Write[], offset: number) => {
         const next = await harness.store.beginRebuild(letters);
-        const owner = await next.own('letters', 0);
+        const owner = await next.own('letters', 0, { generation: 1 });
         await next.transact(owner, new Map([['work', offset]]), writes);
         await next.close();
       };
@@ -480,7 +502,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       it('is seen by nobody until it is swapped in, and then in place of the old', async () => {
         await fold([put('1', { text: 'old' }), put('gone')], 2);
         const next = await harness.store.beginRebuild(letters);
-        const owner = await next.own('letters', 0);
+        const owner = await next.own('letters', 0, { generation: 1 });
         expect(owner.offsets.size).toBe(0);
         await next.transact(owner, new Map([['work', 2]]), [put('1', { text: 'new' })]);
         expect((await next.get<Letter>('letters', ['1'])).get('1')?.text).toBe('new');
@@ -494,7 +516,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
 
       it('equals what has grown when every document is the same at the same position', async () => {
         await fold([put('1'), { collection: 'counts', id: 'n', document: { n: 1, m: 2 } }], 2);
-        await harness.store.own('letters', 5);
+        await harness.store.own('letters', 5, { generation: 1 });
         await rebuilt([put('1'), { collection: 'counts', id: 'n', document: { n: 1, m: 2 } }], 2);
         expect(await harness.store.compare(letters)).toEqual({ equal: true, documents: 2, differing: [] });
       });
@@ -519,12 +541,14 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       it('once swapped in refuses the owners of either version', async () => {
         const grown = await fold([put('1')], 2);
         const next = await harness.store.beginRebuild(letters);
-        const folded = await next.transact(await next.own('letters', 0), new Map([['work', 2]]), [put('1')]);
+        const folded = await next.transact(await next.own('letters', 0, { generation: 1 }), new Map([['work', 2]]), [
+          put('1'),
+        ]);
         await harness.store.swap(letters);
         for (const owner of [grown, folded]) {
           await expect(harness.store.transact(owner, new Map(), [put('late')])).rejects.toThrow(StaleOwnerError);
         }
-        const owner = await harness.store.own('letters', 0);
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
         await harness.store.transact(owner, new Map([['work', 3]]), [put('2', { at: 2 })]);
         expect(ids(await harness.store.find(byTime))).toEqual(['2', '1']);
       });
@@ -549,7 +573,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       await harness.store.close();
       expect(await harness.store.ready()).toBe(false);
       await expect(harness.store.get('letters', ['1'])).rejects.toThrow();
-      await expect(harness.store.own('letters', 0)).rejects.toThrow();
+      await expect(harness.store.own('letters', 0, { generation: 1 })).rejects.toThrow();
     });
   });
 }

@@ -61,7 +61,7 @@ describe('a read model that is new', () => {
   it('goes on catching up after a restart in the middle', async () => {
     await append(1, 10);
     await engines.store.prepare(notificationsReadModel.definition);
-    const owner = await engines.store.own('notifications', 5);
+    const owner = await engines.store.own('notifications', 5, { generation: 1 });
     await engines.store.transact(owner, new Map([['notifications.deliveries', 3]]), []);
     engines = await engines.reopen();
     expect(await catchUp().progress()).toEqual({ done: 3, total: 20 });

@@ -342,7 +342,7 @@ describe('the inbox of a recipient', () => {
 
 /** Writes what the fold makes of the entries, beside whatever position there is. */
 async function fold(readModel: ReadModel, entries: readonly DecodedEntry[]): Promise<void> {
-  const owner = await engines.store.own(readModel.definition.name, 5);
+  const owner = await engines.store.own(readModel.definition.name, 5, { generation: 1 });
   await engines.store.transact(owner, new Map(), await readModel.fold(entries, engines.store));
 }
 

@@ -45,7 +45,7 @@ function requested(sent: Sent, number: number): NotificationRequested {
 
 async function foldInto(store: ReadModelStore, readModel: ReadModel, events: readonly NotificationRequested[]) {
   await store.prepare(readModel.definition);
-  let owner = await store.own(readModel.definition.name, partition);
+  let owner = await store.own(readModel.definition.name, partition, { generation: 1 });
   for (let at = 0; at < events.length; at += 500) {
     owner = await store.transact(owner, new Map(), await readModel.fold(entriesOf(events.slice(at, at + 500)), store));
   }

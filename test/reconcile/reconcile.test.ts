@@ -129,7 +129,7 @@ describe('reconciling', () => {
     await passOver();
     await fold();
     expect(await reconciled()).toMatchObject({ named: [], waiting: 1 });
-    const owner = await engines.store.own('timers', partition);
+    const owner = await engines.store.own('timers', partition, { generation: 100 });
     const gone = { collection: 'timers', id: notificationIdFor(1), document: null };
     await engines.store.transact(owner, new Map(), [gone]);
     const { gaps, named } = await reconciled();
@@ -146,7 +146,7 @@ describe('reconciling', () => {
     );
     await fold();
     await passOver();
-    const owner = await engines.store.own('notifications', partition);
+    const owner = await engines.store.own('notifications', partition, { generation: 100 });
     const gone = { collection: 'notifications', id: notificationIdFor(2), document: null };
     await engines.store.transact(owner, new Map(), [gone]);
     await appendAll(engines.log, lifeOf({ ...plan, steps: ['succeeded'] }, 4));

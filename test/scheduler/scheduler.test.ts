@@ -6,7 +6,7 @@ import type { DomainEvent, NotificationEvent } from '../../src/domain/events.ts'
 import type { EventId, TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
 import { deliveriesTopic, workTopic } from '../../src/domain/topics.ts';
-import type { AppendResult } from '../../src/ports/event-log.ts';
+import type { AppendResult, ConsumeOptions } from '../../src/ports/event-log.ts';
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
@@ -153,7 +153,7 @@ describe('large requests that are due at once', () => {
     await until(async () => (await undone()) > 0);
     await stop();
     // All of them decided, as an owner leaves them that could write the decisions and died.
-    const owner = await engines.store.own('timers', 0);
+    const owner = await engines.store.own('timers', 0, { generation: 100 });
     const all = await engines.store.find<TimersDocument>({
       collection: 'timers',
       equals: { partition: 0 },
@@ -193,27 +193,39 @@ describe('a decision', () => {
     expect((await eventsOf('DeliveryDue')).map(({ eventId }) => eventId)).toEqual([eventIdFrom('due', 'work-1')]);
   });
 
-  it('is refused to an owner whose number was taken, and appends nothing', async () => {
-    let refused = 0;
-    const { store } = engines;
-    const watched = {
-      ...store,
-      transact: (...args: Parameters<typeof store.transact>) =>
-        store.transact(...args).catch((error: unknown) => {
-          if (error instanceof StaleOwnerError) refused++;
-          throw error;
-        }),
+  it('is refused to an owner whose number is by right of a newer claim, and appends nothing', async () => {
+    let asked = 0;
+    const { log } = engines;
+    const confirm = async () => {
+      asked++;
+      throw new StaleOwnerError('the number is of another member');
     };
-    await start({ store: watched });
-    await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() + 300 })]);
+    const consume = (options: ConsumeOptions) =>
+      log.consume({ ...options, owned: (claim) => options.owned({ ...claim, confirm }) });
+    await start({ log: { ...log, consume } });
+    await appendAll(log, [failedOf(1, { retryAt: Date.now() + 300 })]);
     await until(() => timersOf(1));
-    await engines.store.own('timers', 0);
-    await until(() => refused === 1, { what: 'the decision to be refused' });
+    await engines.store.own('timers', 0, { generation: 100 });
+    await until(() => asked === 2, { what: 'the group to be asked twice' });
     expect(await eventsOf('DeliveryDue')).toEqual([]);
     await stop();
     await start();
     await until(async () => (await timersOf(1))?.doneAt);
     expect(await eventsOf('DeliveryDue')).toHaveLength(1);
+  });
+
+  it('is made all the same when the number was taken over by one who came late', async () => {
+    await start();
+    const dueAt = Date.now() + 300;
+    await appendAll(engines.log, [failedOf(1, { retryAt: dueAt }), failedOf(2, { retryAt: dueAt })]);
+    await until(() => timersOf(2));
+    await engines.store.own('timers', 0, { generation: 100 });
+    await until(async () => (await dueIds()).length === 2, { what: 'both timers' });
+    await appendAll(engines.log, [failedOf(3, { retryAt: Date.now() })]);
+    await until(async () => (await dueIds()).length === 3, { what: 'a later timer of that number' });
+    await until(async () => (await undone()) === 0, { what: 'all to be done' });
+    expect(new Set(await dueIds()).size).toBe(3);
+    expect(engines.counted.get('herald_numbers_owned_again_total')).toBe(1);
   });
 
   it('is made again from the log alone after a rebuild, and fires nothing twice', async () => {

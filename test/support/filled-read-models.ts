@@ -44,7 +44,7 @@ export async function fillAllButTimers(store: ReadModelStore): Promise<void> {
 /** Waiting, done for longer than they are kept, and decided: of each more than the scheduler takes at a time. */
 export async function fillTimers(store: ReadModelStore, now: number): Promise<void> {
   await store.prepare(timersReadModel.definition);
-  let owner = await store.own(timersReadModel.definition.name, partition);
+  let owner = await store.own(timersReadModel.definition.name, partition, { generation: 1 });
   const dayMs = 24 * 60 * minuteMs;
   const kinds = [
     (i: number) => timerOf(i, { retryAt: now + dayMs + i }),
@@ -64,7 +64,7 @@ async function fold(store: ReadModelStore, readModel: ReadModel, all: readonly D
   const { definition, topics, types } = readModel;
   await store.prepare(definition);
   const entries = all.filter(({ topic, event }) => topics.includes(topic) && types?.has(event.type) !== false);
-  let owner = await store.own(definition.name, partition);
+  let owner = await store.own(definition.name, partition, { generation: 1 });
   for (let at = 0; at < entries.length; at += eventsPerBatch) {
     const some = entries.slice(at, at + eventsPerBatch);
     owner = await store.transact(owner, offsetsAfter(some), await readModel.fold(some, store));

@@ -87,7 +87,7 @@ describe('a number of a read model', () => {
     await runProjector({
       ...engines,
       // A loop that returns and one that never does look the same from here.
-      store: { ...store, own: (readModel, number) => (number === partition ? endless : store.own(readModel, number)) },
+      store: { ...store, own: (name, number, by) => (number === partition ? endless : store.own(name, number, by)) },
       readModel: notificationsReadModel,
     });
     const watchdog = watch([notificationsFeed()]);

@@ -7,13 +7,14 @@ import {
   type CommittedPosition,
   type ConsumeOptions,
   releaseMaxMs,
+  StaleOwnerError,
   type TopicCommit,
 } from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { backOffMs } from './back-off.ts';
 import type { Names } from './client.ts';
 import type { Commits } from './commits.ts';
-import type { Identity } from './membership.ts';
+import type { Identity, Membership } from './membership.ts';
 import { createReader, type ReaderDependencies } from './reader.ts';
 
 export interface ClaimsDependencies {
@@ -26,6 +27,7 @@ export interface ClaimsDependencies {
   isCurrent(): boolean;
   /** Numbers were given up, which go to others once the group is joined again. */
   released(): void;
+  readonly confirm: Membership['confirm'];
   /** What the group has committed of these numbers, by number and topic. @throws Error when it can't be asked */
   committed(numbers: readonly number[]): Promise<ReadonlyMap<number, ReadonlyMap<Topic, CommittedPosition | null>>>;
 }
@@ -44,10 +46,17 @@ export interface Claims {
 /** Of a commit's note: what Kafka allows by default. */
 const metadataMax = 4096;
 
+interface Given {
+  readonly numbers: readonly number[];
+  readonly identity: Identity;
+}
+
+const nothing: Given = { numbers: [], identity: { memberId: '', generation: -1 } };
+
 interface Held {
   readonly controller: AbortController;
-  /** For whom the group keeps the number. */
-  readonly memberId: string;
+  /** For whom the group keeps the number, and since when. */
+  readonly identity: Identity;
   isTold: boolean;
   isReleasing: boolean;
 }
@@ -57,7 +66,7 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
   const { names, clock, logger, reading, commits } = deps;
   const held = new Map<number, Held>();
   /** By the group's last answer. */
-  let given: { readonly numbers: readonly number[]; readonly memberId: string } = { numbers: [], memberId: '' };
+  let given: Given = nothing;
 
   const lose = (partition: number) => {
     const number = held.get(partition);
@@ -85,11 +94,11 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
 
   /** What was given and isn't held yet. */
   const take = () => {
-    const { numbers, memberId } = given;
+    const { numbers, identity } = given;
     const gained = new Map<number, Held>();
     for (const partition of numbers) {
       if (held.has(partition)) continue;
-      const number = { controller: new AbortController(), memberId, isTold: false, isReleasing: false };
+      const number = { controller: new AbortController(), identity, isTold: false, isReleasing: false };
       held.set(partition, number);
       gained.set(partition, number);
     }
@@ -103,7 +112,7 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
         const committed = await deps.committed(alive().map(([partition]) => partition));
         for (const [partition, number] of alive()) {
           number.isTold = true;
-          options.owned(claimOf(partition, number.controller.signal, committed.get(partition) ?? new Map()));
+          options.owned(claimOf(partition, number, committed.get(partition) ?? new Map()));
         }
         return;
       } catch (error) {
@@ -114,49 +123,62 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
     }
   };
 
-  const claimOf = (partition: number, signal: AbortSignal, committed: Claim['committed']): Claim => ({
-    partition,
-    signal,
-    isCurrent: () => !signal.aborted && deps.isCurrent(),
-    committed,
-    read(from) {
-      const places = [...from].map(([topic, offset]) => {
-        checkTopic(topics, topic);
-        return { topic, name: names.topic(topic), partition, offset };
-      });
-      return createReader(reading, signal, places);
-    },
-    async commit(of) {
-      checkCommits(of, topics);
-      const named = of.map(({ topic, offset, metadata }) => ({
-        topic: names.topic(topic),
-        partition,
-        offset,
-        metadata,
-      }));
-      await commits.commit(signal, named);
-    },
-  });
+  const claimOf = (partition: number, { controller, identity }: Held, committed: Claim['committed']): Claim => {
+    const { signal } = controller;
+    const throwIfLost = () => {
+      if (signal.aborted) throw new StaleOwnerError(`partition number ${partition} of group ${group} was lost`);
+    };
+    return {
+      partition,
+      signal,
+      isCurrent: () => !signal.aborted && deps.isCurrent(),
+      generation: identity.generation,
+      committed,
+      // While the group knows the member in its newest generation, nobody else was given what it holds.
+      async confirm() {
+        throwIfLost();
+        await deps.confirm();
+        throwIfLost();
+      },
+      read(from) {
+        const places = [...from].map(([topic, offset]) => {
+          checkTopic(topics, topic);
+          return { topic, name: names.topic(topic), partition, offset };
+        });
+        return createReader(reading, signal, places);
+      },
+      async commit(of) {
+        checkCommits(of, topics);
+        const named = of.map(({ topic, offset, metadata }) => ({
+          topic: names.topic(topic),
+          partition,
+          offset,
+          metadata,
+        }));
+        await commits.commit(signal, named);
+      },
+    };
+  };
 
   return {
     held: () => [...held.keys()].sort((a, b) => a - b),
-    assigned(numbers, { memberId }) {
-      given = { numbers, memberId };
+    assigned(numbers, identity) {
+      given = { numbers, identity };
       const leaving = new Map<number, Held>();
       for (const [partition, number] of held) {
         // As long as it is the same member it has said of each generation what it holds, and nobody else was given that.
-        if (number.memberId !== memberId) lose(partition);
+        if (number.identity.memberId !== identity.memberId) lose(partition);
         else if (!numbers.includes(partition) && !number.isReleasing) leaving.set(partition, number);
       }
       take();
       if (leaving.size > 0) void release(leaving);
     },
     evicted() {
-      given = { numbers: [], memberId: '' };
+      given = nothing;
       for (const partition of held.keys()) lose(partition);
     },
     end() {
-      given = { numbers: [], memberId: '' };
+      given = nothing;
       for (const { controller } of held.values()) controller.abort();
       held.clear();
     },

@@ -52,6 +52,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     committed,
     isCurrent: () => membership.isCurrent(),
     released: () => membership.joinAgain(),
+    confirm: () => membership.confirm(),
     reading: {
       fetcher,
       decoder,

@@ -8,6 +8,7 @@
 import type { GroupMember } from 'kafkajs/src/cluster/index.js';
 
 import type { Clock } from '../../ports/clock.ts';
+import { StaleOwnerError } from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { assign, assignerName, encodeMember, numbersOf } from './assigner.ts';
 import { backOffMs } from './back-off.ts';
@@ -43,6 +44,8 @@ export interface Membership {
   identity(): Identity | null;
   /** Whether the coordinator has answered to something that was asked within the session timeout; false: it is asked at once. */
   isCurrent(): boolean;
+  /** Resolves once the coordinator, asked now, says that the group is in our generation. @throws StaleOwnerError when it isn't, or not for long; Error when it can't say */
+  confirm(): Promise<void>;
   /** A commit was refused: asks the coordinator at once how things stand. */
   check(): void;
   /** A number isn't held any more: joins again, so that it goes to another. */
@@ -210,6 +213,19 @@ export function createMembership(deps: MembershipDependencies): Membership {
       if (silentMs > sessionTimeoutMs) resting.abort();
       return silentMs <= sessionTimeoutMs;
     },
+    async confirm() {
+      const node = await findCoordinator();
+      if (identity === null) throw new Error(`group ${group} is being joined`);
+      const { generation, memberId: asMember } = identity;
+      try {
+        const of = { groupId: group, groupGenerationId: generation, memberId: asMember };
+        await ask(node, (broker) => broker.heartbeat(of));
+      } catch (error) {
+        resting.abort();
+        if (!isOfAnotherGeneration(error)) throw error;
+        throw new StaleOwnerError(`group ${group} goes on without generation ${generation}`);
+      }
+    },
     check: () => resting.abort(),
     joinAgain() {
       mustJoinAgain = true;
@@ -226,4 +242,9 @@ export function createMembership(deps: MembershipDependencies): Membership {
       await Promise.race([leaving, clock.sleep(leaveMaxMs, left.signal)]);
     },
   };
+}
+
+function isOfAnotherGeneration(error: unknown): boolean {
+  const answered = answeredError(error);
+  return answered === 'ILLEGAL_GENERATION' || answered === 'UNKNOWN_MEMBER_ID' || answered === 'REBALANCE_IN_PROGRESS';
 }

@@ -230,15 +230,14 @@ export function createReader(
   /** The sum of the positions at the last answer. */
   let told = reached();
 
-  signal.addEventListener(
-    'abort',
-    () => {
-      fetcher.remove(sources);
-      changed();
-    },
-    { once: true },
-  );
-  if (!signal.aborted) fetcher.add(sources);
+  let isOver = signal.aborted;
+  const end = () => {
+    isOver = true;
+    fetcher.remove(sources);
+    changed();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  if (!isOver) fetcher.add(sources);
 
   return {
     position: () => new Map(sources.map((source) => [source.from.topic, positionOf(source)])),
@@ -248,7 +247,7 @@ export function createReader(
       const entries: LogEntry[] = [];
       let patienceUntil = inOrderOfTime ? Infinity : 0;
       for (;;) {
-        if (signal.aborted) return [];
+        if (isOver) return [];
         if (entries.length === 0) throwFailure();
         const pulled = pull(entries, limits, clock.monotonic() < patienceUntil);
         if (pulled.kind === 'behind') {
@@ -265,7 +264,7 @@ export function createReader(
     async atEnd() {
       const asked = await bounds(sources, 'end');
       for (;;) {
-        if (signal.aborted) return false;
+        if (isOver) return false;
         throwFailure();
         const heads = sources.map(({ queue }) => queue.head);
         const unknown = heads.find((record) => record !== undefined && decoder.typeOf(record.value) === undefined);
@@ -278,6 +277,11 @@ export function createReader(
         if (sources.every(({ offset }, i) => offset >= (asked[i] ?? 0))) return true;
         await change();
       }
+    },
+
+    close() {
+      signal.removeEventListener('abort', end);
+      end();
     },
   };
 }

@@ -79,6 +79,8 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
   herald_http_requests_total: 'HTTP requests answered',
+  herald_numbers_owned_again_total:
+    'Partition numbers of a read model that were given up and owned again while their claim went on',
   herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',
   herald_streams_ended_total: 'Event streams that ended, by why',
   herald_timers_fired_total: 'Timers that fired',

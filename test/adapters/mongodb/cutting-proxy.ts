@@ -6,7 +6,7 @@ import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { until } from '../../support/until.ts';
 
 /** A name of a command, or the `startTransaction` of a transaction's first. */
-export type Watched = 'commitTransaction' | 'startTransaction';
+export type Watched = 'commitTransaction' | 'findAndModify' | 'startTransaction';
 type Fate = 'request' | 'answer' | 'held';
 
 export interface CuttingProxy {

@@ -51,9 +51,11 @@ describe('MongoDB: what is sent beside the queries', () => {
     const sent = await sentBy(db, async () => {
       await store.prepare(made);
       const write = { collection: 'notes', id: '1', document: { at: 1 } };
-      const owner = await store.transact(await store.own('notes', 0), new Map([[workTopic('EMAIL', 'HIGH'), 1]]), [
-        write,
-      ]);
+      const owner = await store.transact(
+        await store.own('notes', 0, { generation: 1 }),
+        new Map([[workTopic('EMAIL', 'HIGH'), 1]]),
+        [write],
+      );
       await store.prepare(grown);
       await store.transact(owner, new Map(), [{ ...write, document: null }]);
       let calls = 0;
@@ -65,7 +67,7 @@ describe('MongoDB: what is sent beside the queries', () => {
       await db.collection('read_model_positions').drop();
       await until(() => looks.queries().some(({ find }) => find === 'read_model_positions'), { what: 'a look' });
       looks.stop();
-      await store.own('notes', 0);
+      await store.own('notes', 0, { generation: 1 });
     });
     await expectCheap(db, sent);
     await store.close();

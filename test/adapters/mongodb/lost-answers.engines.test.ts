@@ -34,7 +34,7 @@ beforeEach(async () => {
   store = openMongoReadModelStore({ connection: connections.owner, logger, clock });
   other = openMongoReadModelStore({ connection: connections.other, logger, clock });
   await store.prepare(letters);
-  owner = await store.own('letters', 0);
+  owner = await store.own('letters', 0, { generation: 1 });
 });
 afterEach(async () => {
   await connections.other.db.dropDatabase();
@@ -154,6 +154,40 @@ describe('MongoDB: a transaction', () => {
   }, 30_000);
 });
 
+describe('MongoDB: a take-over that arrives late', () => {
+  it('leaves the number to its newer owner, who folds on', async () => {
+    const held = proxy.hold('findAndModify');
+    const late = store.own('letters', 0, { generation: 1 });
+    const refused = expect(late).rejects.toMatchObject({ name: 'NewerOwnerError', generation: 2 });
+    const release = await held;
+    const taken = await other.own('letters', 0, { generation: 2 });
+    const next = await other.transact(taken, new Map([['work', 1]]), [letter('1')]);
+    release();
+    await refused;
+    await other.transact(next, new Map([['work', 2]]), [letter('2')]);
+    expect(await other.positions('letters', 0)).toEqual(new Map([['work', 2]]));
+  });
+
+  it('is refused by another process and after a restart as well: the position keeps the generation', async () => {
+    await store.own('letters', 0, { generation: 3 });
+    const refused = { name: 'NewerOwnerError', generation: 3 };
+    await expect(other.own('letters', 0, { generation: 2 })).rejects.toMatchObject(refused);
+    const restarted = openMongoReadModelStore({ connection: connections.other, logger, clock });
+    await expect(restarted.own('letters', 0, { generation: 2 })).rejects.toMatchObject(refused);
+    await restarted.close();
+    await other.own('letters', 0, { generation: 1, after: 3 });
+    await expect(store.own('letters', 0, { generation: 0, after: 3 })).rejects.toMatchObject({ generation: 1 });
+  });
+
+  it('owns a number whose position is of a version before there were generations', async () => {
+    const positions = connections.other.db.collection('read_model_positions');
+    await positions.updateOne({ partition: 0 }, { $unset: { generation: '' } });
+    const taken = await other.own('letters', 0, { generation: 1 });
+    await other.transact(taken, new Map([['work', 1]]), [letter('1')]);
+    await expect(store.own('letters', 0, { generation: 0 })).rejects.toMatchObject({ generation: 1 });
+  });
+});
+
 describe('MongoDB: a number taken over', () => {
   it('while its owner commits is given at once, and the owner refused', async () => {
     const held = proxy.hold('commitTransaction');
@@ -161,7 +195,7 @@ describe('MongoDB: a number taken over', () => {
     const refused = expect(late).rejects.toThrow(StaleOwnerError);
     const release = await held;
     const begun = performance.now();
-    const taken = await other.own('letters', 0);
+    const taken = await other.own('letters', 0, { generation: 1 });
     expect(performance.now() - begun).toBeLessThan(1000);
     expect(taken.offsets.size).toBe(0);
     await other.transact(taken, new Map([['work', 5]]), [letter('5')]);
@@ -181,7 +215,7 @@ describe('MongoDB: a number taken over', () => {
     await until(() => offset > 10);
     proxy.freeze();
     const frozenAt = performance.now();
-    const taken = await other.own('letters', 0);
+    const taken = await other.own('letters', 0, { generation: 1 });
     const from = taken.offsets.get('work') ?? 0;
     expect(from).toBeGreaterThanOrEqual(offset - 1);
     await other.transact(taken, new Map([['work', 1000]]), []);

@@ -55,7 +55,7 @@ async function foldOn(
   partition: number,
   signal: AbortSignal,
 ): Promise<{ readonly done: number; readonly failed: number }> {
-  let owner: Ownership = await store.own('letters', partition);
+  let owner: Ownership = await store.own('letters', partition, { generation: 1 });
   let [done, failed] = [0, 0];
   while (!signal.aborted) {
     try {
@@ -95,7 +95,7 @@ async function expectAway(): Promise<void> {
   const write = () => store.transact(owner, new Map([['work', 1]]), [letter('1', 1)]);
   const [queryMs, writeMs, ready] = await Promise.all([
     Promise.all(Object.values(queries).map(msToReject)),
-    Promise.all([write, () => store.own('letters', 1)].map(msToReject)),
+    Promise.all([write, () => store.own('letters', 1, { generation: 1 })].map(msToReject)),
     reader.ready(),
   ]);
   // 4.5 s by the timeouts of the connection; the rest is for a busy machine.
@@ -152,7 +152,7 @@ describe('MongoDB killed under load, three times', () => {
 
 describe('MongoDB away for 5 s', () => {
   beforeEach(async () => {
-    owned = store.own('letters', 0);
+    owned = store.own('letters', 0, { generation: 1 });
     await owned;
     // Listeners follow a stream that will break.
     reader.onChange('letters', () => undefined);

@@ -64,7 +64,11 @@ describe('MongoDB: a batch', () => {
       document: { tenant: 'a', at: 1, status: 'new', tag: null, text },
     });
     const inserted = ids.map((id) => ({ ...write(id), isNew: true }));
-    const owner = await store.transact(await store.own('letters', 0), new Map([['work', 1]]), inserted);
+    const owner = await store.transact(
+      await store.own('letters', 0, { generation: 1 }),
+      new Map([['work', 1]]),
+      inserted,
+    );
     await store.transact(owner, new Map([['work', 2]]), ids.map(write));
     const { count } = await store.count({ collection: 'letters', equals: { tenant: 'a' } }, 100);
     expect(count).toBe(90);

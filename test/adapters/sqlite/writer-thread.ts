@@ -10,7 +10,7 @@ const { path, changes, batches } = workerData as { path: string; changes: Change
 const definition = { name: 'letters', collections: [{ name: 'letters', fields: {}, indexes: [] }] };
 const store = openReadModelStore({ path, logger, changes });
 await store.prepare(definition);
-let owner = await store.own('letters', 0);
+let owner = await store.own('letters', 0, { generation: 1 });
 for (let offset = 1; offset <= batches; offset++) {
   const write = { collection: 'letters', id: `${offset}`, document: { offset } };
   owner = await store.transact(owner, new Map([['work', offset]]), [write]);

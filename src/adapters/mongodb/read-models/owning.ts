@@ -1,8 +1,10 @@
 // Taking a partition number over: the former owner's session is ended, so that its locks don't outlive it, and its epoch raised, so that it can't write.
+// A take-over that comes late, when the number is another's by right of a newer generation, changes nothing.
 
-import { type Binary, type ClientSession, type Db, type MongoClient, MongoServerError } from 'mongodb';
+import { type Binary, type ClientSession, type Db, type Filter, type MongoClient, MongoServerError } from 'mongodb';
 
 import type { Logger } from '../../../ports/logger.ts';
+import { type Claimed, NewerOwnerError } from '../../../ports/read-model-store.ts';
 import type { PositionDocument } from './positions.ts';
 import { positionId, positionsOf } from './positions.ts';
 import type { ModelVersion } from './versions.ts';
@@ -21,25 +23,29 @@ export interface Hold {
 const lockWaitMs = 1000;
 const attemptsMax = 5;
 
-/** @throws Error when the store is away, or the version is no longer in use (after a swap) */
+/** @throws NewerOwnerError; Error when the store is away, or the version is no longer in use (after a swap) */
 export async function takeOver(
   deps: { readonly client: MongoClient; readonly db: Db; readonly endSession: EndSession },
   model: ModelVersion,
   partition: number,
+  by: Claimed,
 ): Promise<{ readonly hold: Hold; readonly position: PositionDocument }> {
   const { client, db, endSession } = deps;
   const positions = positionsOf(db);
   const _id = positionId(model, partition);
   const session = client.startSession();
   for (let attempt = 1; ; attempt++) {
-    const former = await positions.findOne({ _id }, { projection: { lsid: 1 } });
-    if (former !== null) await endSession(former.lsid);
     try {
+      const former = await positions.findOne({ _id }, { projection: { lsid: 1, generation: 1 } });
+      if (former !== null) {
+        throwIfNewer(model, partition, by, former.generation ?? 0);
+        await endSession(former.lsid);
+      }
       const position = await positions.findOneAndUpdate(
-        { _id, retired: { $ne: true } },
+        { _id, retired: { $ne: true }, $or: notNewerThan(by) },
         {
           $inc: { epoch: 1 },
-          $set: { lsid: lsidOf(session) },
+          $set: { lsid: lsidOf(session), generation: by.generation },
           $setOnInsert: { partition, sequence: 0, offsets: '{}' },
         },
         { upsert: true, returnDocument: 'after', maxTimeMS: lockWaitMs },
@@ -52,6 +58,16 @@ export async function takeOver(
       throw error;
     }
   }
+}
+
+function throwIfNewer({ name }: ModelVersion, partition: number, by: Claimed, owned: number): void {
+  if (owned > by.generation && owned !== by.after) throw new NewerOwnerError(name, partition, by, owned);
+}
+
+/** As `throwIfNewer`, at the server: it may have been taken over since it was read. */
+function notNewerThan({ generation, after }: Claimed): Filter<PositionDocument>[] {
+  const isOver = after === undefined ? [] : [{ generation: after }];
+  return [{ generation: { $lte: generation } }, { generation: { $exists: false } }, ...isOver];
 }
 
 export function lsidOf(session: ClientSession): Binary {
@@ -76,7 +92,7 @@ export function createEndSession(client: MongoClient, logger: Logger): EndSessio
   };
 }
 
-/** MaxTimeMSExpired: somebody's transaction has the document. DuplicateKey: another process made it in the same moment. */
+/** MaxTimeMSExpired: somebody's transaction has the document. DuplicateKey: it is there, made in the same moment or owned by right of a newer generation. */
 function isLocked(error: unknown): boolean {
   return error instanceof MongoServerError && (error.code === 50 || error.code === 11_000);
 }

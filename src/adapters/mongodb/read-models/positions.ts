@@ -12,6 +12,8 @@ export interface PositionDocument {
   readonly partition: number;
   /** One more for each owner. */
   readonly epoch: number;
+  /** Of the claim by whose right the owner took it over; absent in those of before there were any. */
+  readonly generation?: number;
   /** One more for each transaction: tells whether one whose answer was lost was applied. */
   readonly sequence: number;
   readonly offsets: string;

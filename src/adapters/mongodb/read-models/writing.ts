@@ -63,16 +63,22 @@ export function createWriting(deps: WritingDependencies): Writing {
     if (hold?.epoch !== owner.epoch) throw stale(owner);
     return hold;
   };
+  /** The answer to an earlier take-over of this process may come after that to a later one. */
+  const keep = (hold: Hold) => {
+    const kept = holds.get(hold.positionId);
+    const [newer, older] = kept === undefined || kept.epoch < hold.epoch ? [hold, kept] : [kept, hold];
+    holds.set(hold.positionId, newer);
+    void older?.session.endSession().catch(nothing);
+  };
   const settled = (hold: Hold, owner: MongoOwnership) => settle({ client, db, endSession }, hold, owner);
 
   return {
-    async own(readModel, partition) {
+    async own(readModel, partition, by) {
       for (let attempt = 1; ; attempt++) {
         await view.refresh();
         const model = await view.model(readModel);
-        const { hold, position } = await takeOver({ client, db, endSession }, model, partition);
-        void holds.get(hold.positionId)?.session.endSession().catch(nothing);
-        holds.set(hold.positionId, hold);
+        const { hold, position } = await takeOver({ client, db, endSession }, model, partition, by);
+        keep(hold);
         const { epoch, sequence, offsets } = position;
         const owner = { readModel, partition, epoch, offsets: offsetsOf(offsets), version: model.version, sequence };
         // A version that was swapped out before it was ours has no position that a swap could have fenced.

@@ -80,12 +80,15 @@ export function createClaims(
     partition,
     signal: owner.signal,
     isCurrent: () => !owner.signal.aborted,
+    generation: epoch,
     committed: new Map<Topic, CommittedPosition | null>(
       topics.map((topic) => [topic, rows.committed(group, catalog.slotOf(topic, partition))]),
     ),
     read(from) {
       return createReader({ page, rows, ends, wakeups }, owner, [...from].map(placeOf(partition)));
     },
+    // A commit of nothing: who writes the log holds it against the number's owner.
+    confirm: () => commit({ group, partition, epoch, commits: [] }),
     async commit(commits) {
       checkCommits(commits, catalog, partition);
       await commit({ group, partition, epoch, commits });

@@ -57,6 +57,8 @@ export function createReader(
   const positions = () => sources.map(({ rows: fetched, at, next }) => fetched[at]?.[0] ?? next);
   /** The sum of the positions at the last answer. */
   let told = sum(positions());
+  const sleeping = new Set<Sleeper>();
+  let isClosed = false;
 
   /** Fetches the next page of a source without rows; false when it held nothing that is wanted. */
   const fill = (source: Source): boolean => {
@@ -118,10 +120,12 @@ export function createReader(
         slots,
         wake() {
           owner.sleepers.delete(sleeper);
+          sleeping.delete(sleeper);
           resolve();
         },
       };
       owner.sleepers.add(sleeper);
+      sleeping.add(sleeper);
       wakeups.add(sleeper);
       // Another thread may have moved the ends between the look and the addition.
       if (sources.some(({ slot, next }) => ends.get(slot) > next)) {
@@ -133,7 +137,7 @@ export function createReader(
   return {
     async take({ eventsMax, bytesMax, passedMax = Infinity }) {
       for (;;) {
-        if (owner.signal.aborted) return [];
+        if (owner.signal.aborted || isClosed) return [];
         const entries = pull(eventsMax, bytesMax);
         const reached = sum(positions());
         if (entries.length > 0 || reached - told >= passedMax) {
@@ -160,6 +164,14 @@ export function createReader(
         if (source.at < source.rows.length) return false;
       }
       return true;
+    },
+
+    close() {
+      isClosed = true;
+      for (const sleeper of sleeping) {
+        wakeups.remove(sleeper);
+        sleeper.wake();
+      }
     },
   };
 }

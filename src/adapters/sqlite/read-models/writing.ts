@@ -4,8 +4,8 @@ import type { SQLInputValue } from 'node:sqlite';
 
 import type { Topic } from '../../../domain/topics.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
-import type { Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
-import { documentText } from '../../../ports/read-model-store.ts';
+import type { Claimed, Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
+import { documentText, NewerOwnerError } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
@@ -19,10 +19,14 @@ export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'>;
 /** @param changed called with the read model after each transaction that moved it */
 export function createWriting(connection: Connection, view: View, changed: (readModel: string) => void): Writing {
   const transactions = createGroupedTransactions(connection);
+  const grants = createGrants();
   return {
-    async own(readModel, partition) {
-      const row = connection.statement(takeOverSql).get(readModel, view.model(readModel).version, partition);
+    async own(readModel, partition, by) {
+      const { version } = view.model(readModel);
+      grants.check(readModel, partition, by);
+      const row = connection.statement(takeOverSql).get(readModel, version, partition);
       if (row === undefined) throw new Error(`the position of ${readModel} ${partition} was not given`);
+      grants.note(readModel, partition, by);
       return { readModel, partition, epoch: Number(row['epoch']), offsets: offsetsOf(String(row['offsets'])) };
     },
     async transact(owner, offsets, writes) {
@@ -38,6 +42,21 @@ export function createWriting(connection: Connection, view: View, changed: (read
       await transactions.run(() => {
         connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
       });
+    },
+  };
+}
+
+/** By right of which generation each number was taken over. Not stored: the groups of this log live and end with its one process, and so does their count. */
+function createGrants() {
+  const generations = new Map<string, number>();
+  return {
+    /** @throws NewerOwnerError */
+    check(readModel: string, partition: number, by: Claimed): void {
+      const granted = generations.get(`${readModel}:${partition}`) ?? 0;
+      if (granted > by.generation && granted !== by.after) throw new NewerOwnerError(readModel, partition, by, granted);
+    },
+    note(readModel: string, partition: number, { generation }: Claimed): void {
+      generations.set(`${readModel}:${partition}`, generation);
     },
   };
 }

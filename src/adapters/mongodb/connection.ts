@@ -4,6 +4,7 @@
 import { MongoClient, MongoServerError, MongoServerSelectionError, type Db } from 'mongodb';
 
 import type { Logger } from '../../ports/logger.ts';
+import { mendDriverWrites } from './driver-writes.ts';
 
 /** Trying again can't help: the start stops. */
 class MongoRefusal extends Error {
@@ -92,6 +93,7 @@ function hasPath(url: string): boolean {
 }
 
 function clientOf(url: string): MongoClient {
+  mendDriverWrites();
   let problem: string;
   try {
     return new MongoClient(url, {

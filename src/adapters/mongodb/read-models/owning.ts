@@ -4,7 +4,8 @@
 import { type Binary, type ClientSession, type Db, type Filter, type MongoClient, MongoServerError } from 'mongodb';
 
 import type { Logger } from '../../../ports/logger.ts';
-import { type Claimed, NewerOwnerError } from '../../../ports/read-model-store.ts';
+import { StaleOwnerError } from '../../../ports/event-log.ts';
+import { type Claimed, NewerOwnerError, type Ownership } from '../../../ports/read-model-store.ts';
 import type { PositionDocument } from './positions.ts';
 import { positionId, positionsOf } from './positions.ts';
 import type { ModelVersion } from './versions.ts';
@@ -17,6 +18,12 @@ export interface Hold {
   session: ClientSession;
   /** The sequence of a transaction whose end isn't known, and the offsets that it was to leave. */
   unsettled: { readonly sequence: number; readonly offsets: string } | null;
+}
+
+/** What the port's ownership carries for us. */
+export interface MongoOwnership extends Ownership {
+  readonly version: number;
+  readonly sequence: number;
 }
 
 /** A locked position is waited for so long; then the session that holds it is ended (again). */
@@ -75,6 +82,10 @@ export function lsidOf(session: ClientSession): Binary {
   return session.id.id;
 }
 
+export function stale({ readModel, partition, epoch }: Ownership): StaleOwnerError {
+  return new StaleOwnerError(`number ${partition} of ${readModel} was taken over from the owner of epoch ${epoch}`);
+}
+
 export type EndSession = (lsid: Binary) => Promise<void>;
 
 /** Ends a session on the server, with its transaction. Where that isn't allowed its locks last up to a minute: said once. */
@@ -84,7 +95,7 @@ export function createEndSession(client: MongoClient, logger: Logger): EndSessio
     try {
       await client.db('admin').command({ killSessions: [{ id: lsid }] });
     } catch (error) {
-      if (!(error instanceof MongoServerError)) throw error;
+      if (!(error instanceof MongoServerError) || isStateChange(error)) throw error;
       if (isTold) return;
       isTold = true;
       logger.warn('sessions of former owners cannot be ended: taking over may last a minute', { err: error });
@@ -95,4 +106,12 @@ export function createEndSession(client: MongoClient, logger: Logger): EndSessio
 /** MaxTimeMSExpired: somebody's transaction has the document. DuplicateKey: it is there, made in the same moment or owned by right of a newer generation. */
 function isLocked(error: unknown): boolean {
   return error instanceof MongoServerError && (error.code === 50 || error.code === 11_000);
+}
+
+/** LegacyNotPrimary, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary, PrimarySteppedDown, ShutdownInProgress, InterruptedAtShutdown, InterruptedDueToReplStateChange. */
+const stateChangeCodes: ReadonlySet<unknown> = new Set([10_058, 10_107, 13_435, 13_436, 189, 91, 11_600, 11_602]);
+
+/** It says nothing of what is allowed: another server is the primary, or this one stops. */
+function isStateChange({ code }: MongoServerError): boolean {
+  return stateChangeCodes.has(code);
 }

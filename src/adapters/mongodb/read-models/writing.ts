@@ -6,22 +6,16 @@
 // The position's sequence goes up by one with each transaction of its owner, so it tells whether one whose answer was lost was applied. That is
 // found out at once or, when the store is away, at the next call with the same ownership, before anything is written.
 
-import {
-  type ClientSession,
-  type Db,
-  type MongoClient,
-  MongoError,
-  MongoServerError,
-  MongoWriteConcernError,
-} from 'mongodb';
+import { type Db, type MongoClient, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 
 import type { Clock } from '../../../ports/clock.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Ownership, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Batch, batchOf, writeBatch } from './batch.ts';
-import { createEndSession, type EndSession, type Hold, lsidOf, takeOver } from './owning.ts';
+import { createEndSession, type Hold, type MongoOwnership, stale, takeOver } from './owning.ts';
 import { offsetsOf, offsetsText, positionId, positionsOf } from './positions.ts';
+import { settle, settledInTime } from './settling.ts';
 import { versionsOf, type View } from './versions.ts';
 
 export interface WritingDependencies {
@@ -37,21 +31,11 @@ export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'> 
   endAll(): Promise<void>;
 };
 
-/** What the port's ownership carries for us. */
-interface MongoOwnership extends Ownership {
-  readonly version: number;
-  readonly sequence: number;
-}
-
 /** Tries of a transaction that others' locks or a new primary got in the way of, some ms apart. */
 const triesMax = 5;
 const retryMs = 10;
 /** Then the commit's end counts as unknown. */
 const commitMs = 10_000;
-/** How long a transaction whose answer was lost is asked after before its caller is told to repeat. */
-const settleMs = 2000;
-const settleStepMs = 200;
-const lockWaitMs = 2000;
 
 export function createWriting(deps: WritingDependencies): Writing {
   const { client, db, view, clock } = deps;
@@ -188,55 +172,6 @@ async function movePosition(db: Db, hold: Hold, { epoch, sequence }: MongoOwners
   return matchedCount === 1;
 }
 
-/**
- * Whether the transaction whose answer was lost was applied. Nothing of it can come later: its session is ended and its position written anew, which waits for
- * whatever had it.
- * @throws StaleOwnerError; Error when the store is away
- */
-async function settle(
-  deps: { readonly client: MongoClient; readonly db: Db; readonly endSession: EndSession },
-  hold: Hold,
-  owner: MongoOwnership,
-): Promise<boolean> {
-  await deps.endSession(lsidOf(hold.session));
-  const session = deps.client.startSession();
-  const position = await renewed(deps.db, hold, session);
-  void hold.session.endSession().catch(nothing);
-  hold.session = session;
-  hold.unsettled = null;
-  if (position === null) throw stale(owner);
-  if (position.sequence === owner.sequence + 1) return true;
-  if (position.sequence === owner.sequence) return false;
-  throw stale(owner);
-}
-
-async function renewed(db: Db, hold: Hold, session: ClientSession) {
-  try {
-    return await positionsOf(db).findOneAndUpdate(
-      { _id: hold.positionId, epoch: hold.epoch },
-      { $set: { lsid: lsidOf(session) } },
-      { returnDocument: 'after', maxTimeMS: lockWaitMs },
-    );
-  } catch (error) {
-    await session.endSession();
-    throw error;
-  }
-}
-
-/** False also when the store was away all the time: the next call finds out. @throws StaleOwnerError */
-async function settledInTime(clock: Clock, settled: () => Promise<boolean>): Promise<boolean> {
-  const deadline = clock.monotonic() + settleMs;
-  for (;;) {
-    try {
-      return await settled();
-    } catch (error) {
-      if (error instanceof StaleOwnerError) throw error;
-      if (clock.monotonic() >= deadline) return false;
-    }
-    await clock.sleep(settleStepMs);
-  }
-}
-
 async function isInUse(db: Db, readModel: string, version: number): Promise<boolean> {
   const document = await versionsOf(db).findOne({ _id: readModel });
   return document?.version === version || document?.next?.version === version;
@@ -245,10 +180,6 @@ async function isInUse(db: Db, readModel: string, version: number): Promise<bool
 function mongoOwnership(owner: Ownership): MongoOwnership {
   if ('version' in owner && 'sequence' in owner) return owner as MongoOwnership;
   throw new TypeError('this ownership is of another store');
-}
-
-function stale({ readModel, partition, epoch }: Ownership): StaleOwnerError {
-  return new StaleOwnerError(`number ${partition} of ${readModel} was taken over from the owner of epoch ${epoch}`);
 }
 
 function isTransient(error: unknown): boolean {

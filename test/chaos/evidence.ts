@@ -55,8 +55,9 @@ export function attemptLines(lines: readonly LogLine[]): ReadonlyMap<string, rea
     if (msg !== 'attempt') continue;
     const id = String(fields['notificationId']);
     const attempt = Number(fields['attempt']);
-    const line = { at, process, attempt, tookMs: Number(fields['tookMs']), outcome: String(fields['outcome']) };
-    byId.set(id, [...(byId.get(id) ?? []), line]);
+    const [tookMs, outcome] = [Number(fields['tookMs']), String(fields['outcome'])];
+    const retryAt = outcome === 'retrying' ? Number(fields['retryAt']) : null;
+    byId.set(id, [...(byId.get(id) ?? []), { at, process, attempt, tookMs, outcome, retryAt }]);
   }
   return byId;
 }

@@ -38,7 +38,7 @@ interface Running {
 /** As the operations page says: SIGTERM, and 40 s. */
 const leavesWithinMs = 40_000;
 /** Topics and indexes are made at the first start; groups wait for members that were killed; and the machine is busy. */
-const readyWithinMs = 90_000;
+const readyWithinMs = 180_000;
 
 export function createFleet(options: {
   readonly environment: Environment;

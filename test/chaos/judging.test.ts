@@ -37,9 +37,9 @@ describe('the plan', () => {
 
 describe('a wait', () => {
   const sending = { n: 1, channel: 'WEBHOOK', kind: 'plain', sendAt: null, accepted: { id: 'a', at: 1_000 } };
-  const wait = (arrivals: readonly Arrival[], happened: readonly Happening[]) =>
+  const wait = (arrivals: readonly Arrival[], happened: readonly Happening[], lines: readonly AttemptLine[] = []) =>
     judged(
-      waitsOf(sending as unknown as Sending, arrivals, () => null),
+      waitsOf(sending as unknown as Sending, arrivals, lines, () => null),
       [happening(0, 'dispatcher-1.1', 'ready'), happening(0, 'scheduler-1.1', 'ready'), ...happened],
       100_000,
     );
@@ -56,6 +56,21 @@ describe('a wait', () => {
     });
     const putOff = { ...arrival(2_000, 'failed'), retryAfterMs: 3_000 };
     expect(wait([putOff, arrival(44_000, 'taken')], [])[1]).toMatchObject({ ms: 39_000 });
+  });
+
+  it('ends with an attempt that never reached its receiver, and the next begins when that one is due', () => {
+    const cut = {
+      at: 9_000,
+      process: 'dispatcher-1.1',
+      attempt: 1,
+      tookMs: 6_000,
+      outcome: 'retrying',
+      retryAt: 10_000,
+    };
+    expect(wait([arrival(50_000, 'taken')], [], [cut])).toMatchObject([
+      { step: 'first attempt', ms: 2_000 },
+      { step: 'retry', ms: 40_000 },
+    ]);
   });
 
   it('is excused for the session of one that was killed or frozen, and while nobody is up, for no longer', () => {
@@ -90,7 +105,7 @@ it('spans that overlap are excused once', () => {
 
 describe('a message that came more often than its attempts', () => {
   const twice = [arrival(10_000, 'taken'), arrival(25_000, 'taken')];
-  const line = { at: 10_100, process: 'dispatcher-1.1', attempt: 1, tookMs: 105, outcome: 'delivered' };
+  const line = { at: 10_100, process: 'dispatcher-1.1', attempt: 1, tookMs: 105, outcome: 'delivered', retryAt: null };
   const repeats = (
     arrivals: readonly Arrival[],
     lines: readonly AttemptLine[],

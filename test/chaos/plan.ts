@@ -44,8 +44,7 @@ export function roleOf(slot: Slot): Role {
 /** Every `everyMs` a deed to a role: both by turns in random order, so that a short run has some of each. */
 export function makePlan(random: Random, options: PlanOptions): readonly Step[] {
   const nextDeed = random.deck(deeds);
-  // Dispatchers, whose work shows outside, are hit twice as often.
-  const nextRole = random.deck<Role>([...roles, 'dispatcher']);
+  const nextRole = random.deck(roles);
   const freeAt = new Map<Slot, number>();
   const steps: Step[] = [];
   for (let atMs = options.everyMs; atMs < options.forMs; atMs += options.everyMs) {

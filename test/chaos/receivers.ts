@@ -30,7 +30,7 @@ export interface Receivers {
   close(): Promise<void>;
 }
 
-/** An attempt that isn't answered is over after so long. */
+/** An attempt that is not answered is over after so long: sooner than the 5 s that a number which moves waits for it. */
 const attemptDeadlineMs = 4_000;
 /** Eight attempts; at most three fail by their kind, the others are for attempts that a freeze cuts. */
 export const retryDelaysMs = [1_000, 2_000, 3_000, 4_000, 4_000, 4_000, 4_000];

@@ -12,6 +12,8 @@ export interface AttemptLine {
   readonly attempt: number;
   readonly tookMs: number;
   readonly outcome: string;
+  /** UTC ms; null unless it is to be tried again. */
+  readonly retryAt: number | null;
 }
 
 export interface Repeat {

@@ -4,6 +4,7 @@ import type { Sending } from './load.ts';
 import type { Role } from './plan.ts';
 import type { Arrival } from './receivers.ts';
 import { retryDelaysMs } from './receivers.ts';
+import type { AttemptLine } from './repeats.ts';
 import type { Happening, Span } from './timeline.ts';
 import { excusedSpans, uncoveredMs } from './timeline.ts';
 
@@ -25,22 +26,51 @@ export interface JudgedWait extends Wait {
 /** In the records alone: an item of an inbox is in nobody's hands outside. */
 export type DeliveredAt = (n: number) => number | null;
 
-export function waitsOf(sending: Sending, arrivals: readonly Arrival[], deliveredAt: DeliveredAt): readonly Wait[] {
+/**
+ * A step ends when a receiver has the message or, by a dispatcher's log, an attempt that didn't reach it began: that one was
+ * cut by its deadline, and what comes after it is a step of its own.
+ */
+export function waitsOf(
+  sending: Sending,
+  arrivals: readonly Arrival[],
+  lines: readonly AttemptLine[],
+  deliveredAt: DeliveredAt,
+): readonly Wait[] {
   const { n, channel, accepted, sendAt } = sending;
   const waits: Wait[] = [];
-  const [first] = arrivals;
+  const tries = triesOf(arrivals, lines);
   if (accepted !== null) {
     const from = Math.max(accepted.at, sendAt ?? 0);
-    const to = channel === 'IN_APP' ? deliveredAt(n) : (first?.at ?? null);
+    const to = channel === 'IN_APP' ? deliveredAt(n) : (tries[0]?.at ?? null);
     waits.push({ n, step: sendAt === null ? 'first attempt' : 'sendAt', from, to });
   }
-  for (const [i, { answer, answeredAt, retryAfterMs }] of arrivals.entries()) {
-    if (answer === 'taken' || answer === 'refused') break;
-    const from = answeredAt + Math.max(retryDelaysMs[i] ?? 0, retryAfterMs);
-    waits.push({ n, step: 'retry', from, to: arrivals[i + 1]?.at ?? null });
+  for (const [i, { nextDueAt }] of tries.entries()) {
+    if (nextDueAt === null) break;
+    waits.push({ n, step: 'retry', from: nextDueAt, to: tries[i + 1]?.at ?? null });
   }
   return waits;
 }
+
+interface Try {
+  readonly at: number;
+  /** null: it ended the notification. */
+  readonly nextDueAt: number | null;
+}
+
+function triesOf(arrivals: readonly Arrival[], lines: readonly AttemptLine[]): readonly Try[] {
+  const arrived = arrivals.map(({ at, answer, answeredAt, retryAfterMs }, i): Try => {
+    const isOver = answer === 'taken' || answer === 'refused';
+    return { at, nextDueAt: isOver ? null : answeredAt + Math.max(retryDelaysMs[i] ?? 0, retryAfterMs) };
+  });
+  const cut = lines
+    .map(({ at, tookMs, retryAt }) => ({ began: at - tookMs, at, retryAt }))
+    .filter(({ began, at }) => !arrivals.some((arrival) => arrival.at >= began - clockMs && arrival.at <= at + clockMs))
+    .flatMap(({ began, retryAt }) => (retryAt === null ? [] : [{ at: began, nextDueAt: retryAt }]));
+  return [...arrived, ...cut].toSorted((one, other) => one.at - other.at);
+}
+
+/** Between the clocks of two busy processes, a message's way included. */
+const clockMs = 200;
 
 export function judged(waits: readonly Wait[], happened: readonly Happening[], until: number): readonly JudgedWait[] {
   const excused = new Map<Wait['step'], readonly Span[]>();

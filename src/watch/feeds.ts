@@ -66,8 +66,11 @@ function positionOf(committed: CommittedPosition | null, end: number | undefined
   return committed?.offset ?? (end === 0 ? 0 : null);
 }
 
-/** A position that wants some types alone and has stood for so long is looked after: what follows it may not be wanted. A look takes so long for that. */
-const doubtAfterMs = 15_000;
+/**
+ * The position of a read model that wants some types alone and has stood since the look before is looked after: what follows it may not be wanted. A look
+ * takes so long for that, and reads no event twice; under load positions move and nothing is read.
+ */
+const doubtAfterMs = 4_000;
 const doubtMaxMs = 2_000;
 
 /** Also measures how far the read model is behind, in `herald_projector_lag`. */

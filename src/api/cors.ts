@@ -12,7 +12,7 @@ export function createCors(origins: readonly string[]) {
     if (origin === undefined || !allowed.has(origin)) return;
     res.setHeader('access-control-allow-origin', origin);
     if (req.method !== 'OPTIONS') {
-      res.setHeader('access-control-expose-headers', `${eventPositionHeader}, x-request-id, retry-after`);
+      res.setHeader('access-control-expose-headers', `${eventPositionHeader}, x-request-id, retry-after, link`);
       return;
     }
     res.setHeader('access-control-allow-methods', methods);

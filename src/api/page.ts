@@ -34,6 +34,6 @@ export function listText(name: string, { texts }: PageText<unknown>, rest: Reado
   return `{${JSON.stringify(name)}:${arrayText(texts)}${members.join('')}}`;
 }
 
-function arrayText(texts: readonly string[]): string {
+export function arrayText(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }

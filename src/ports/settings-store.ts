@@ -74,6 +74,21 @@ export interface SettingsChanges {
   readonly tenantIds: readonly TenantId[];
 }
 
+/** Which of a tenant's templates are asked for. */
+export interface TemplatePlace {
+  readonly limit: number;
+  /** Of subjects and bodies in UTF-8, of one template at least. What doesn't fit is not brought into this process. */
+  readonly bytesMax: number;
+  /** Those behind it; whether it still exists or not. */
+  readonly after?: Pick<Template, 'createdAt' | 'id'>;
+}
+
+export interface TemplatePage {
+  readonly templates: readonly Template[];
+  /** There are more of them. */
+  readonly isCut: boolean;
+}
+
 /** Every call rejects with an Error when the store is away. Each write but `noteKeyUses` raises the store's revision. */
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
@@ -98,6 +113,8 @@ export interface SettingsStore {
 
   /** Newest first (createdAt, then id). */
   templates(tenantId: TenantId): Promise<readonly Template[]>;
+  /** In the same order. */
+  templatePage(tenantId: TenantId, place: TemplatePlace): Promise<TemplatePage>;
   template(tenantId: TenantId, id: TemplateId): Promise<Template | null>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
   /** `taken`: the tenant has a template of this name; nothing was written. */

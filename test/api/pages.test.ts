@@ -89,6 +89,23 @@ describe('a page of 195 KiB items', () => {
   });
 });
 
+it('of long templates goes on by the header Link', async () => {
+  const long = { channel: 'WEBHOOK', body: 'x'.repeat(190 * 1024) };
+  for (let i = 0; i < 7; i++)
+    expect((await tenant.dashboard('POST', '/templates', { ...long, name: `t${i}` })).status).toBe(201);
+  const names: string[] = [];
+  let next: string | null = '/api/v1/templates';
+  while (next !== null) {
+    const page: Reply = await app.call('GET', next, { authorization: `Bearer ${tenant.token}` });
+    expect(Buffer.byteLength(JSON.stringify(page.body))).toBeLessThanOrEqual(pageBytesMax);
+    names.push(...page.body.map((template: { name: string }) => template.name));
+    next = /^<(.+)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1] ?? null;
+  }
+  expect(names).toEqual(['t6', 't5', 't4', 't3', 't2', 't1', 't0']);
+  expect((await tenant.dashboard('GET', '/templates?limit=2')).body).toHaveLength(2);
+  expect((await tenant.dashboard('GET', '/templates?cursor=none')).status).toBe(400);
+});
+
 it('marks a whole inbox of long items as read, by all and by ids', async () => {
   const { body: page } = await tenant.withKey('GET', '/notify/inapp/ada?limit=1');
   const byId = await tenant.withKey('POST', '/notify/inapp/ada/read', { ids: [page.notifications[0].id] });

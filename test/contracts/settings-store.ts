@@ -335,6 +335,29 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.templates(other)).toEqual([]);
       });
 
+      it('is listed by pages that end by number or by the bytes of subjects and bodies, one at least', async () => {
+        const body = 'é'.repeat(500);
+        for (const [id, createdAt] of [
+          ['tpl_b', 5],
+          ['tpl_a', 5],
+          ['tpl_c', 9],
+          ['tpl_d', 1],
+        ] as const)
+          await store.createTemplate(storedTemplate({ id: id as TemplateId, name: id, createdAt, body, subject: 's' }));
+        const page = async (limit: number, bytesMax: number, after?: readonly [number, string]) => {
+          const place = after === undefined ? {} : { after: { createdAt: after[0], id: after[1] as TemplateId } };
+          const { templates, isCut } = await store.templatePage(tenantId, { limit, bytesMax, ...place });
+          return [templates.map(({ id }) => id), isCut];
+        };
+        expect(await page(9, 9999)).toEqual([['tpl_c', 'tpl_b', 'tpl_a', 'tpl_d'], false]);
+        expect(await page(2, 9999)).toEqual([['tpl_c', 'tpl_b'], true]);
+        expect(await page(9, 2002)).toEqual([['tpl_c', 'tpl_b'], true]);
+        expect(await page(9, 2001)).toEqual([['tpl_c'], true]);
+        expect(await page(9, 1, [5, 'tpl_b'])).toEqual([['tpl_a'], true]);
+        expect(await page(2, 9999, [5, 'tpl_b'])).toEqual([['tpl_a', 'tpl_d'], false]);
+        expect(await page(2, 9999, [1, 'tpl_d'])).toEqual([[], false]);
+      });
+
       it('is changed only from the version that was seen: of two at once one is stale', async () => {
         await store.createTemplate(storedTemplate());
         const outcomes = await Promise.all([

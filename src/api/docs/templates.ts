@@ -26,7 +26,9 @@ const list: OperationDocs = {
   id: 'listTemplates',
   area,
   summary: 'The tenant’s templates, newest first',
-  answer: answers(z.array(template), [examples.template], { description: 'All of them.' }),
+  description:
+    'All of them, 1 MiB at most: where there are more, the header `Link` with `rel="next"` says where to go on.',
+  answer: answers(z.array(template), [examples.template], { description: 'A page of them.' }),
 };
 
 const create: OperationDocs = {

@@ -6,15 +6,15 @@ import { wireForms } from '../docs/wire-forms.ts';
 
 const pageLimitMax = 100;
 
-/** A query's page size: text of a whole number from 1 to 100. */
-export function pageLimit(fallback: number) {
+/** A query's page size: text of a whole number from 1 to 100, or to another most. */
+export function pageLimit(fallback: number, most = pageLimitMax) {
   return z
     .string()
-    .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${pageLimitMax}`)
+    .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${most}`)
     .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= pageLimitMax, `must be a whole number from 1 to ${pageLimitMax}`)
+    .refine((limit) => limit >= 1 && limit <= most, `must be a whole number from 1 to ${most}`)
     .default(fallback)
-    .register(wireForms, { type: 'integer', minimum: 1, maximum: pageLimitMax, default: fallback });
+    .register(wireForms, { type: 'integer', minimum: 1, maximum: most, default: fallback });
 }
 
 /** An ISO 8601 time with its zone, as UTC ms. */

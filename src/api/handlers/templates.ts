@@ -8,16 +8,22 @@ import { notFound } from '../../domain/errors.ts';
 import { channels } from '../../domain/events.ts';
 import type { TemplateId } from '../../domain/ids.ts';
 import type { Template } from '../../domain/tenant.ts';
-import type { SettingsStore } from '../../ports/settings-store.ts';
+import type { FieldValue } from '../../ports/read-model-store.ts';
+import type { SettingsStore, TemplatePlace } from '../../ports/settings-store.ts';
 import type { TemplateRenderer } from '../../ports/template-renderer.ts';
+import { pageBytesMax } from '../../projections/page-bytes.ts';
+import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
 import { checkData, dataObject } from '../notification-request.ts';
+import { arrayText, pageText } from '../page.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
+import { pageLimit } from './schemas.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'createTemplate' | 'updateTemplate' | 'deleteTemplate'>;
-  readonly settings: Pick<SettingsStore, 'templates' | 'template'>;
+  readonly settings: Pick<SettingsStore, 'templatePage' | 'template'>;
+  readonly cursors: Cursors;
   readonly renderer: Pick<TemplateRenderer, 'preview'>;
 }
 
@@ -41,12 +47,29 @@ const templateBody = z
     ],
   });
 
+/** Without a limit all that go into a page. */
+const limitMax = 1000;
+
+const listQuery = z.strictObject({
+  limit: pageLimit(limitMax, limitMax),
+  cursor: z.string().describe('Of the `Link` of the page before.').optional(),
+});
+
 const previewBody = z.strictObject({ data: dataObject.default({}) });
 
-export function createTemplateHandlers({ commands, settings, renderer }: Dependencies) {
+export function createTemplateHandlers({ commands, settings, cursors, renderer }: Dependencies) {
   const list = endpoint('bearerOrKey', {
-    async handle({ tenant }) {
-      return ok((await settings.templates(tenant.id)).map(toTemplate));
+    query: listQuery,
+    answerBytesMax: pageBytesMax,
+    async handle({ tenant }, { query: { limit, cursor } }) {
+      const scope = { tenantId: tenant.id, list: 'templates' };
+      const after = cursor === undefined ? {} : { after: placeOf(cursors.decode(cursor, scope)) };
+      const page = await settings.templatePage(tenant.id, { limit, bytesMax: pageBytesMax, ...after });
+      const text = pageText(page.templates, toTemplate);
+      const last = text.cutAfter ?? (page.isCut ? (page.templates.at(-1) ?? null) : null);
+      const next = last === null ? null : cursors.encode([last.createdAt, last.id], scope);
+      const headers = next === null ? {} : { link: `</api/v1/templates?limit=${limit}&cursor=${next}>; rel="next"` };
+      return { status: 200, json: arrayText(text.texts), headers };
     },
   });
 
@@ -79,6 +102,7 @@ export function createTemplateHandlers({ commands, settings, renderer }: Depende
   const preview = endpoint('bearer', {
     body: previewBody,
     bodyIsOptional: true,
+    answerBytesMax: previewBytesMax,
     async handle({ tenant }, { params, body }) {
       checkData(body.data);
       const template = await settings.template(tenant.id, idOf(params));
@@ -90,6 +114,13 @@ export function createTemplateHandlers({ commands, settings, renderer }: Depende
   });
 
   return { list, create, update, remove, preview };
+}
+
+/** A rendered text has 200 KiB at most. */
+const previewBytesMax = 256 * 1024;
+
+function placeOf([createdAt, id]: readonly FieldValue[]): NonNullable<TemplatePlace['after']> {
+  return { createdAt: Number(createdAt), id: String(id) as TemplateId };
 }
 
 function idOf({ id = '' }: Readonly<Record<string, string>>): TemplateId {

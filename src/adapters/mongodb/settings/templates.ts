@@ -5,12 +5,13 @@ import type { ClientSession } from 'mongodb';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { Template } from '../../../domain/tenant.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
+import { fittingOf } from '../read-models/wanted.ts';
 import type { Collections, TemplateDocument } from './collections.ts';
 import type { WriteTenant } from './writing.ts';
 
 type Templates = Pick<
   SettingsStore,
-  'templates' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
+  'templates' | 'templatePage' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
 >;
 
 export function templatesIn({ templates }: Collections, write: WriteTenant): Templates {
@@ -21,6 +22,24 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
     async templates(tenantId) {
       const found = await templates().find({ tenantId }).sort({ createdAt: -1, _id: -1 }).toArray();
       return found.map(templateOf);
+    },
+    async templatePage(tenantId, { limit, bytesMax, after }) {
+      const behind = after === undefined ? {} : { $or: [{ createdAt: { $lt: after.createdAt } }, tieOf(after)] };
+      const found = (count: number) =>
+        templates()
+          .find({ tenantId, ...behind })
+          .sort({ createdAt: -1, _id: -1 })
+          .limit(count);
+      const sizes = await found(limit + 1)
+        .project<{ bytes: number }>({ _id: 0, bytes: sizeOf })
+        .toArray();
+      if (sizes.length === 0) return { templates: [], isCut: false };
+      const fitting = fittingOf(
+        sizes.slice(0, limit).map(({ bytes }) => bytes),
+        bytesMax,
+      );
+      const page = await found(fitting).toArray();
+      return { templates: page.map(templateOf), isCut: fitting < sizes.length && page.length === fitting };
     },
     async template(tenantId, id) {
       const found = await templates().findOne({ _id: id, tenantId });
@@ -61,6 +80,12 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
         return deletedCount === 1;
       }),
   };
+}
+
+const sizeOf = { $add: [{ $strLenBytes: '$body' }, { $strLenBytes: { $ifNull: ['$subject', ''] } }] };
+
+function tieOf({ createdAt, id }: Pick<Template, 'createdAt' | 'id'>) {
+  return { createdAt, _id: { $lt: id } };
 }
 
 function templateOf({ _id, ...template }: TemplateDocument): Template {

@@ -2,14 +2,14 @@
 
 import type { TemplateId, TenantId } from '../../../domain/ids.ts';
 import type { Template } from '../../../domain/tenant.ts';
-import type { SettingsStore } from '../../../ports/settings-store.ts';
+import type { SettingsStore, TemplatePage, TemplatePlace } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
 import { templateOf } from './rows.ts';
 import type { WriteTenant } from './store.ts';
 
 type Templates = Pick<
   SettingsStore,
-  'templates' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
+  'templates' | 'templatePage' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
 >;
 
 export function templatesOn(connection: Connection, write: WriteTenant): Templates {
@@ -26,6 +26,7 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
       const sql = 'SELECT * FROM templates WHERE tenant_id = ? ORDER BY created_at DESC, id DESC';
       return connection.statement(sql).all(tenantId).map(templateOf);
     },
+    templatePage: async (tenantId, place) => pageOf(connection, tenantId, place),
     template: async (tenantId, id) => byId(tenantId, id),
     templateByName: async (tenantId, name) => byName(tenantId, name),
     createTemplate: async (template) =>
@@ -56,6 +57,26 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
       }),
   };
 }
+
+function pageOf(
+  connection: Connection,
+  tenantId: TenantId,
+  { limit, bytesMax, after = atTheBegin }: TemplatePlace,
+): TemplatePage {
+  const sql = `SELECT * FROM templates WHERE tenant_id = ? AND (created_at, id) < (?, ?)
+    ORDER BY created_at DESC, id DESC LIMIT ?`;
+  const templates: Template[] = [];
+  let bytes = 0;
+  for (const row of connection.statement(sql).iterate(tenantId, after.createdAt, after.id, limit + 1)) {
+    const template = templateOf(row);
+    bytes += Buffer.byteLength(template.body) + Buffer.byteLength(template.subject ?? '');
+    if (templates.length === limit || (templates.length > 0 && bytes > bytesMax)) return { templates, isCut: true };
+    templates.push(template);
+  }
+  return { templates, isCut: false };
+}
+
+const atTheBegin = { createdAt: Number.MAX_SAFE_INTEGER, id: '' as Template['id'] };
 
 function insert(connection: Connection, template: Template): void {
   const sql = `INSERT INTO templates (id, tenant_id, name, channel, subject, body, version, created_at, updated_at)

@@ -4,9 +4,6 @@
 //
 // Whoever takes the number over appends again what stands decided, with the same event ids. One decider, fenced: "cancelled" and "sent" can't both be.
 
-import type { DeliveryDue, NotificationCancelled, NotificationEnvelope } from '../domain/events.ts';
-import type { EventId } from '../domain/ids.ts';
-import { eventIdFrom } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -14,9 +11,12 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { FieldValue, Page, Query, Write } from '../ports/read-model-store.ts';
 import type { PartitionFold } from '../projections/partition-fold.ts';
 import { backOff } from '../projections/partition-fold.ts';
-import type { Timer, TimersDocument } from '../projections/timers/document.ts';
+import type { TimersDocument, Times } from '../projections/timers/document.ts';
 import { decide, timersCollection } from '../projections/timers/document.ts';
+import type { Decision } from './decisions.ts';
+import { decisionsOf } from './decisions.ts';
 import type { RequestBudget } from './request-budget.ts';
+import { createSteadyTime } from './steady-time.ts';
 
 export interface DeciderDependencies {
   readonly log: EventLog;
@@ -51,47 +51,79 @@ const keptDoneMs = 7 * 24 * 60 * 60 * 1000;
 const pruneEveryMs = 60_000;
 /** A wait for a due time is looked at anew this often: the wall clock may jump. */
 const waitStepMs = 1000;
-
-type Decision = DeliveryDue | NotificationCancelled;
+/** The wall clock was set back by more: what was set before may stand behind what is to come. */
+const setBackMinMs = 1000;
+const byDueTime = { fields: ['nextDueAt'], direction: 'ascending' } as const;
 
 export function createDecider(deps: DeciderDependencies): Decider {
   const { clock, fold, partition, budget, noteDue } = deps;
   /** The least due time that may be in the store; 0: look. */
   let nextDueAt = 0;
   let prunedAt = 0;
+  const steadyTime = createSteadyTime(clock);
+  /** How far the delays that were set ahead were looked through, and when, by the monotonic clock; null: begin anew. */
+  let sweptTo: readonly FieldValue[] | null = null;
+  let sweptAt = -Infinity;
+
+  const times = (): Times => ({ wall: clock.now(), steady: steadyTime.now() });
+  const noteSet = ({ timers }: TimersDocument): void => {
+    for (const { setAt } of Object.values(timers)) if (setAt !== undefined) steadyTime.seen(setAt);
+  };
 
   const find = (query: Pick<Query, 'range' | 'equals' | 'order' | 'limit' | 'after' | 'bytesMax'>) =>
     fold.find<TimersDocument>({ collection: timersCollection.name, ...query });
 
   /** The earliest that are due, as many as there is room for; without one, the next to come. */
   const duePage = async (now: number, bytesMax: number): Promise<Page<TimersDocument> | null> => {
-    const order = { fields: ['nextDueAt'], direction: 'ascending' } as const;
     const range = { field: 'nextDueAt', to: now + 1 };
-    const due = await find({ equals: { partition }, range, order, limit: batchMax, bytesMax });
-    return due === null || due.documents.length > 0 ? due : find({ equals: { partition }, order, limit: 1 });
+    const due = await find({ equals: { partition }, range, order: byDueTime, limit: batchMax, bytesMax });
+    return due === null || due.documents.length > 0 ? due : find({ equals: { partition }, order: byDueTime, limit: 1 });
   };
 
-  const decideBatch = async (bytesMax: number): Promise<boolean> => {
-    const now = clock.now();
-    const page = await duePage(now, bytesMax);
-    if (page === null) return false;
+  /** How many were decided; null when the number was lost. */
+  const decideThese = async (documents: readonly TimersDocument[]): Promise<number | null> => {
+    for (const document of documents) noteSet(document);
+    const now = times();
     const writes: Write[] = [];
     const decisions: Decision[] = [];
-    for (const before of page.documents) {
+    for (const before of documents) {
       const after = decide(before, now);
       if (after === null) continue;
       writes.push(writeOf(after.notificationId, after));
-      decisions.push(...decisionsOf(after, now, before));
+      decisions.push(...decisionsOf(after, now.wall, before));
     }
-    // Decided ones may wait for another timer: the next call looks again.
-    nextDueAt = writes.length > 0 ? 0 : (page.documents[0]?.nextDueAt ?? Number.POSITIVE_INFINITY);
-    if (writes.length === 0) return true;
+    if (writes.length === 0) return 0;
     noteDue(writes.length);
     const isDecided = (await fold.write(writes)) && (await appendAll(deps, decisions));
     noteDue(0);
-    if (!isDecided) return false;
+    if (!isDecided) return null;
     reportFired(deps, decisions);
+    return writes.length;
+  };
+
+  const decideBatch = async (bytesMax: number): Promise<boolean> => {
+    const page = await duePage(clock.now(), bytesMax);
+    const decided = page === null ? null : await decideThese(page.documents);
+    if (page === null || decided === null) return false;
+    // Decided ones may wait for another timer: the next call looks again.
+    nextDueAt = decided > 0 ? 0 : (page.documents[0]?.nextDueAt ?? Number.POSITIVE_INFINITY);
     return true;
+  };
+
+  /** Delays that were set by a clock that was ahead stand among times to come: looked through a page at a time. */
+  const sweepAhead = async (bytesMax: number): Promise<boolean> => {
+    const { wall, steady } = times();
+    const range = { field: 'nextDueAt', from: wall + 1, to: steady + 1 };
+    const after = sweptTo === null ? {} : { after: sweptTo };
+    const page = await find({ equals: { partition }, range, order: byDueTime, limit: batchMax, bytesMax, ...after });
+    sweptTo = page?.next ?? null;
+    sweptAt = clock.monotonic();
+    return page !== null && (await decideThese(page.documents)) !== null;
+  };
+
+  const isSweepDue = (): boolean => {
+    const { wall, steady } = times();
+    return steady - wall > setBackMinMs && clock.monotonic() - sweptAt >= waitStepMs;
   };
 
   const resumePage = async (after: readonly FieldValue[] | null, bytesMax: number) => {
@@ -139,12 +171,15 @@ export function createDecider(deps: DeciderDependencies): Decider {
     },
     noticed(writes) {
       for (const { document } of writes) {
-        const dueAt = (document as TimersDocument | null)?.nextDueAt ?? null;
+        const folded = document as TimersDocument | null;
+        if (folded !== null) noteSet(folded);
+        const dueAt = folded?.nextDueAt ?? null;
         if (dueAt !== null) nextDueAt = Math.min(nextDueAt, dueAt);
       }
     },
     async decideDue() {
       if (nextDueAt <= clock.now() && !(await within(decideBatch))) return false;
+      if (isSweepDue() && !(await within(sweepAhead))) return false;
       return clock.now() - prunedAt < pruneEveryMs || prune();
     },
     waitMs() {
@@ -168,39 +203,6 @@ function reportFired({ clock, metrics }: DeciderDependencies, decisions: readonl
 
 function writeOf(id: string, document: TimersDocument | null): Write {
   return { collection: timersCollection.name, id, document };
-}
-
-/** The events of what is decided in `after` and wasn't in `before`. */
-function decisionsOf(after: TimersDocument, now: number, before: TimersDocument | null): Decision[] {
-  const decisions: Decision[] = [];
-  for (const [id, timer] of Object.entries(after.timers)) {
-    if (timer.state === 'waiting' || before?.timers[id]?.state === timer.state) continue;
-    decisions.push(timer.state === 'firing' ? dueOf(after, timer, id as EventId, now) : cancelledOf(after, timer, now));
-  }
-  return decisions;
-}
-
-function dueOf(document: TimersDocument, timer: Timer, eventId: EventId, occurredAt: number): DeliveryDue {
-  const { setBy: causeId, attempt, firstAttempt, dueAt, request } = timer;
-  const envelope = envelopeOf(document, timer, eventId, occurredAt);
-  return { type: 'DeliveryDue', ...envelope, causeId, attempt, firstAttempt, dueAt, request };
-}
-
-function cancelledOf(document: TimersDocument, timer: Timer, occurredAt: number): NotificationCancelled {
-  const eventId = eventIdFrom('cancelled', timer.answered);
-  return { type: 'NotificationCancelled', ...envelopeOf(document, timer, eventId, occurredAt), causeId: timer.setBy };
-}
-
-function envelopeOf(
-  document: TimersDocument,
-  timer: Timer,
-  eventId: EventId,
-  occurredAt: number,
-): NotificationEnvelope {
-  const { tenantId, notificationId, requestedAt, channel, priority, recipient, partition } = document;
-  const { traceparent, round } = timer;
-  const of = { tenantId, traceparent, notificationId, requestedAt, channel, priority, recipient, round, partition };
-  return { eventId, occurredAt, ...of };
 }
 
 /** Appended again until durable, however long the log is away. */

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../src/adapters/node/clock.ts';
 import type { DomainEvent, NotificationEvent } from '../../src/domain/events.ts';
 import type { EventId, TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
@@ -96,6 +97,54 @@ describe('a timer', () => {
   });
 });
 
+describe('a clock that was an hour ahead and is set back', () => {
+  const hourMs = 3_600_000;
+  let aheadMs: number;
+
+  beforeEach(async () => {
+    aheadMs = hourMs;
+    await engines.close();
+    engines = await openEngines({ ...createClock(), now: () => Date.now() + aheadMs });
+  });
+
+  /** One with a delay and one with a `sendAt`, both set while the clock was ahead. */
+  const setAhead = async (delayMs: number): Promise<void> => {
+    const now = engines.clock.now();
+    const sendAt = now + delayMs;
+    await appendAll(engines.log, [
+      { ...failedOf(1, { retryAt: now + delayMs }), occurredAt: now },
+      { ...deferredOf(2, sendAt), occurredAt: now },
+    ]);
+  };
+
+  it("ends a retry's delay when it has passed; a sendAt and what is set by the clock as it is now wait for their time", async () => {
+    await start();
+    await setAhead(1500);
+    await until(() => timersOf(2));
+    aheadMs = 0;
+    const setBackAt = performance.now();
+    await appendAll(engines.log, [failedOf(3, { retryAt: Date.now() + 60_000 })]);
+    const [due] = await until(async () => some(await eventsOf('DeliveryDue')), { what: 'the retry' });
+    expect(due?.notificationId).toBe(notificationIdFor(1));
+    expect(performance.now() - setBackAt).toBeGreaterThan(1000);
+    await quiet(1);
+    expect((await firedBefore()).map(({ notificationId }) => notificationId)).toEqual([notificationIdFor(1)]);
+  });
+
+  it('ends it after a restart, too', async () => {
+    await start();
+    await setAhead(1500);
+    await until(() => timersOf(2));
+    await stop();
+    aheadMs = 0;
+    engines = await engines.reopen();
+    await start();
+    await until(async () => some(await eventsOf('DeliveryDue')), { what: 'the retry' });
+    await quiet(1);
+    expect((await firedBefore()).map(({ notificationId }) => notificationId)).toEqual([notificationIdFor(1)]);
+  });
+});
+
 describe('large requests that are due at once', () => {
   const body = 'x'.repeat(195 * 1024);
   const largeTimers = (from: number, count: number, partition: number) =>
@@ -161,7 +210,7 @@ describe('large requests that are due at once', () => {
       limit: 100,
     });
     const decided = all.documents.flatMap(({ id, ...before }) => {
-      const document = decide(before, Date.now());
+      const document = decide(before, { wall: Date.now(), steady: Date.now() });
       return document === null ? [] : [{ collection: 'timers', id, document }];
     });
     await transact(owner, new Map(), decided);
@@ -364,6 +413,13 @@ function failedOf(
 ): NotificationEvent {
   const attempt = { causeId: `work-${number}`, attempt: 1, firstAttempt: 1, ...how, ...why };
   return event(number, 'AttemptFailed', `failed-${number}`, { ...attempt, retryAt, request: requestOf(), partition });
+}
+
+/** Asked for at `sendAt`. */
+function deferredOf(number: number, sendAt: number): NotificationEvent {
+  const attempt = { causeId: `work-${number}`, attempt: 1, firstAttempt: 1, reason: 'scheduled', dueAt: sendAt };
+  const request = { ...requestOf(), sendAt };
+  return event(number, 'DeliveryDeferred', `deferred-${number}`, { ...attempt, request });
 }
 
 function cancelOf(number: number, partition = 0): NotificationEvent {

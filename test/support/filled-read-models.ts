@@ -49,7 +49,7 @@ export async function fillTimers(store: ReadModelStore, now: number): Promise<vo
   const kinds = [
     (i: number) => timerOf(i, { retryAt: now + dayMs + i }),
     (i: number) => withoutTimer(i, now - 8 * dayMs + i),
-    (i: number) => decide(timerOf(i, { retryAt: now - 1 }), now),
+    (i: number) => decide(timerOf(i, { retryAt: now - 1 }), { wall: now, steady: now }),
   ];
   for (let from = 0; from < 2400; from += eventsPerBatch) {
     const writes = Array.from({ length: eventsPerBatch }, (_, i): Write => {

@@ -25,6 +25,8 @@ export interface Timer {
   readonly round: number;
   readonly attempt: number;
   readonly firstAttempt: number;
+  /** UTC ms of the setter, by the clock that `dueAt` was reckoned by; absent in documents of former versions. */
+  readonly setAt?: number;
   /** UTC ms. */
   readonly dueAt: number;
   /** firing and cancelled are decided: the event that says so is appended until the fold has seen it. */
@@ -92,31 +94,42 @@ export function mergeTimerEvent(before: TimersDocument | null, event: Notificati
   }
 }
 
+/** What time it is, UTC ms: by the wall clock, and by one that has never gone back. */
+export interface Times {
+  readonly wall: number;
+  readonly steady: number;
+}
+
 /**
  * The document with what is to be decided now decided: due timers fire, timers with a cancel asked are cancelled.
  * Null when there is nothing to decide.
- * @param now UTC ms
  */
-export function decide(document: TimersDocument, now: number): TimersDocument | null {
+export function decide(document: TimersDocument, times: Times): TimersDocument | null {
   let isChanged = false;
   const timers: Record<string, Timer> = {};
   for (const [id, timer] of Object.entries(document.timers)) {
-    const state = decidedState(document, timer, now);
+    const state = decidedState(document, timer, times);
     isChanged ||= state !== timer.state;
     timers[id] = state === timer.state ? timer : { ...timer, state };
   }
   return isChanged ? settled(document, document.updatedAt, { timers }) : null;
 }
 
-function decidedState(document: TimersDocument, timer: Timer, now: number): Timer['state'] {
+function decidedState(document: TimersDocument, timer: Timer, times: Times): Timer['state'] {
   if (timer.state !== 'waiting') return timer.state;
   if (document.cancels.includes(timer.round)) return 'cancelled';
-  return timer.dueAt <= now ? 'firing' : 'waiting';
+  return isDue(timer, times) ? 'firing' : 'waiting';
+}
+
+/** A `sendAt` is a time of the wall clock. A retry's delay that was set by a clock that was ahead ends when it has passed. */
+function isDue({ dueAt, setAt, request }: Timer, { wall, steady }: Times): boolean {
+  const wasSetAhead = dueAt !== request.sendAt && setAt !== undefined && setAt > wall;
+  return dueAt <= (wasSetAhead ? steady : wall);
 }
 
 function timerOf(event: DeliveryDeferred | AttemptFailed): Timer | null {
-  const { causeId: answered, eventId: setBy, round, firstAttempt, traceparent } = event;
-  const common = { answered, setBy, round };
+  const { causeId: answered, eventId: setBy, round, firstAttempt, traceparent, occurredAt: setAt } = event;
+  const common = { answered, setBy, round, setAt };
   const rest = { state: 'waiting' as const, traceparent };
   if (event.type === 'DeliveryDeferred') {
     return { ...common, attempt: event.attempt, firstAttempt, dueAt: event.dueAt, ...rest, request: event.request };

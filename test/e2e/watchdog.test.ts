@@ -55,7 +55,7 @@ it('views.db locked by another program: said within 40 s, counted, not ready; an
     status: 'not ready',
     dependencies: { progress: expect.stringMatching(/^down: .*projector-notifications \d+.* stand still$/) },
   });
-  expect(service.logs()).toContain('partition numbers stand still');
+  await until(() => service.logs().includes('partition numbers stand still'), { what: 'the line' });
   expect(await metric(/herald_stalls_total\{group="projector-notifications"\}/)).toBeGreaterThanOrEqual(1);
   expect(await metric(/herald_standing_still\{group="projector-notifications"\}/)).toBe(1);
   expect(await metric(/herald_projector_lag\{read_model="notifications"\}/)).toBeGreaterThan(25);

@@ -52,7 +52,7 @@ it('is said within 45 s by who has the role, and by nobody else; it is over when
   );
   expect(progress).toMatch(/^down: .*projector-notifications .* stand still$/);
   expect(Date.now() - frozenAt).toBeLessThan(60_000);
-  expect(projector.logs()).toContain('partition numbers stand still');
+  await until(() => projector.logs().includes('partition numbers stand still'), { what: 'the line' });
   expect((await readinessOf(service.operationsUrl))?.dependencies['progress']).toBe('up');
   proxy.mend();
   await until(async () => (await projector.readiness())?.status === 'ready', {

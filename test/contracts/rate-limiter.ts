@@ -61,6 +61,22 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(performance.now() - begun).toBeLessThan(5000);
     });
 
+    it('lets exactly the limit through in a window whose takes were refused up to the end of the last', async () => {
+      const limit = { limit: 3, windowMs: 300 };
+      for (let window = 0; window < 4; window++) {
+        const first = await until(
+          async () => {
+            // Many at once: some are decided on either side of the end.
+            const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.take('end', limit)));
+            for (const { remaining } of decisions) expect(remaining).toBeLessThanOrEqual(limit.limit);
+            return decisions.find(({ allowed }) => allowed);
+          },
+          { everyMs: 0 },
+        );
+        expect(first).toMatchObject({ allowed: true, remaining: 2 });
+      }
+    });
+
     it('takes a cost whole or not at all, and what is refused costs nothing', async () => {
       const limit = { limit: 10, windowMs: minute };
       expect(await limiter.take('cost', limit, 7)).toMatchObject({ allowed: true, remaining: 3 });

@@ -1,21 +1,24 @@
 // Limits of all processes together: exact fixed windows in Redis, one round trip a take; while Redis is away each
 // process has its own.
 //
-//   take ──> connection ready? ──yes──> Redis ──> decision
+//   take ──> connection ready? ──yes──> Redis ──let through──> own windows ──> decision
 //                 │ no                    │ fails, or no answer in 100 ms: the connection is dropped
-//                 └───> insurance <───────┘
+//                 └───> own windows <─────┘
+//
+// What this process lets through it counts in windows of its own as well, which end with those of Redis. So when Redis
+// is lost and comes back empty within a window, a process still lets no more than the limit through in it.
 //
 // Nobody waits for a Redis that is known to be away: the connection comes back by itself, and counts as back only once
 // Redis has answered on it.
 
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 
+import { createFixedWindows } from '../../domain/fixed-windows.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { RateLimitDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import { connectRedis } from './connection.ts';
-import { createInsurance } from './insurance.ts';
 import { createSupervision } from './supervision.ts';
 import { takeScript } from './take-script.ts';
 
@@ -40,7 +43,7 @@ const limitersMax = 1000;
 export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: RedisRateLimiterOptions): RedisRateLimiter {
   const connection = connectRedis(url);
   const supervision = createSupervision({ connection, logger });
-  const insurance = createInsurance();
+  const own = createFixedWindows();
   const limiters = new Map<string, RateLimiterRedis>();
   metrics?.gauge('herald_redis_up', () => (supervision.mayAsk() ? 1 : 0));
 
@@ -62,20 +65,27 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
   }
 
   async function takeShared(key: string, limit: RateLimit, cost: number): Promise<RateLimitDecision> {
+    const askedAt = performance.now();
     const answer = await supervision.watch(consume(limiterFor(limit), `${keyPrefix}${key}`, cost, limit));
     const allowed = answer.consumedPoints <= limit.limit;
+    const resetMs = Math.max(answer.msBeforeNext, 0);
+    if (allowed) {
+      // From when it was asked: never after the window of Redis.
+      const counted = own.take(key, limit, cost, performance.now(), askedAt + resetMs);
+      if (!counted.allowed) return counted;
+    }
     const spent = allowed ? answer.consumedPoints : answer.consumedPoints - cost;
-    return { allowed, remaining: Math.max(limit.limit - spent, 0), resetMs: Math.max(answer.msBeforeNext, 0) };
+    return { allowed, remaining: Math.max(limit.limit - spent, 0), resetMs };
   }
 
   return {
     async take(key, limit, cost = 1) {
-      if (!supervision.mayAsk()) return insurance.take(key, limit, cost);
+      if (!supervision.mayAsk()) return own.take(key, limit, cost, performance.now());
       try {
         return await takeShared(key, limit, cost);
       } catch {
         // Its reason is the supervision's to tell.
-        return insurance.take(key, limit, cost);
+        return own.take(key, limit, cost, performance.now());
       }
     },
     async isUp() {

@@ -62,6 +62,23 @@ describe('Redis away', () => {
     expect(said()).toEqual([away, back]);
   });
 
+  it('lost with all it counted and back within a window: two processes let through twice the limit in all, no more', async () => {
+    const other = open();
+    await until(() => other.isUp());
+    const both = async () => {
+      const [one, two] = await Promise.all([allowedOf(limiter, 300, 'lost'), allowedOf(other, 300, 'lost')]);
+      return one + two;
+    };
+    expect(await both()).toBe(100);
+    await server.kill();
+    const away = await both();
+    expect(away).toBeLessThanOrEqual(100);
+    await server.start();
+    await until(async () => (await isUp()) && (await other.isUp()), { what: 'Redis to be used again' });
+    expect(100 + away + (await both())).toBe(200);
+    await other.close();
+  });
+
   it('hanging with its connection open: the first waits 100 ms, later ones not at all', async () => {
     await server.pause();
     try {
@@ -102,7 +119,8 @@ describe('Redis away', () => {
     expect(await limiter.isUp()).toBe(false);
     await admin.config('SET', 'maxmemory', '0');
     await until(isUp, { what: 'Redis to be used again' });
-    expect(await limiter.take('full', limit)).toMatchObject({ allowed: true, remaining: 99 });
+    expect(await limiter.take('full', limit)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await limiter.take('not-full', limit)).toMatchObject({ allowed: true, remaining: 99 });
     expect(said()).toEqual([away, back]);
     await admin.quit();
   });
@@ -113,7 +131,8 @@ describe('Redis away', () => {
     expect(await allowedOf(late, 300, 'early')).toBe(100);
     await server.start();
     await until(() => late.isUp(), { what: 'Redis to be used' });
-    expect(await late.take('early', limit)).toMatchObject({ allowed: true, remaining: 99 });
+    expect(await late.take('early', limit)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await late.take('later', limit)).toMatchObject({ allowed: true, remaining: 99 });
     await late.close();
     await until(isUp);
   });

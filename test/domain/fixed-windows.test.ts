@@ -1,0 +1,46 @@
+// Fixed windows by a clock of the test's own: exact at their ends, and nothing is kept of those that have ended.
+
+import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { createFixedWindows } from '../../src/domain/fixed-windows.ts';
+
+const limit = { limit: 2, windowMs: 1000 };
+
+it('a take that is refused at the end of a window takes nothing from the next, which lets exactly the limit through', () => {
+  const windows = createFixedWindows();
+  const take = (now: number) => windows.take('a', limit, 1, now);
+  expect([take(0), take(1)].map(({ allowed }) => allowed)).toEqual([true, true]);
+  expect(take(999.9)).toEqual({ allowed: false, remaining: 0, resetMs: 1 });
+  expect(take(1000)).toEqual({ allowed: true, remaining: 1, resetMs: 1000 });
+  expect(take(1001)).toMatchObject({ allowed: true, remaining: 0 });
+  expect(take(1999)).toMatchObject({ allowed: false, remaining: 0 });
+});
+
+it('a window that somebody else counts as well ends when that one does', () => {
+  const windows = createFixedWindows();
+  expect(windows.take('a', limit, 2, 0, 300)).toEqual({ allowed: true, remaining: 0, resetMs: 300 });
+  expect(windows.take('a', limit, 1, 299, 5000).allowed).toBe(false);
+  expect(windows.take('a', limit, 1, 300).allowed).toBe(true);
+});
+
+it('no window lets more through than its limit, and none is longer, whatever is taken and when', () => {
+  const takes = fc.array(
+    fc.record({ afterMs: fc.integer({ min: 0, max: 700 }), cost: fc.integer({ min: 1, max: 4 }) }),
+  );
+  fc.assert(
+    fc.property(takes, fc.integer({ min: 0, max: 6 }), (of, most) => {
+      const windows = createFixedWindows();
+      let now = 0;
+      let [beganAt, taken] = [-Infinity, 0];
+      for (const { afterMs, cost } of of) {
+        now += afterMs;
+        if (now - beganAt >= 1000) [beganAt, taken] = [Infinity, 0];
+        const decision = windows.take('a', { limit: most, windowMs: 1000 }, cost, now);
+        expect(decision.allowed).toBe(taken + cost <= most);
+        if (decision.allowed) [beganAt, taken] = [Math.min(beganAt, now), taken + cost];
+        expect(decision.remaining).toBe(most - taken);
+      }
+    }),
+  );
+});

@@ -77,6 +77,8 @@ export interface Only {
    * meaning beside `fields`.
    */
   readonly bytesMax?: number;
+  /** With `bytesMax`: more than that is refused instead. @throws TooManyBytesError where documents are asked for by their ids */
+  readonly orRefuse?: true;
   /** These declared fields (no list) instead of whole documents: they stand beside the documents, which aren't read. */
   readonly fields?: readonly string[];
 }
@@ -115,6 +117,14 @@ export class DocumentTooLargeError extends Error {
     super(`${collection}/${id} would be ${bytes} bytes: a document has at most ${documentBytesMax}`);
     this.name = 'DocumentTooLargeError';
     [this.collection, this.id, this.bytes] = [collection, id, bytes];
+  }
+}
+
+/** Thrown by get where all documents were wanted, and they are more than the bytes allowed. */
+export class TooManyBytesError extends Error {
+  constructor(collection: string, bytesMax: number) {
+    super(`the documents of ${collection} are more than ${bytesMax} bytes`);
+    this.name = 'TooManyBytesError';
   }
 }
 

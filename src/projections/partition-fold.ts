@@ -14,10 +14,11 @@ import { NewerOwnerError } from '../ports/read-model-store.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import type { CutDocument } from './cut-documents.ts';
 import { transactCutting } from './cut-documents.ts';
+import { foldPiece } from './fold-pieces.ts';
 import type { FoldReport } from './fold-report.ts';
 import type { ReadModel } from './read-model.ts';
 import type { Turns } from './turns.ts';
-import { foldBytesMax, isDecoded, startingOffsets } from './read-model.ts';
+import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
 
 export interface FoldDependencies {
   readonly log: EventLog;
@@ -79,22 +80,30 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       return (await retried(deps, claim, 'read', () => reader.atEnd())) ?? false;
     },
     async fold(entries) {
-      const decoded = entries.filter(isDecoded);
-      if (decoded.length < entries.length && !(await reportUndecodable(deps, claim, entries))) return null;
-      const offsets = movedSince(owner.offsets, reached);
+      if (!entries.every(isDecoded) && !(await reportUndecodable(deps, claim, entries))) return null;
+      const written: Write[] = [];
+      let left = entries;
       const foldOnce = async () => {
-        const writes = decoded.length === 0 ? [] : await readModel.fold(decoded, store);
-        return transactCutting({ store, readModel, onCut }, owner, offsets, writes);
+        const { piece, result } = await foldPiece(left, store, (some, reader) =>
+          some.length === 0 ? Promise.resolve([]) : readModel.fold(some.filter(isDecoded), reader),
+        );
+        const isLast = piece.length === left.length;
+        const offsets = isLast ? movedSince(owner.offsets, reached) : offsetsAfter(piece);
+        return { piece, ...(await transactCutting({ store, readModel, onCut }, owner, offsets, result)) };
       };
-      const done = await retried(deps, claim, 'fold', () =>
-        readModel.mayLag === true && turns !== undefined ? turns.run(claim.signal, foldOnce) : foldOnce(),
-      );
-      if (done === null) return null;
+      do {
+        const done = await retried(deps, claim, 'fold', () =>
+          readModel.mayLag === true && turns !== undefined ? turns.run(claim.signal, foldOnce) : foldOnce(),
+        );
+        if (done === null) return null;
+        owner = done.owner;
+        left = left.slice(done.piece.length);
+        written.push(...done.writes);
+      } while (left.length > 0);
       if (readModel.mayLag !== true) turns?.noted(entries.length);
-      owner = done.owner;
       restsUntil = entries.length === 0 ? -Infinity : restAfter(entries.length, pace, clock.monotonic());
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
-      return done.writes;
+      return written;
     },
     async write(writes) {
       const next = await retried(deps, claim, 'write', () => store.transact(owner, new Map(), writes));

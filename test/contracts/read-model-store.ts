@@ -14,6 +14,7 @@ import {
   type ReadModelReader,
   type ReadModelStore,
   rowsPerPageMax,
+  TooManyBytesError,
   type Write,
 } from '../../src/ports/read-model-store.ts';
 import { until } from '../support/until.ts';
@@ -299,6 +300,10 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await got(3 * one)).toEqual(['4', '1', '3']);
         expect(await got(3 * one - 1)).toEqual(['4', '1']);
         expect(await got(1)).toEqual(['4']);
+        const all = (bytesMax: number) =>
+          harness.reader.get('letters', ['4', 'absent', '1', '3', 'none'], { bytesMax, orRefuse: true });
+        expect([...(await all(3 * one)).keys()]).toEqual(['4', '1', '3']);
+        await expect(all(3 * one - 1)).rejects.toThrow(TooManyBytesError);
       });
 
       it('gives declared fields in place of documents', async () => {

@@ -159,6 +159,33 @@ describe('a projector', () => {
     await scheduler.stop();
   });
 
+  it('reads the documents of a batch half a MiB at a time, however small its events are', async () => {
+    const body = 'x'.repeat(100 * 1024);
+    const events = deliveries(1, 60).map((event) =>
+      'request' in event && event.request !== null ? { ...event, request: { ...event.request, body } } : event,
+    );
+    await appendAll(
+      engines.log,
+      events.filter(({ type }) => type === 'NotificationRequested'),
+    );
+    await foldToEnd();
+    await appendAll(
+      engines.log,
+      events.filter(({ type }) => type !== 'NotificationRequested'),
+    );
+    let most = 0;
+    const { store } = engines;
+    const get = async <D extends object>(...args: Parameters<typeof store.get<D>>) => {
+      const found = await store.get<D>(...args);
+      most = Math.max(most, JSON.stringify([...found.values()]).length);
+      return found;
+    };
+    await foldToEnd({ ...engines, store: { ...store, get } }, [notificationsReadModel]);
+    expect(await deliveredCount()).toBe(60);
+    expect(most).toBeGreaterThan(100 * 1024);
+    expect(most).toBeLessThanOrEqual(512 * 1024);
+  });
+
   it('cuts a document that is too large, says which, and folds everything else as ever', async () => {
     const said: unknown[] = [];
     const logger = { ...engines.logger, error: (message: string, fields?: object) => said.push([message, fields]) };

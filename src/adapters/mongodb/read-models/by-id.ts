@@ -2,7 +2,7 @@
 
 import type { Db } from 'mongodb';
 
-import type { Document, Only } from '../../../ports/read-model-store.ts';
+import { type Document, type Only, TooManyBytesError } from '../../../ports/read-model-store.ts';
 import { queryMs } from './queries.ts';
 import type { StoredCollection, StoredDocument } from './stored-collection.ts';
 import { documentOf, fittingOf, projectionOf, type Size, sizeProjection } from './wanted.ts';
@@ -19,7 +19,8 @@ export async function documentsById<D extends Document>(
 ): Promise<Map<string, D>> {
   const unordered = new Map<string, D>();
   const { fields, bytesMax } = only;
-  const wanted = fields === undefined && bytesMax !== undefined ? await fittingIds(db, collection, ids, bytesMax) : ids;
+  const wanted =
+    fields === undefined && bytesMax !== undefined ? await fittingIds(db, collection, ids, { ...only, bytesMax }) : ids;
   for await (const row of rowsById<StoredDocument>(db, collection, wanted, projectionOf(collection, [], fields)))
     unordered.set(row._id, documentOf(row, fields) as D);
   const found = new Map<string, D>();
@@ -35,19 +36,18 @@ async function fittingIds(
   db: Db,
   collection: StoredCollection,
   ids: readonly string[],
-  bytesMax: number,
+  { bytesMax, orRefuse }: Only & { readonly bytesMax: number },
 ): Promise<string[]> {
   const sizes = new Map<string, number>();
   for await (const row of rowsById<Size & { _id: string }>(db, collection, ids, sizeProjection))
     sizes.set(row._id, row.bytes);
   const present = ids.filter((id) => sizes.has(id));
-  return present.slice(
-    0,
-    fittingOf(
-      present.map((id) => sizes.get(id) ?? 0),
-      bytesMax,
-    ),
+  const fitting = fittingOf(
+    present.map((id) => sizes.get(id) ?? 0),
+    bytesMax,
   );
+  if (fitting < present.length && orRefuse === true) throw new TooManyBytesError(collection.collection, bytesMax);
+  return present.slice(0, fitting);
 }
 
 async function* rowsById<R extends object>(

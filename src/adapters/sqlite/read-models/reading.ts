@@ -10,7 +10,7 @@ import type {
   Query,
   ReadModelReader,
 } from '../../../ports/read-model-store.ts';
-import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
+import { NoFittingIndexError, rowsPerPageMax, TooManyBytesError } from '../../../ports/read-model-store.ts';
 import type { Cell, Connection } from '../connection.ts';
 import { offsetsOf } from './positions.ts';
 import type { Sql } from './queries.ts';
@@ -79,7 +79,8 @@ function documentsById<D extends Document>(
   const wanted = wantedColumns(table, only.fields).map((column) => `stored.${column}`);
   const text = `SELECT ${[...wanted, 'stored.id'].join(', ')} FROM json_each(?) AS asked
     CROSS JOIN ${table.name} AS stored ON stored.id = asked.value`;
-  const { shown } = rowsWithin(connection, { text, values: [JSON.stringify(ids)] }, ids.length, only);
+  const { shown, isCut } = rowsWithin(connection, { text, values: [JSON.stringify(ids)] }, ids.length, only);
+  if (isCut && only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
   for (const row of shown) documents.set(String(row.at(-1)), documentOf(row, only.fields) as D);
   return documents;
 }

@@ -122,6 +122,7 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         for (const claim of consumer.claims.values()) {
           expect([...claim.committed]).toEqual(topics.map((topic) => [topic, { offset: 0, metadata: '' }]));
           expect(claim.signal.aborted).toBe(false);
+          expect(claim.isCurrent()).toBe(true);
         }
       });
 
@@ -298,6 +299,7 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         await consumer.stop();
         expect(await taken).toEqual([]);
         expect(claim.signal.aborted).toBe(true);
+        expect(claim.isCurrent()).toBe(false);
         expect(await readerOf(claim).take(all)).toEqual([]);
       });
     });

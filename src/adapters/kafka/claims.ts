@@ -89,7 +89,7 @@ export function createClaims(options: ConsumeOptions, deps: ClaimsDependencies):
     for (const [partition] of leftOver) lose(partition);
     // The group may have thought better of it meanwhile.
     take();
-    if (leftOver.length > 0) deps.released();
+    if (leftOver.some(([partition]) => !held.has(partition))) deps.released();
   };
 
   /** What was given and isn't held yet. */

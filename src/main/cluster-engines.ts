@@ -15,6 +15,7 @@ import type { ClusterConfig } from './config.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
 import type { OpenSettings, ServingDependencies } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
+import { patiently } from './patient-log.ts';
 import { StartError } from './start-error.ts';
 
 export type ClusterDependencies = EngineDependencies & { readonly config: ClusterConfig };
@@ -65,15 +66,19 @@ export async function openClusterSettings(
 
 export async function openClusterLogAndViews(deps: ClusterDependencies): Promise<LogAndViews> {
   const views = await openClusterThreadEngines(deps);
-  for (const { definition } of readModels) {
-    const members = await views.log.activeMembers(projectorGroup(definition.name));
-    if (members === 0) continue;
+  try {
+    for (const { definition } of readModels) {
+      const members = await patiently(deps, () => views.log.activeMembers(projectorGroup(definition.name)));
+      if (members === 0) continue;
+      throw new StartError(
+        `${definition.name}: ${members} processes project it: stop the roles projector and scheduler first`,
+      );
+    }
+    return views;
+  } catch (error) {
     await views.close();
-    throw new StartError(
-      `${definition.name}: ${members} processes project it: stop the roles projector and scheduler first`,
-    );
+    throw error;
   }
-  return views;
 }
 
 export async function openClusterLogBesideViews(deps: ClusterDependencies): Promise<LogBesideViews> {

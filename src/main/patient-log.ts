@@ -16,21 +16,12 @@ const patienceMs = 5 * 60_000;
 const backOffFirstMs = 100;
 const backOffMaxMs = 5_000;
 
-/** Its calls reject with a StartError once nothing could be read for five minutes. */
+/** @throws StartError, by each of its calls, once nothing could be read for five minutes */
 export function patientLog(log: EventLog, deps: Dependencies): ReadableLog {
   return {
     partitioning: log.partitioning,
 
-    async ends(topic) {
-      const outage = createOutage(deps);
-      for (;;) {
-        try {
-          return await log.ends(topic);
-        } catch (error) {
-          await outage.failed(error);
-        }
-      }
-    },
+    ends: (topic) => patiently(deps, () => log.ends(topic)),
 
     async *read(range) {
       const outage = createOutage(deps);
@@ -49,6 +40,18 @@ export function patientLog(log: EventLog, deps: Dependencies): ReadableLog {
       }
     },
   };
+}
+
+/** @param ask something of the log that may be asked again. @throws StartError once it was asked in vain for five minutes */
+export async function patiently<T>(deps: Dependencies, ask: () => Promise<T>): Promise<T> {
+  const outage = createOutage(deps);
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      await outage.failed(error);
+    }
+  }
 }
 
 function createOutage({ clock, logger }: Dependencies) {

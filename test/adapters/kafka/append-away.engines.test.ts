@@ -1,19 +1,25 @@
-// Appending while brokers go away and come back, whatever they do to connections meanwhile: it goes on by itself.
+// Appending and consuming while brokers go away and come back, whatever they do to connections meanwhile: both go on by themselves.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it, jest } from '@jest/globals';
 
 import type { KafkaEventLog } from '../../../src/adapters/kafka/event-log.ts';
 import { type ProxiedKafka, startProxiedKafka } from '../../support/proxied-kafka.ts';
+import { workTopic } from '../../../src/domain/topics.ts';
+import type { Claim } from '../../../src/ports/event-log.ts';
 import { requested } from '../../support/requested.ts';
 import { until } from '../../support/until.ts';
-import { type LogWorld, makeLogWorld } from './log-world.ts';
+import { clock, type LogWorld, makeLogWorld } from './log-world.ts';
 
 /** How long connections stand still or lead nowhere; the issue's own case are 30 s. */
 const faultMs = Number(process.env['HERALD_TEST_FAULT_MS'] ?? 8_000);
 /** Appends go on within so long after the network is back. */
 const goesOnWithinMs = 15_000;
+/** What is in the log then is consumed within so long: a group that was silent for its session's time comes together anew. */
+const consumedWithinMs = 30_000;
+const topic = workTopic('EMAIL', 'HIGH');
+const group = 'followers';
 
-jest.setTimeout(60_000 + 5 * faultMs);
+jest.setTimeout(90_000 + 5 * faultMs);
 
 let broker: ProxiedKafka;
 let world: LogWorld;
@@ -25,6 +31,8 @@ beforeAll(async () => {
   broker = await startProxiedKafka();
   world = makeLogWorld({ brokers: [broker.proxy.address] });
   logs = [await world.open(), await world.open()];
+  for (const log of logs)
+    await log.consume({ group, topics: [topic], owned: (claim) => void follow(claim), lost() {} });
 });
 beforeEach(() => void (load = startLoad()));
 afterEach(() => load.stop());
@@ -34,7 +42,7 @@ afterAll(async () => {
   await broker.stop();
 });
 
-describe('Appends go on by themselves', () => {
+describe('Appending and consuming go on by themselves', () => {
   it.each([
     ['the network stood still and was let go on', async () => broker.proxy.freeze(), async () => broker.proxy.mend()],
     ['connections led nowhere', async () => broker.proxy.halfOpen(), async () => broker.proxy.mend()],
@@ -54,9 +62,47 @@ describe('Appends go on by themselves', () => {
       everyMs: 50,
       what: `appends of every process to go on (the last reason: ${load.reason})`,
     });
-    console.log(`appends went on after ${Math.round(performance.now() - endedAt)} ms`);
+    const appendsMs = Math.round(performance.now() - endedAt);
+    await load.stop();
+    await until(() => isConsumed().catch(() => false), {
+      timeoutMs: consumedWithinMs,
+      everyMs: 100,
+      what: 'all that is in the log to be consumed',
+    });
+    console.log(
+      `appends went on after ${appendsMs} ms, all was consumed after ${Math.round(performance.now() - endedAt)} ms`,
+    );
   });
 });
+
+async function isConsumed(): Promise<boolean> {
+  const [log] = logs;
+  const [ends = [], committed = []] = [await log?.ends(topic), await log?.committed(group, topic)];
+  return ends.length > 0 && ends.every((end, n) => end === (committed[n]?.offset ?? 0));
+}
+
+/** Takes and commits whatever comes. */
+async function follow(claim: Claim): Promise<void> {
+  const reader = claim.read(new Map([[topic, claim.committed.get(topic)?.offset ?? 0]]));
+  while (!claim.signal.aborted) {
+    try {
+      const last = (await reader.take({ eventsMax: 500, bytesMax: 1024 * 1024 })).at(-1);
+      if (last !== undefined) await commit(claim, last.offset + 1);
+    } catch {
+      await clock.sleep(100, claim.signal);
+    }
+  }
+}
+
+async function commit(claim: Claim, offset: number): Promise<void> {
+  while (!claim.signal.aborted) {
+    try {
+      return await claim.commit([{ topic, offset, metadata: '' }]);
+    } catch {
+      await clock.sleep(100, claim.signal);
+    }
+  }
+}
 
 interface Load {
   /** How many of each log. */

@@ -131,7 +131,7 @@ async function ownScript(name: string, ports: Readonly<Record<string, string>>) 
 
   const run = (...args: readonly string[]): Promise<void> =>
     new Promise((resolve, reject) => {
-      execFile(script, args, { env, timeout: 120_000 }, (error, stdout, stderr) => {
+      execFile(script, args, { env, timeout: 180_000 }, (error, stdout, stderr) => {
         if (error === null) resolve();
         else reject(new Error(`${name} ${args.join(' ')} failed:\n${stdout}${stderr}`));
       });

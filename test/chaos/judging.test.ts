@@ -135,6 +135,11 @@ describe('a message that came more often than its attempts', () => {
     );
   });
 
+  it('has one when its sender was killed with it on the wire, not long before', () => {
+    expect(repeats(twice, [], [happening(9_800, 'dispatcher-1.1', 'killed')])[0]?.reason).toMatch('killed');
+    expect(repeats(twice, [], [happening(8_500, 'dispatcher-1.1', 'killed')])[0]?.reason).toBeNull();
+  });
+
   it('has one when its sender was frozen, whoever was the second', () => {
     const late = { ...line, at: 40_200, tookMs: 30_205 };
     expect(repeats(twice, [late], [happening(10_050, 'dispatcher-1.1', 'frozen')])[0]?.reason).toMatch('frozen');

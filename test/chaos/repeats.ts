@@ -25,6 +25,8 @@ export interface Repeat {
 
 /** After an outcome: its append and its commit (200 ms), on a machine that does all of this at once. */
 const commitWindowMs = 3_000;
+/** What had left its sender is read so much later at most by a receiver on a busy machine. */
+const onTheWireMs = 1_000;
 /** From a message's arrival to the line of its attempt. */
 const lineWithinMs = 6_000;
 /** What one that was frozen had under its hands when it went on. */
@@ -74,7 +76,7 @@ function reasonOf(
     const hit = hits.find(
       ({ at, process }) =>
         at <= here.at &&
-        at >= before.at - 100 &&
+        at >= before.at - onTheWireMs &&
         at <= (sender?.at ?? before.at + lineWithinMs) + commitWindowMs &&
         (sender === null || sender.process === process),
     );

@@ -110,7 +110,7 @@ async function startRoles(
   health.need('readModels', readModelHealth({ reader, clock: adapters.clock, folding, catchUps }));
   const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, { from, channels }) : [];
   running.push(...dispatchers);
-  running.push(startWatching({ adapters, health, roles, reader, thread, dispatchers }));
+  running.push(startWatching({ isCluster: isCluster(config), adapters, health, roles, reader, thread, dispatchers }));
   if (!roles.has('api')) return { url: null, thread };
   const api = await startApi({ adapters, config, reader, catchUps });
   running.push(api);

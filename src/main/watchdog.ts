@@ -1,9 +1,11 @@
-// The watchdog of a process: what its roles are responsible for, and what readiness says of it.
+// The watchdog of a process: what its roles are responsible for, and what readiness says of it. In a cluster it looks at what the other roles do as well,
+// for lines and metrics alone: when the last dispatcher dies, somebody has to say so, and the others are as ready as before.
 
 import type { UpOrWhy } from '../api/operations.ts';
 import type { Dispatcher } from '../dispatchers/dispatcher.ts';
 import { dispatcherGroup } from '../dispatchers/dispatcher.ts';
-import { priorities } from '../domain/events.ts';
+import type { Channel } from '../domain/events.ts';
+import { channels, priorities } from '../domain/events.ts';
 import { workTopic } from '../domain/topics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { projectedReadModels } from '../projections/index.ts';
@@ -11,6 +13,7 @@ import { projectorGroup } from '../projections/projector.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { dispatcherFeed, readModelFeed, timersFeed } from '../watch/feeds.ts';
+import type { Standing } from '../watch/standstill.ts';
 import type { Feed, Watchdog } from '../watch/watchdog.ts';
 import { startWatchdog } from '../watch/watchdog.ts';
 import type { Adapters } from './adapters.ts';
@@ -19,6 +22,8 @@ import type { Health } from './health.ts';
 import type { ProjectorThread } from './projector-thread.ts';
 
 export interface Watched {
+  /** Other processes may have the other roles. */
+  readonly isCluster: boolean;
   readonly adapters: Adapters;
   readonly health: Health;
   readonly roles: ReadonlySet<Role>;
@@ -28,25 +33,43 @@ export interface Watched {
 }
 
 export function startWatching(watched: Watched): Watchdog {
-  const { adapters, health, roles } = watched;
-  const models = [
-    ...(roles.has('projector') ? projectedReadModels : []),
-    ...(roles.has('scheduler') ? [timersReadModel] : []),
+  const { adapters, health, roles, dispatchers, isCluster } = watched;
+  const projects = roles.has('projector');
+  const schedules = roles.has('scheduler');
+  const responsibilities: Responsibility[] = [
+    ...channels.map((channel) => ofDispatcher(adapters, dispatchers, channel)),
+    ...projectedReadModels.map((readModel) => ({ isOwn: projects, feed: () => feedOfReadModel(watched, readModel) })),
+    { isOwn: schedules, feed: () => feedOfReadModel(watched, timersReadModel) },
+    { isOwn: schedules, feed: () => feedOfTimers(watched) },
   ];
-  const feeds = [
-    ...watched.dispatchers.map((dispatcher) => feedOfDispatcher(adapters, dispatcher)),
-    ...models.map((readModel) => feedOfReadModel(watched, readModel)),
-    ...(roles.has('scheduler') ? [feedOfTimers(watched)] : []),
-  ];
+  const feeds: Feed[] = [];
+  const own = new Set<string>();
+  for (const { isOwn, feed: feedOf } of responsibilities) {
+    if (!isOwn && !isCluster) continue;
+    const feed = feedOf();
+    feeds.push(feed);
+    if (isOwn) own.add(feed.group);
+  }
   const { log, clock, logger, metrics } = adapters;
   const watchdog = startWatchdog({ feeds, log, clock, logger, metrics });
-  health.need('progress', async () => progressOf(watchdog));
+  health.need('progress', async () => progressOf(watchdog.standing().filter(({ group }) => own.has(group))));
   return watchdog;
 }
 
-function feedOfDispatcher({ log }: Adapters, { channel, activity }: Dispatcher): Feed {
+interface Responsibility {
+  /** Of a role of this process. */
+  readonly isOwn: boolean;
+  feed(): Feed;
+}
+
+function ofDispatcher({ log }: Adapters, dispatchers: readonly Dispatcher[], channel: Channel): Responsibility {
+  const own = dispatchers.find((dispatcher) => dispatcher.channel === channel);
   const topics = priorities.map((priority) => workTopic(channel, priority));
-  return dispatcherFeed({ log, group: dispatcherGroup(channel), topics, activity });
+  const activity = () => own?.activity() ?? [];
+  return {
+    isOwn: own !== undefined,
+    feed: () => dispatcherFeed({ log, group: dispatcherGroup(channel), topics, activity }),
+  };
 }
 
 function feedOfReadModel({ adapters, reader, thread }: Watched, readModel: ReadModel): Feed {
@@ -64,10 +87,9 @@ function feedOfTimers({ adapters: { log, clock }, reader }: Watched): Feed {
 }
 
 /** `dispatcher-email 3 7, projector-inbox 3 stand still`. */
-function progressOf(watchdog: Watchdog): UpOrWhy {
+function progressOf(standing: readonly Standing[]): UpOrWhy {
   const groups = new Map<string, Set<number>>();
-  for (const { group, partition } of watchdog.standing())
-    groups.set(group, (groups.get(group) ?? new Set()).add(partition));
+  for (const { group, partition } of standing) groups.set(group, (groups.get(group) ?? new Set()).add(partition));
   if (groups.size === 0) return true;
   return `${[...groups].map(([group, numbers]) => `${group} ${[...numbers].join(' ')}`).join(', ')} stand still`;
 }

@@ -1,4 +1,4 @@
-// What the watchdog is fed with: for each group of this process's roles, all partition numbers, whoever owns them or nobody, so that a number which
+// What the watchdog is fed with: for each group, all partition numbers, whoever owns them or nobody, so that a number which
 // nobody takes is seen by every process that could.
 
 import type { Topic } from '../domain/topics.ts';

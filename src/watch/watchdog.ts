@@ -1,4 +1,4 @@
-// Looks every few seconds how far the work of this process's roles has come, and says what stands still, whatever the reason: a log line, metrics, readiness.
+// Looks every few seconds how far the work of each group has come, and says what stands still, whatever the reason: a log line, metrics, readiness.
 //
 //   feeds ──sightings──> standstill ──> line, herald_stalls_total, herald_standing_still, not ready
 //   (log ends, committed and stored positions, attempts, timers)

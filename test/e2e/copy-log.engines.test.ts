@@ -21,7 +21,7 @@ const pending = 3;
 const channels = ['EMAIL', 'SMS', 'WEBHOOK', 'IN_APP'];
 const priorities = ['HIGH', 'DEFAULT', 'BULK'];
 /** Longer than a stop, a copy and a start take here. */
-const laterMs = 45_000;
+const laterMs = 75_000;
 const settings = { RETRY_DELAYS: `${laterMs}ms`, ATTEMPT_DEADLINE: '5s' };
 
 let dataDir: DataDir;

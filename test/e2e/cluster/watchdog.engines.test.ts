@@ -1,4 +1,4 @@
-// A projector whose MongoDB hangs with its connections open: it says that its numbers stand still, the processes of other roles don't, and all is well again after.
+// What stands still in a cluster is said: by a projector whose MongoDB hangs with its connections open, and by whoever lives when the last dispatcher has died.
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
@@ -17,6 +17,7 @@ let dataDir: DataDir;
 let proxy: FaultyProxy;
 let service: Herald;
 let projector: Node;
+let dispatcher: Node;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
@@ -26,18 +27,20 @@ beforeAll(async () => {
   through.host = proxy.address;
   // The set's members name the server itself.
   through.search = 'directConnection=true';
-  service = await startHerald(dataDir, {}, ['--role', 'api,dispatcher,scheduler']);
+  service = await startHerald(dataDir, {}, ['--role', 'api,scheduler']);
+  dispatcher = await startNode(dataDir, {}, ['--role', 'dispatcher']);
   projector = await startNode(dataDir, { MONGODB_URL: through.href }, ['--role', 'projector']);
 }, 180_000);
 
 afterAll(async () => {
   await projector.stop();
+  await dispatcher.stop();
   await service.stop();
   await proxy.close();
   await dataDir.remove();
 }, 120_000);
 
-it('is said within 45 s by who has the role, and by nobody else; it is over when MongoDB answers', async () => {
+it('a number that is folded no more makes who has the role unready, and nobody else; it is over when MongoDB answers', async () => {
   expect((await projector.readiness())?.dependencies['progress']).toBe('up');
   proxy.freeze();
   const frozenAt = Date.now();
@@ -61,4 +64,24 @@ it('is said within 45 s by who has the role, and by nobody else; it is over when
   });
   const id = String(body['notificationId']);
   await until(async () => (await recordOf(service, id))?.status === 'DELIVERED', { timeoutMs: 30_000 });
+}, 240_000);
+
+it('work that no dispatcher does is said by a process of other roles, which is as ready as before, until one is there again', async () => {
+  await dispatcher.kill();
+  const { status, body } = await service.notify({ channel: 'IN_APP', recipient: 'grace', body: 'waits' });
+  expect(status).toBe(202);
+  const standing = /^herald_standing_still\{group="dispatcher-in-app"\} [1-9]/m;
+  await until(async () => standing.test(await (await fetch(`${service.operationsUrl}/metrics`)).text()), {
+    timeoutMs: 60_000,
+    what: 'the metric of who lives',
+  });
+  await until(() => service.logs().includes('"group":"dispatcher-in-app"'), { what: 'the line' });
+  expect((await readinessOf(service.operationsUrl))?.status).toBe('ready');
+  dispatcher = await startNode(dataDir, {}, ['--role', 'dispatcher']);
+  const id = String(body['notificationId']);
+  await until(async () => (await recordOf(service, id))?.status === 'DELIVERED', { timeoutMs: 30_000 });
+  await until(async () => !standing.test(await (await fetch(`${service.operationsUrl}/metrics`)).text()), {
+    timeoutMs: 30_000,
+    what: 'the standstill to be over',
+  });
 }, 240_000);

@@ -42,9 +42,9 @@ export async function fillAllButTimers(store: ReadModelStore): Promise<void> {
 }
 
 /** Waiting, done for longer than they are kept, and decided: of each more than the scheduler takes at a time. */
-export async function fillTimers(store: ReadModelStore, now: number): Promise<void> {
+export async function fillTimers(store: ReadModelStore, now: number, generation = 1): Promise<void> {
   await store.prepare(timersReadModel.definition);
-  let owner = await store.own(timersReadModel.definition.name, partition, { generation: 1 });
+  let owner = await store.own(timersReadModel.definition.name, partition, { generation });
   const dayMs = 24 * 60 * minuteMs;
   const kinds = [
     (i: number) => timerOf(i, { retryAt: now + dayMs + i }),

@@ -454,6 +454,10 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         })();
         for (const _ of range(4)) {
           const others = await Promise.all(range(3).map(() => startConsumer(log)));
+          await until(() => others.some(({ claims }) => claims.size > 0), {
+            timeoutMs: 20_000,
+            what: 'numbers that move',
+          });
           await Promise.all(others.map(({ stop }) => stop()));
           await until(isWhole, { timeoutMs: 20_000, what: 'all numbers again' });
         }

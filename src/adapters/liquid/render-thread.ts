@@ -87,7 +87,7 @@ export function startRenderThread(workerUrl: URL): RenderThread {
       if (lost !== null) throw lost;
       const startedAt = performance.now();
       // Not waited for: asked before the job is there, answered before or while it is rendered.
-      const before = worker.cpuUsage().catch(() => undefined);
+      const before = usageOf(worker);
       worker.postMessage(job);
       return answerWithin(renderCpuMsMax, async () => {
         const used = await usedSince(worker, await before);
@@ -115,13 +115,18 @@ function endBy(reason: ThreadLostError['reason']): Judgement {
   return { kind: 'end', reason };
 }
 
-/** ms of processor time; 0 when the thread doesn't run any more. */
-async function usedSince(worker: Worker, before: NodeJS.CpuUsage | undefined): Promise<number> {
+/** ms of processor time; 0 when it isn't known: then the clock decides alone. */
+async function usedSince(worker: Worker, before: NodeJS.CpuUsage | null): Promise<number> {
+  const now = await usageOf(worker);
+  return now === null || before === null ? 0 : (now.user - before.user + now.system - before.system) / 1000;
+}
+
+/** null: the thread doesn't run any more, or this Node (before 24.6) can't say. */
+async function usageOf(worker: Worker): Promise<NodeJS.CpuUsage | null> {
   try {
-    const { user, system } = await worker.cpuUsage(before);
-    return (user + system) / 1000;
+    return await worker.cpuUsage();
   } catch {
-    return 0;
+    return null;
   }
 }
 

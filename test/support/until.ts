@@ -5,7 +5,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   options: { readonly timeoutMs?: number; readonly everyMs?: number; readonly what?: string } = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const { timeoutMs = 10_000, everyMs = 5, what = 'the condition' } = options;
+  const { timeoutMs = 20_000, everyMs = 5, what = 'the condition' } = options;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await condition();

@@ -18,6 +18,11 @@ function marksText({ sequence, readOffset }: InboxMarks): string {
   return `${sequence}.${readOffset}`;
 }
 
+/** How a stream begins: with an id, so that a client that is cut before anything has come goes on from here. */
+export function tellBeginning(stream: EventStream, marks: InboxMarks): void {
+  stream.send({ event: 'connected', id: marksText(marks), data: {} });
+}
+
 /** Tells as much as there is room for; each message carries the marks that stand once it is told. */
 export function tellNews(
   stream: EventStream,

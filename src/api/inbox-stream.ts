@@ -13,7 +13,7 @@ import { inboxReadModel } from '../projections/inbox/index.ts';
 import type { InboxMarks, InboxNews } from '../projections/inbox/queries.ts';
 import { inboxMarks, inboxSince } from '../projections/inbox/queries.ts';
 import type { EventStream } from './event-stream.ts';
-import { tellNews } from './inbox-news.ts';
+import { tellBeginning, tellNews } from './inbox-news.ts';
 import { createLogEnds } from './log-ends.ts';
 
 interface Dependencies {
@@ -172,7 +172,7 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
   };
 
   return {
-    /** Sends the inbox's news after the marks. Returns the call that ends it. */
+    /** Sends that it is open, then the inbox's news after the marks. Returns the call that ends it. */
     add(address: InboxAddress, stream: EventStream, marks: InboxMarks): () => void {
       const key = keyOf(address);
       const inbox = inboxes.get(key) ?? {
@@ -186,6 +186,7 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
       inbox.listeners.add(listener);
       inbox.isWanted = true;
       if (stop === null) start();
+      tellBeginning(stream, marks);
       void expectWhatIsThere(inbox, stream);
       return () => {
         inbox.listeners.delete(listener);

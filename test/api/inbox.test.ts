@@ -168,6 +168,21 @@ describe("an inbox's stream", () => {
     }
   });
 
+  it('begins with an id, with or without Last-Event-ID, so that one cut before its first item goes on from there', async () => {
+    const tenant = await app.tenant('stream-6');
+    await tenant.notify(to('ada', 'before'));
+    await shows(tenant, 'ada', 1);
+    const first = await stream(tenant, 'ada');
+    await until(() => first.connected.length === 1);
+    expect(first.connected[0]).toEqual({ event: 'connected', id: expect.stringMatching(/^\d+\.-1$/), data: {} });
+    await first.close();
+    const { body } = await tenant.notify(to('ada', 'while it was cut'));
+    const resumed = await stream(tenant, 'ada', { 'last-event-id': first.lastEventId() ?? '' });
+    await resumed.atLeast(1);
+    expect(resumed.connected).toEqual(first.connected);
+    expect(resumed.events.map(({ data }) => data.notificationId)).toEqual([body.notificationId]);
+  });
+
   it('refuses a malformed Last-Event-ID and an unknown key', async () => {
     const tenant = await app.tenant('stream-4');
     expect((await stream(tenant, 'ada', { 'last-event-id': 'x' })).status).toBe(400);

@@ -183,6 +183,7 @@ describe('an answer of success is as documented', () => {
     await inbox.atLeast(2);
     await changes.atLeast(2);
     const [item, read] = inbox.events;
+    expect(inbox.connected.map(({ data }) => contract.problemsWithComponent('InboxConnected', data))).toEqual([[]]);
     expect([item?.event, read?.event]).toEqual(['notification', 'read']);
     expect(contract.problemsWithComponent('InboxItem', item?.data)).toEqual([]);
     expect(contract.problemsWithComponent('InboxRead', read?.data)).toEqual([]);

@@ -46,6 +46,34 @@ describe('the inbox stream', () => {
     expect(all.toSorted()).toEqual(sent.toSorted());
   });
 
+  it('misses and repeats nothing when it is cut 50 times before its first item', async () => {
+    const url = `${service.url}/api/v1/notify/inapp/erin/stream`;
+    const [sent, told]: [string[], string[]] = [[], []];
+    let lastId: string | null = null;
+    const next = async () => {
+      const resumed: Record<string, string> = lastId === null ? {} : { 'last-event-id': lastId };
+      const reader = await readEvents(url, { 'x-api-key': service.apiKey, ...resumed });
+      await until(() => reader.connected.length > 0, { what: 'connected' });
+      return reader;
+    };
+    const cut = async (reader: Awaited<ReturnType<typeof next>>) => {
+      await reader.close();
+      told.push(...reader.events.map(({ data }) => String(data.notificationId)));
+      lastId = reader.lastEventId();
+    };
+    for (let i = 0; i < 50; i++) {
+      const reader = await next();
+      // Every other time before anything is there to be told at all.
+      if (i % 2 === 0) await cut(reader);
+      sent.push(await send('erin', `cut ${i}`));
+      if (i % 2 === 1) await cut(reader);
+    }
+    const last = await next();
+    await until(() => told.length + last.events.length >= sent.length, { what: 'what was missed' });
+    await cut(last);
+    expect(told.toSorted()).toEqual(sent.toSorted());
+  });
+
   it('tells what was read', async () => {
     const headers = { 'x-api-key': service.apiKey };
     const stream = await readEvents(`${service.url}/api/v1/notify/inapp/bob/stream`, headers);

@@ -17,6 +17,8 @@ export async function readEvents(url: string, headers: Record<string, string>) {
   const controller = new AbortController();
   const response = await fetch(url, { headers, signal: controller.signal });
   const events: ReceivedEvent[] = [];
+  const connected: ReceivedEvent[] = [];
+  let lastEventId: string | null = null;
   let comments = 0;
   let hasEnded = false;
   const reading = (async () => {
@@ -28,8 +30,13 @@ export async function readEvents(url: string, headers: Record<string, string>) {
         const blocks = buffered.split('\n\n');
         buffered = blocks.pop() ?? '';
         for (const block of blocks) {
-          if (block.startsWith(':')) comments++;
-          else events.push(parsed(block));
+          if (block.startsWith(':')) {
+            comments++;
+            continue;
+          }
+          const event = parsed(block);
+          lastEventId = event.id ?? lastEventId;
+          (event.event === 'connected' ? connected : events).push(event);
         }
       }
     } catch {
@@ -40,7 +47,11 @@ export async function readEvents(url: string, headers: Record<string, string>) {
   return {
     status: response.status,
     headers: response.headers,
+    /** What an inbox's stream begins with, apart from its `events`: a listener of those doesn't get it. */
+    connected,
     events,
+    /** As EventSource sends it when it connects again. */
+    lastEventId: () => lastEventId,
     comments: () => comments,
     hasEnded: () => hasEnded,
     atLeast: (count: number) => until(() => events.length >= count, { what: `${count} events`, timeoutMs: 5000 }),

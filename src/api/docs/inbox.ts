@@ -51,12 +51,18 @@ const stream: OperationDocs = {
   area,
   summary: 'A recipient’s notifications as they come',
   description:
-    'Server-sent events; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat. Ends when the key does: connect anew.',
+    'Server-sent events; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat: `connected` has an id too, so that nothing is missed when the stream is cut before its first item. Ends when the key does: connect anew.',
   params,
   answer: {
     kind: 'stream',
-    description: 'A stream of server-sent events.',
+    description: 'A stream of server-sent events: first that it is open, then what comes.',
     messages: [
+      {
+        event: 'connected',
+        id: '41.-1',
+        data: z.object({}).meta({ id: 'InboxConnected', description: 'Empty: what comes is told from now on.' }),
+        example: {},
+      },
       { event: 'notification', id: '42.-1', data: inboxItem, example: examples.inboxItem },
       {
         event: 'read',

@@ -29,6 +29,7 @@ import type { Route } from './endpoint.ts';
 import { answeringUnavailable, clientGoneStatus, sendError } from './errors.ts';
 import { createHandlers } from './handlers/index.ts';
 import { createNotify } from './notify.ts';
+import { createOwnWrites } from './own-writes.ts';
 import type { Serve } from './pipeline.ts';
 import { createPipeline } from './pipeline.ts';
 import { refuseMethod } from './refuse-method.ts';
@@ -74,9 +75,11 @@ export function createApi(given: ApiDependencies): RequestListener {
   const requestId = createRequestIds(clock);
   const commands = createCommands(deps);
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
+  const ownWrites = createOwnWrites(deps);
   const handlers = createHandlers({
     ...deps,
     commands,
+    ownWrites,
     cursors: createCursors(options.cursorSecret),
     rateLimit: options.rateLimit,
   });
@@ -90,8 +93,16 @@ export function createApi(given: ApiDependencies): RequestListener {
   const bodies = createBodyMemory(clock);
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
-  const pipeline = createPipeline({ ...deps, authenticate, bodies, answers, partitioning, streams });
-  const notify = createNotify({ ...deps, authenticate, bodies, commands, rateLimit: options.rateLimit, requestId });
+  const pipeline = createPipeline({ ...deps, authenticate, bodies, answers, partitioning, streams, ownWrites });
+  const notify = createNotify({
+    ...deps,
+    authenticate,
+    bodies,
+    commands,
+    ownWrites,
+    rateLimit: options.rateLimit,
+    requestId,
+  });
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);

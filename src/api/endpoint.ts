@@ -40,10 +40,12 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
   readonly bodyIsOptional?: true;
   /** Absent: the query is not looked at. */
   readonly query?: Q;
-  /** The read models that `x-after-position` waits for, one after another, before the handler runs. @throws DomainError BAD_REQUEST */
+  /** The read models that are waited for, one after another, before the handler runs: by the caller's own writes, and by `x-after-position`. @throws DomainError BAD_REQUEST */
   follows?(query: z.output<Q>): readonly ReadModel[];
   /** Of its answer at most, where that may be long: room for it is taken before the handler runs. Absent: some 10 KiB. */
   readonly answerBytesMax?: number;
+  /** What else is waited for, before room for the answer is taken; it may come to nothing. */
+  awaits?(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<void>;
   handle(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<Answer | StreamAnswer>;
 }
 
@@ -53,6 +55,7 @@ export interface Endpoint<Caller> {
   readonly query?: z.ZodType;
   follows?(query: unknown): readonly ReadModel[];
   readonly answerBytesMax?: number;
+  awaits?(caller: Caller, input: Input): Promise<void>;
   handle(caller: Caller, input: Input): Promise<Answer | StreamAnswer>;
 }
 

@@ -16,6 +16,7 @@ import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson } from './body.ts';
 import { sendError } from './errors.ts';
 import { notificationRequest } from './notification-request.ts';
+import type { OwnWrites } from './own-writes.ts';
 import { positionText } from './position.ts';
 import type { RateLimited } from './rate-limit.ts';
 import { createNotifyLimit, tooManyRequests } from './rate-limit.ts';
@@ -24,6 +25,7 @@ interface Dependencies {
   readonly authenticate: Authenticate;
   readonly bodies: BodyMemory;
   readonly commands: Pick<Commands, 'acceptNotification'>;
+  readonly ownWrites: Pick<OwnWrites, 'note' | 'noteItem'>;
   readonly limiter: RateLimiter;
   readonly rateLimit: RateLimit;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
@@ -40,6 +42,7 @@ export function createNotify({
   authenticate,
   bodies,
   commands,
+  ownWrites,
   limiter,
   rateLimit,
   outbound,
@@ -70,6 +73,9 @@ export function createNotify({
         traceparent,
         ...request,
       });
+      ownWrites.note(tenantId, position);
+      if (request.channel === 'IN_APP' && (request.sendAt ?? 0) <= clock.now())
+        ownWrites.noteItem(tenantId, request.recipient, notificationId);
       const text = `{"notificationId":"${notificationId}","notification_id":"${notificationId}","status":"queued"}`;
       res.writeHead(202, [
         'content-type',

@@ -13,6 +13,7 @@ import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
+import type { OwnWrites } from './own-writes.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
 import type { Answer } from './respond.ts';
 import { sendJson, sendText } from './respond.ts';
@@ -27,6 +28,7 @@ interface Dependencies {
   readonly clock: Clock;
   readonly streams: Streams;
   readonly answers: AnswersInFlight;
+  readonly ownWrites: Pick<OwnWrites, 'follow'>;
 }
 
 /** How long a GET waits for `x-after-position`. */
@@ -35,7 +37,7 @@ const positionWaitMs = 2000;
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
-  const { authenticate, bodies, answers, reader, partitioning, clock, streams } = deps;
+  const { authenticate, bodies, answers, reader, partitioning, clock, streams, ownWrites } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -63,13 +65,22 @@ export function createPipeline(deps: Dependencies) {
   const inputOf = async (req: Request, endpoint: Endpoint<never>, room: BodyRoom): Promise<Input> => {
     const body = await bodyOf(req, endpoint, room);
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, queryOf(req.url));
-    const after = req.headers[afterPositionHeader];
-    if (endpoint.follows !== undefined && typeof after === 'string') {
-      const position = parsePosition(after, partitioning.partitions);
-      for (const readModel of endpoint.follows(query))
-        await waitForPosition({ reader, clock }, readModel, position, positionWaitMs);
-    }
     return { params: req.params as Record<string, string>, headers: req.headers, body, query };
+  };
+
+  /** Until what it reads from has what the caller has written, and what `x-after-position` names. */
+  const follow = async (
+    tenantId: TenantId | null,
+    { follows }: Endpoint<never>,
+    { query, headers }: Input,
+  ): Promise<void> => {
+    if (follows === undefined) return;
+    const after = headers[afterPositionHeader];
+    const position = typeof after === 'string' ? parsePosition(after, partitioning.partitions) : null;
+    const readModels = follows(query);
+    if (tenantId !== null) await ownWrites.follow(tenantId, readModels);
+    if (position === null) return;
+    for (const readModel of readModels) await waitForPosition({ reader, clock }, readModel, position, positionWaitMs);
   };
 
   const run = async <Kind extends AuthKind>(
@@ -85,6 +96,8 @@ export function createPipeline(deps: Dependencies) {
     let answerRoom: AnswerRoom | null = null;
     try {
       const input = await inputOf(req, endpoint, bodyRoom);
+      await follow(tenantId, endpoint, input);
+      await endpoint.awaits?.(caller, input);
       answerRoom = await roomFor(tenantId, endpoint, res);
       const answer = await endpoint.handle(caller, input).finally(bodyRoom.release);
       const headers = { 'x-request-id': String(res.locals['requestId']) };

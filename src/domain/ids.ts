@@ -46,6 +46,11 @@ export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
   return `key_${base32(bytes)}` as ApiKeyId;
 }
 
+/** UTC ms at which the id was made. */
+export function timeOfNotificationId(id: NotificationId): number {
+  return Number.parseInt(inboxItemIdOf(id).replace('-', '').slice(0, 12), 16);
+}
+
 export function isNotificationId(text: string): text is NotificationId {
   return notificationIdPattern.test(text);
 }

@@ -9,6 +9,7 @@ import {
   isNotificationId,
   notificationIdOf,
   notificationIdOfInboxItem,
+  timeOfNotificationId,
   uuidText,
   uuidV7Bytes,
 } from '../../src/domain/ids.ts';
@@ -18,6 +19,16 @@ const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 /** RFC 9562, appendix A.6: 2022-02-22T19:22:22Z, rand_a 0xcc3, rand_b 0x18c4dc0c0c07398f. */
 const rfcTail = new Uint8Array([0x0c, 0xc3, 0x18, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f]);
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 });
+
+describe('a notification id', () => {
+  it('tells the time at which it was made', () => {
+    fc.assert(
+      fc.property(time, random, (at, tail) => {
+        expect(timeOfNotificationId(notificationIdOf(uuidV7Bytes(at, tail)))).toBe(at);
+      }),
+    );
+  });
+});
 
 describe('a UUIDv7', () => {
   it('is spelled as RFC 9562 does in its example', () => {

@@ -16,6 +16,7 @@ import { pageBytesMax } from '../../projections/page-bytes.ts';
 import { waitForPosition } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
+import type { OwnWrites } from '../own-writes.ts';
 import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { inboxRecipientProblem } from '../recipients.ts';
@@ -28,6 +29,7 @@ interface Dependencies {
   readonly commands: Pick<Commands, 'markInboxRead'>;
   readonly reader: ReadModelReader;
   readonly cursors: Cursors;
+  readonly ownWrites: Pick<OwnWrites, 'followInbox'>;
   readonly clock: Clock;
 }
 
@@ -49,11 +51,12 @@ const readBody = z.strictObject({
 const chunksMax = 20;
 const readWaitMs = 2000;
 
-export function createInboxHandlers({ commands, reader, cursors, clock }: Dependencies) {
+export function createInboxHandlers({ commands, reader, cursors, ownWrites, clock }: Dependencies) {
   const list = endpoint('apiKey', {
     query: listQuery,
     follows: () => [inboxReadModel],
     answerBytesMax: pageBytesMax,
+    awaits: ({ tenant }, { params }) => ownWrites.followInbox(tenant.id, recipientOf(params)),
     async handle({ tenant }, { params, query }) {
       const recipient = recipientOf(params);
       const unreadOnly = query.unread === 'true';
@@ -70,6 +73,7 @@ export function createInboxHandlers({ commands, reader, cursors, clock }: Depend
   const read = endpoint('apiKey', {
     body: readBody,
     bodyIsOptional: true,
+    awaits: ({ tenant }, { params }) => ownWrites.followInbox(tenant.id, recipientOf(params)),
     async handle({ tenant }, { params, body }) {
       const recipient = recipientOf(params);
       const wanted = body.ids === undefined ? null : idsOf(body.ids);

@@ -6,6 +6,7 @@ import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-reg
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Cursors } from '../cursor.ts';
+import type { OwnWrites } from '../own-writes.ts';
 import { createDashboardStreams } from '../dashboard-stream.ts';
 import { createInboxStreams } from '../inbox-stream.ts';
 import { createDashboardHandlers } from './dashboard.ts';
@@ -19,6 +20,7 @@ import { createTenantHandlers } from './tenant.ts';
 
 export interface HandlerDependencies extends CommandDependencies {
   readonly commands: Commands;
+  readonly ownWrites: OwnWrites;
   readonly reader: ReadModelReader;
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;

@@ -3,7 +3,7 @@
 import type { Commands } from '../../commands/index.ts';
 import { DomainError, notFound, unavailable } from '../../domain/errors.ts';
 import type { TenantId } from '../../domain/ids.ts';
-import { isNotificationId } from '../../domain/ids.ts';
+import { isNotificationId, timeOfNotificationId } from '../../domain/ids.ts';
 import { parseTraceparent } from '../../domain/traceparent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
@@ -16,6 +16,7 @@ import { isSearch } from '../../projections/search/queries.ts';
 import { waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
+import type { OwnWrites } from '../own-writes.ts';
 import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { toAttempts, toRecord } from '../record.ts';
@@ -26,6 +27,7 @@ interface Dependencies {
   readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification'>;
   readonly reader: ReadModelReader;
   readonly cursors: Cursors;
+  readonly ownWrites: Pick<OwnWrites, 'note'>;
   readonly clock: Clock;
 }
 
@@ -33,8 +35,18 @@ interface Dependencies {
 const recordBytesMax = 64 * 1024;
 /** How long a cancel waits for the scheduler's decision. */
 const decisionWaitMs = 2000;
+/** A notification whose id was made so lately, on whichever process' clock, may not be folded yet: it is waited for as `x-after-position` is. */
+const youngMs = 5000;
+const youngWaitMs = 2000;
 
-export function createNotificationHandlers({ commands, reader, cursors, clock }: Dependencies) {
+export function createNotificationHandlers({ commands, reader, cursors, ownWrites, clock }: Dependencies) {
+  /** Another tenant's id is waited for as one that doesn't exist. */
+  const settled = async (tenantId: TenantId, { id = '' }: Readonly<Record<string, string>>): Promise<void> => {
+    if (!isNotificationId(id) || Math.abs(clock.now() - timeOfNotificationId(id)) > youngMs) return;
+    const isThere = async () => (await getNotification(reader, tenantId, id)) !== null;
+    await waitUntil({ reader, clock }, notificationsReadModel.definition.name, youngWaitMs, isThere);
+  };
+
   const found = async (
     tenantId: TenantId,
     { id = '' }: Readonly<Record<string, string>>,
@@ -63,6 +75,7 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
   const show = endpoint('bearerOrKey', {
     follows: () => [notificationsReadModel],
     answerBytesMax: recordBytesMax,
+    awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params }) {
       return ok({ notification: toRecord(await found(tenant.id, params)) });
     },
@@ -71,6 +84,7 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
   const showByKey = endpoint('apiKey', {
     follows: () => [notificationsReadModel],
     answerBytesMax: recordBytesMax,
+    awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params }) {
       return ok({ notification: toRecord(await found(tenant.id, params)) });
     },
@@ -79,6 +93,7 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
   const attempts = endpoint('bearerOrKey', {
     follows: () => [notificationsReadModel],
     answerBytesMax: recordBytesMax,
+    awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params }) {
       const document = await found(tenant.id, params);
       return ok({ notification: toRecord(document), attempts: toAttempts(document) });
@@ -86,18 +101,22 @@ export function createNotificationHandlers({ commands, reader, cursors, clock }:
   });
 
   const retry = endpoint('bearer', {
+    awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params, headers: sent }) {
       const facts = await found(tenant.id, params);
       const position = await commands.retryNotification(facts, parseTraceparent(sent['traceparent']));
+      ownWrites.note(tenant.id, position);
       const headers = { [eventPositionHeader]: positionText(position) };
       return { status: 202, body: { message: 'The notification is being sent again.' }, headers };
     },
   });
 
   const cancel = endpoint('bearer', {
+    awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params, headers: sent }) {
       const before = await found(tenant.id, params);
       const position = await commands.cancelNotification(before, parseTraceparent(sent['traceparent']));
+      ownWrites.note(tenant.id, position);
       const headers = { [eventPositionHeader]: positionText(position) };
       const decided = await decisionOn(before);
       if (decided === null) throw unavailable('The cancel is not decided yet. Look at the notification, or ask again.');

@@ -27,6 +27,7 @@ import { createCursors } from './cursor.ts';
 import { createDocsRouter } from './docs/serve.ts';
 import type { Route } from './endpoint.ts';
 import { answeringUnavailable, clientGoneStatus, sendError } from './errors.ts';
+import { frontPage } from './front-page.ts';
 import { createHandlers } from './handlers/index.ts';
 import { createNotify } from './notify.ts';
 import { createOwnWrites } from './own-writes.ts';
@@ -118,6 +119,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
   app.use(createDocsRouter({ document }));
+  app.all('/', frontPage);
   const { jwks } = options;
   if (jwks !== undefined) {
     app.get('/.well-known/jwks.json', (_req, res) =>

@@ -90,6 +90,8 @@ export function createNotify({
         limited.policy,
         'ratelimit',
         limited.state,
+        'location',
+        `/api/v1/notify/${notificationId}`,
         'x-event-position',
         positionText(position),
       ]);

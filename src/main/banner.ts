@@ -3,6 +3,7 @@
 export function banner(at: { readonly url: string; readonly operationsUrl: string; readonly apiKey: string }): string {
   return `
   Herald listens on ${at.url}
+  documentation     ${at.url}/docs
   health, metrics   ${at.operationsUrl}
 
   demo tenant's API key: ${at.apiKey}

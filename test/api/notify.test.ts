@@ -32,6 +32,8 @@ describe('a notification', () => {
       status: 'queued',
     });
     expect(headers.get('x-event-position')).toMatch(/^notifications\.in-app\.default:\d+:\d+$/);
+    expect(headers.get('location')).toBe(`/api/v1/notify/${body.notificationId}`);
+    expect((await app.call('GET', headers.get('location') ?? '', { 'x-api-key': tenant.apiKey })).status).toBe(200);
     expect(headers.get('x-request-id')).toMatch(/^req_/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('etag')).toBeNull();

@@ -21,6 +21,11 @@ export const responseHeaders = {
     schema: text,
     example: examples.position,
   },
+  location: {
+    description: 'Where it is shown what became of it.',
+    schema: text,
+    example: `/api/v1/notify/${examples.notificationId}`,
+  },
   ratelimit: {
     description: 'How many requests are left, and for how many seconds (IETF draft ratelimit-headers 10).',
     schema: text,
@@ -58,6 +63,7 @@ export function answerOf({ docs }: DescribedRoute, schemas: JsonSchemas) {
     case 'json': {
       const names: HeaderName[] = ['x-request-id'];
       if (answer.position !== 'never') names.push(eventPositionHeader);
+      if (answer.isPlaced === true) names.push('location');
       if (docs.isLimited === true) names.push('ratelimit', 'ratelimit-policy');
       const headers: Record<string, unknown> = headerRefs(names);
       if (answer.position === 'always')

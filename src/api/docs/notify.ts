@@ -60,7 +60,7 @@ export const notifyRoute: DescribedRoute = {
     answer: answers(
       accepted,
       { notificationId: examples.notificationId, notification_id: examples.notificationId, status: 'queued' },
-      { status: 202, description: 'Accepted: durable from now on.', position: 'always' },
+      { status: 202, description: 'Accepted: durable from now on.', position: 'always', isPlaced: true },
     ),
     refusals: {
       NO_PROVIDER_CONFIGURED: 'No enabled provider is configured for EMAIL: save one with POST /api/v1/providers.',

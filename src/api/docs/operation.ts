@@ -55,6 +55,8 @@ interface JsonAnswerDocs {
   readonly example: unknown;
   /** Whether it carries `x-event-position`. */
   readonly position: 'never' | 'sometimes' | 'always';
+  /** It carries `location`. */
+  readonly isPlaced?: true;
 }
 
 interface StreamAnswerDocs {
@@ -85,7 +87,7 @@ export interface DescribedRoute {
 export function answers<S extends z.ZodType>(
   schema: S,
   example: z.input<S>,
-  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position'>> = {},
+  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced'>> = {},
 ): JsonAnswerDocs {
   return { kind: 'json', status: 200, description: 'Done.', position: 'never', schema, example, ...more };
 }

@@ -33,6 +33,7 @@ import { createNotify } from './notify.ts';
 import { createOwnWrites } from './own-writes.ts';
 import type { Serve } from './pipeline.ts';
 import { createPipeline } from './pipeline.ts';
+import { createRequestLimits } from './rate-limit.ts';
 import { refuseMethod } from './refuse-method.ts';
 import { createRequestIds } from './request-id.ts';
 import { sendJson } from './respond.ts';
@@ -58,6 +59,8 @@ export interface ApiDependencies extends CommandDependencies {
 
 export interface ApiOptions {
   readonly rateLimit: RateLimit;
+  /** Of requests that write and don't send; absent: 2,000 in 10 s. */
+  readonly writeLimit?: RateLimit;
   readonly tokens: TokenRules;
   readonly corsOrigins: readonly string[];
   /** Signs cursors; the same on every node. */
@@ -94,16 +97,9 @@ export function createApi(given: ApiDependencies): RequestListener {
   const bodies = createBodyMemory(clock);
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
-  const pipeline = createPipeline({ ...deps, authenticate, bodies, answers, partitioning, streams, ownWrites });
-  const notify = createNotify({
-    ...deps,
-    authenticate,
-    bodies,
-    commands,
-    ownWrites,
-    rateLimit: options.rateLimit,
-    requestId,
-  });
+  const limits = createRequestLimits({ ...deps, rateLimit: options.rateLimit, writes: options.writeLimit });
+  const pipeline = createPipeline({ ...deps, authenticate, limits, bodies, answers, partitioning, streams, ownWrites });
+  const notify = createNotify({ ...deps, authenticate, limits, bodies, commands, ownWrites, requestId });
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);

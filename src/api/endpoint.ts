@@ -76,6 +76,8 @@ export type Route = {
     /** Below /api/v1, in Express' form. */
     readonly path: string;
     readonly auth: Kind;
+    /** Counts against the tenant's limit on what sends, and tells how much is left. Whatever else isn't a GET has a limit of its own. */
+    readonly sends?: true;
     readonly endpoint: Endpoint<Callers[Kind]>;
   } & (Kind extends KeyAuthKind ? { readonly scopes: readonly Scope[] } : { readonly scopes?: undefined });
 }[AuthKind];

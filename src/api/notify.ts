@@ -9,8 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
-import type { RateLimiter } from '../ports/rate-limiter.ts';
-import type { RateLimit, Scope } from '../domain/tenant.ts';
+import type { Scope } from '../domain/tenant.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson } from './body.ts';
@@ -18,16 +17,15 @@ import { sendError } from './errors.ts';
 import { notificationRequest } from './notification-request.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { positionText } from './position.ts';
-import type { RateLimited } from './rate-limit.ts';
-import { createNotifyLimit, tooManyRequests } from './rate-limit.ts';
+import type { RateLimited, RequestLimits } from './rate-limit.ts';
+import { limitHeaders, tooManyRequests } from './rate-limit.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
   readonly bodies: BodyMemory;
   readonly commands: Pick<Commands, 'acceptNotification'>;
   readonly ownWrites: Pick<OwnWrites, 'note' | 'noteItem'>;
-  readonly limiter: RateLimiter;
-  readonly rateLimit: RateLimit;
+  readonly limits: Pick<RequestLimits, 'sending'>;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,16 +41,13 @@ export function createNotify({
   bodies,
   commands,
   ownWrites,
-  limiter,
-  rateLimit,
+  limits,
   outbound,
   clock,
   logger,
   metrics,
   requestId: nextId,
 }: Dependencies) {
-  const limitOf = createNotifyLimit({ limiter, rateLimit });
-
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();
@@ -64,7 +59,7 @@ export function createNotify({
     try {
       const tenant = await authenticate.tenantOfKey(req.headers['x-api-key'], sendingScopes);
       tenantId = tenant.id;
-      limited = await limitOf(tenant);
+      limited = await limits.sending(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);
       room = bodies.roomFor(tenantId);
       const request = notificationRequest(await readJson(req, room), clock.now(), outbound);
@@ -116,8 +111,4 @@ export function createNotify({
       logger.info('request', line);
     }
   };
-}
-
-function limitHeaders({ policy, state }: RateLimited): Record<string, string> {
-  return { 'ratelimit-policy': policy, ratelimit: state };
 }

@@ -1,4 +1,4 @@
-// What every request but a notification passes, in the order of checks: authentication (401), tenant (403), body (415, 413, 400), query (400), position.
+// What every request but a notification passes, in the order of checks: authentication (401), tenant (403), limit (429), body (415, 413, 400), query (400), position.
 
 import type { Request, Response } from 'express';
 
@@ -15,6 +15,8 @@ import { readJson, readOptionalJson } from './body.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
+import type { RequestLimits } from './rate-limit.ts';
+import { limitHeaders, tooManyRequests } from './rate-limit.ts';
 import type { Answer } from './respond.ts';
 import { sendJson, sendText } from './respond.ts';
 import type { Streams } from './sse.ts';
@@ -22,6 +24,7 @@ import { queryOf, validate } from './validate.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
+  readonly limits: RequestLimits;
   readonly bodies: BodyMemory;
   readonly reader: ReadModelReader;
   readonly partitioning: Partitioning;
@@ -34,10 +37,15 @@ interface Dependencies {
 /** How long a GET waits for `x-after-position`. */
 const positionWaitMs = 2000;
 
+type RouteOf<Kind extends AuthKind> = Pick<Route, 'method' | 'sends'> & {
+  readonly auth: Kind;
+  readonly scopes?: readonly Scope[] | undefined;
+};
+
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
-  const { authenticate, bodies, answers, reader, partitioning, clock, streams, ownWrites } = deps;
+  const { authenticate, limits, bodies, answers, reader, partitioning, clock, streams, ownWrites } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -84,7 +92,7 @@ export function createPipeline(deps: Dependencies) {
   };
 
   const run = async <Kind extends AuthKind>(
-    { auth, scopes = [] }: { readonly auth: Kind; readonly scopes?: readonly Scope[] | undefined },
+    { auth, scopes = [], method, sends }: RouteOf<Kind>,
     endpoint: Endpoint<Callers[Kind]>,
     req: Request,
     res: Response,
@@ -92,6 +100,7 @@ export function createPipeline(deps: Dependencies) {
     const caller = await callerOf[auth](req, res, scopes);
     const tenantId = caller !== null && 'tenant' in caller ? caller.tenant.id : null;
     if (tenantId !== null) res.locals['tenantId'] = tenantId;
+    if (method !== 'GET') await count(caller, sends === true, res);
     const bodyRoom = bodies.roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;
     try {
@@ -113,6 +122,16 @@ export function createPipeline(deps: Dependencies) {
       answerRoom?.giveBack();
       throw error;
     }
+  };
+
+  /** @throws DomainError TOO_MANY_REQUESTS */
+  const count = async (caller: Callers[AuthKind], sends: boolean, res: Response): Promise<void> => {
+    if (caller === null) return;
+    if (!('tenant' in caller)) return limits.writing(caller.person.subject);
+    if (!sends) return limits.writing(caller.tenant.id);
+    const limited = await limits.sending(caller.tenant);
+    for (const [name, value] of Object.entries(limitHeaders(limited))) res.setHeader(name, value);
+    if (!limited.decision.allowed) throw tooManyRequests(limited);
   };
 
   const roomFor = async (

@@ -29,7 +29,7 @@ export function routesOf({ notifications, inbox, tenant, keys, providers, templa
     { method: 'POST', path: '/providers', auth: 'bearer', endpoint: providers.save },
     // Before the paths with :channel: the first that fits decides.
     { method: 'GET', path: '/providers/catalog', auth: 'bearer', endpoint: providers.catalog },
-    { method: 'POST', path: '/providers/:channel/test', auth: 'bearer', endpoint: providers.test },
+    { method: 'POST', path: '/providers/:channel/test', auth: 'bearer', sends: true, endpoint: providers.test },
     { method: 'DELETE', path: '/providers/:channel', auth: 'bearer', endpoint: providers.remove },
     { method: 'GET', path: '/templates', auth: 'bearerOrKey', scopes: ['read'], endpoint: templates.list },
     { method: 'POST', path: '/templates', auth: 'bearer', endpoint: templates.create },
@@ -45,7 +45,7 @@ export function routesOf({ notifications, inbox, tenant, keys, providers, templa
       scopes: ['read'],
       endpoint: notifications.attempts,
     },
-    { method: 'POST', path: '/notifications/:id/retry', auth: 'bearer', endpoint: notifications.retry },
+    { method: 'POST', path: '/notifications/:id/retry', auth: 'bearer', sends: true, endpoint: notifications.retry },
     { method: 'POST', path: '/notifications/:id/cancel', auth: 'bearer', endpoint: notifications.cancel },
     { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },
     { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', endpoint: streams.dashboard },

@@ -3,7 +3,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { Channel } from '../domain/events.ts';
 import { templateIdOf } from '../domain/ids.ts';
-import type { Template } from '../domain/tenant.ts';
+import { type Template, templatesMax } from '../domain/tenant.ts';
 import { bodyProblem, subjectProblem } from '../domain/template.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
@@ -23,7 +23,7 @@ export interface TemplateInput extends Author {
   readonly body: string;
 }
 
-/** @throws DomainError BAD_REQUEST with line and column of what doesn't parse, CONFLICT when the name is taken */
+/** @throws DomainError BAD_REQUEST with line and column of what doesn't parse, CONFLICT when the name is taken or the tenant has as many as there can be */
 export function createTemplate(deps: TemplateDependencies) {
   return async ({ tenantId, actor, name, channel, subject, body }: TemplateInput): Promise<Template> => {
     await checkTemplate(deps, { tenantId, subject, body });
@@ -40,7 +40,10 @@ export function createTemplate(deps: TemplateDependencies) {
       createdAt: now,
       updatedAt: now,
     };
-    if ((await deps.settings.createTemplate(template)) === 'taken') throw nameTaken(name);
+    const outcome = await deps.settings.createTemplate(template, templatesMax);
+    if (outcome === 'taken') throw nameTaken(name);
+    if (outcome === 'full')
+      throw new DomainError('CONFLICT', `A tenant has at most ${templatesMax} templates: delete one first.`);
     await recordChange(deps, { tenantId, subject: 'template', subjectId: id, action: 'created', actor });
     return template;
   };

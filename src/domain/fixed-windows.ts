@@ -45,7 +45,8 @@ export function createFixedWindows(): FixedWindows {
         windows.set(key, window);
         removeEnded(now);
       }
-      const resetMs = Math.max(Math.ceil(window.endsAt - now), 0);
+      // A sum of fractions and one of its parts differ by a little more than the other part.
+      const resetMs = Math.min(Math.max(Math.ceil(window.endsAt - now), 0), windowMs);
       return { allowed, remaining: Math.max(limit - window.taken, 0), resetMs };
     },
   };

@@ -30,6 +30,12 @@ export const mainKeyScopes: readonly Scope[] = ['notify', 'inbox'];
 /** Further keys of a tenant; all of them are loaded with it. */
 export const namedKeysMax = 50;
 
+/** Former main keys that hold at once: each is a key that may be stolen, and is loaded with its tenant. */
+export const formerKeysMax = 5;
+
+/** A tenant's; 1 MiB of them make a page, 200 KiB one. */
+export const templatesMax = 1000;
+
 /** A tenant's provider of one channel, its key opened. Lives in memory alone. */
 export interface ProviderSettings {
   readonly tenantId: TenantId;

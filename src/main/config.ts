@@ -82,7 +82,11 @@ const variables = {
     fallback: '',
     about: 'origins whose pages may call the dashboard routes, commas between them',
   },
-  RATE_LIMIT: { schema: rateLimit, fallback: '100/10s', about: 'POST /notify per tenant: requests/window' },
+  RATE_LIMIT: {
+    schema: rateLimit,
+    fallback: '100/10s',
+    about: 'what sends (POST /notify, retries, tests of providers), per tenant: requests/window',
+  },
   RETRY_DELAYS: {
     schema: durations,
     fallback: null,

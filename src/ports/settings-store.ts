@@ -97,8 +97,11 @@ export interface SettingsStore {
   /** By an API key's hash, named ones and expired ones too. */
   tenantIdByKeyHash(hash: string): Promise<TenantId | null>;
   settings(tenantId: TenantId): Promise<TenantSettings | null>;
-  /** The new key in, every other main key of the tenant expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten. */
-  replaceKey(key: StoredApiKey, oldExpiresAt: number): Promise<void>;
+  /**
+   * The new key in, every other main key of the tenant expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten.
+   * `full`: more than `formerMax` others would still hold; nothing was written.
+   */
+  replaceKey(key: StoredApiKey, oldExpiresAt: number, formerMax: number): Promise<'replaced' | 'full'>;
 
   /** `full`: the tenant has `max` named keys; nothing was written. */
   createNamedKey(key: StoredNamedKey, max: number): Promise<'created' | 'full'>;
@@ -117,8 +120,8 @@ export interface SettingsStore {
   templatePage(tenantId: TenantId, place: TemplatePlace): Promise<TemplatePage>;
   template(tenantId: TenantId, id: TemplateId): Promise<Template | null>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
-  /** `taken`: the tenant has a template of this name; nothing was written. */
-  createTemplate(template: Template): Promise<'created' | 'taken'>;
+  /** `taken`: the tenant has a template of this name; `full`: it has `max` of them. Then nothing was written. */
+  createTemplate(template: Template, max: number): Promise<'created' | 'taken' | 'full'>;
   /** Only when the stored version is the one before the given; `stale` and `gone` say why not. */
   updateTemplate(template: Template): Promise<'updated' | 'taken' | 'stale' | 'gone'>;
   deleteTemplate(tenantId: TenantId, id: TemplateId): Promise<boolean>;

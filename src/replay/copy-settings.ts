@@ -25,6 +25,8 @@ interface Whole extends TenantSettings {
 
 type Reading = Pick<SettingsStore, 'settings' | 'templates'>;
 
+/** As the source has, whatever the limits are now. */
+const asMany = Number.POSITIVE_INFINITY;
 /** Below the revision of any tenant: whatever is there has changed since. */
 const firstRevision = 1;
 
@@ -93,7 +95,7 @@ async function copyKeys(
 ): Promise<void> {
   const known = new Set(there.map(({ hash }) => hash));
   for (const [i, key] of keys.entries()) {
-    if (!known.has(key.hash)) await target.replaceKey(key, keys[i - 1]?.expiresAt ?? key.createdAt);
+    if (!known.has(key.hash)) await target.replaceKey(key, keys[i - 1]?.expiresAt ?? key.createdAt, asMany);
   }
 }
 
@@ -120,7 +122,7 @@ async function copyTemplates(
     if (!isThere(template, templates)) await target.deleteTemplate(template.tenantId, template.id);
   }
   for (const template of templates) {
-    if (!isThere(template, there)) await target.createTemplate(template);
+    if (!isThere(template, there)) await target.createTemplate(template, asMany);
   }
 }
 

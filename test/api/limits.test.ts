@@ -2,8 +2,11 @@
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import type { TemplateId, TenantId } from '../../src/domain/ids.ts';
+import { storedTemplate } from '../contracts/settings-store.ts';
 import type { App, AppOptions } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
+import { startHttpSink } from '../support/http-sink.ts';
 
 const inApp = { channel: 'IN_APP', recipient: 'user-1', body: 'World' };
 
@@ -49,6 +52,100 @@ describe('the limit of a tenant', () => {
     expect(bad.headers.get('ratelimit')).toMatch(/^"default";r=1;/);
     expect((await a.notify(inApp)).status).toBe(202);
     expect((await a.notify('x', { 'content-type': 'text/plain' })).status).toBe(429);
+  });
+});
+
+describe('a limit of requests', () => {
+  it('counts retries and tests of a provider as it does notifications, before anything is looked at', async () => {
+    const started = await start({ options: { rateLimit: { limit: 4, windowMs: 10_000 } } });
+    const [a, b] = [await started.tenant('a'), await started.tenant('b')];
+    const replies = [
+      await a.notify(inApp),
+      await a.dashboard('POST', '/notifications/notif_00000000000000000000000000/retry'),
+      await a.dashboard('POST', '/providers/SMS/test', { recipient: '+4915112345678' }),
+      await a.dashboard('POST', '/providers/NONE/test'),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([202, 404, 200, 400]);
+    expect(replies.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).toEqual(['r=3', 'r=2', 'r=1', 'r=0']);
+    expect(replies[2]?.headers.get('ratelimit-policy')).toBe('"default";q=4;w=10');
+    for (const path of ['/notifications/notif_00000000000000000000000000/retry', '/providers/SMS/test']) {
+      const { status, headers, body } = await a.dashboard('POST', path, 'x', { 'content-type': 'text/plain' });
+      expect([status, body.code]).toEqual([429, 'TOO_MANY_REQUESTS']);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(headers.get('ratelimit')).toMatch(/^"default";r=0;/);
+    }
+    expect((await a.notify(inApp)).status).toBe(429);
+    expect((await a.dashboard('GET', '/notifications')).status).toBe(200);
+    expect((await b.dashboard('POST', '/providers/SMS/test')).status).toBe(200);
+    expect((await b.notify(inApp)).status).toBe(202);
+  });
+
+  it('lets exactly so many of parallel tests of a provider reach the receiver', async () => {
+    const sink = await startHttpSink();
+    const { tenant } = await start({ options: { rateLimit: { limit: 5, windowMs: 10_000 } } });
+    const a = await tenant('a');
+    const test = () => a.dashboard('POST', '/providers/WEBHOOK/test', { recipient: sink.url });
+    const replies = await Promise.all(Array.from({ length: 30 }, test));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(25);
+    expect(sink.requests).toHaveLength(5);
+    await sink.close();
+  });
+
+  it('of changes holds for whatever writes and sends nothing, by tenant, or by person where there is no tenant yet', async () => {
+    const started = await start({ options: { writeLimit: { limit: 2, windowMs: 10_000 } } });
+    const [a, b] = [await started.tenant('a'), await started.tenant('b')];
+    const sms = { name: 'code', channel: 'SMS', body: 'x' };
+    expect((await a.dashboard('POST', '/templates', sms)).status).toBe(201);
+    expect((await a.withKey('POST', '/notify/inapp/user-1/read')).status).toBe(200);
+    const { status, headers, body } = await a.dashboard('POST', '/keys', { name: 'k', scopes: ['read'] });
+    expect([status, body.error]).toEqual([429, expect.stringMatching(/^The limit of changes is reached/)]);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await a.withKey('POST', '/notify/inapp/user-1/read')).status).toBe(429);
+    expect((await a.notify(inApp)).status).toBe(202);
+    expect((await a.dashboard('GET', '/templates')).status).toBe(200);
+    expect((await b.dashboard('POST', '/templates', sms)).status).toBe(201);
+    expect((await a.dashboard('POST', '/auth/provision-tenant')).status).toBe(200);
+    expect((await a.dashboard('POST', '/auth/provision-tenant')).status).toBe(429);
+    expect((await b.dashboard('POST', '/auth/provision-tenant')).status).toBe(200);
+  });
+});
+
+describe('the settings of a tenant', () => {
+  it('hold 1,000 templates, and one more when one has gone', async () => {
+    const { tenant, deps } = await start({});
+    const a = await tenant('a');
+    const make = (name: string) => a.dashboard('POST', '/templates', { name, channel: 'SMS', body: 'x' });
+    const { body: first } = await make('first');
+    for (let i = 1; i < 999; i++) {
+      const id = `tpl_${i}` as TemplateId;
+      await deps.settings.createTemplate(storedTemplate({ id, tenantId: a.id as TenantId, name: `n${i}` }), 1000);
+    }
+    // Of those that race for the last place one gets it.
+    const raced = await Promise.all(['x', 'y', 'z'].map(make));
+    expect(raced.map(({ status }) => status).toSorted((x, y) => x - y)).toEqual([201, 409, 409]);
+    const { status, body } = await make('one-more');
+    expect([status, body.code, body.error]).toEqual([409, 'CONFLICT', expect.stringContaining('1000 templates')]);
+    await a.dashboard('DELETE', `/templates/${first.id}`);
+    expect((await make('one-more')).status).toBe(201);
+  }, 30_000);
+
+  it('let 5 former keys hold beside the new one, refuse the next with a grace period, and end all without one', async () => {
+    const { tenant, call } = await start({});
+    const a = await tenant('a');
+    const keys = [a.apiKey];
+    const regenerate = (graceSeconds?: number) =>
+      a.dashboard('POST', '/auth/regenerate-key', graceSeconds === undefined ? undefined : { graceSeconds });
+    for (let i = 0; i < 5; i++) keys.push((await regenerate(3600)).body.apiKey);
+    const refused = await regenerate(3600);
+    expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT']);
+    const statusOf = async (key: string) =>
+      (await call('GET', '/api/v1/notify/inapp/user-1', { 'x-api-key': key })).status;
+    for (const key of keys) expect(await statusOf(key)).toBe(200);
+    const { status, body } = await regenerate();
+    expect(status).toBe(200);
+    for (const key of keys) expect(await statusOf(key)).toBe(401);
+    expect(await statusOf(body.apiKey)).toBe(200);
   });
 });
 

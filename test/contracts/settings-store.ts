@@ -144,8 +144,8 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
 
     describe('a key', () => {
       it('replaces the others, which end when it is said', async () => {
-        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000);
-        await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 5000);
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000, 5);
+        await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 5000, 5);
         const keys = (await store.settings(tenantId))?.keys ?? [];
         expect(Object.fromEntries(keys.map((key) => [key.hash, key.expiresAt]))).toEqual({
           'hash-1': 5000,
@@ -156,15 +156,37 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       });
 
       it('that ends sooner than it is said still does', async () => {
-        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 4000);
-        await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 8000);
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 4000, 5);
+        await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 8000, 5);
         const keys = (await store.settings(tenantId))?.keys ?? [];
         expect(keys.find(({ hash }) => hash === 'hash-1')?.expiresAt).toBe(4000);
       });
 
+      it('is one of as many that hold as there may be, however many come at once, and ends them all without a grace period', async () => {
+        const grace = (i: number) => store.replaceKey(storedKey({ hash: `hash-g${i}`, createdAt: 2000 }), 9000, 3);
+        const outcomes = await Promise.all(Array.from({ length: 8 }, (_, i) => grace(i)));
+        expect(outcomes.filter((outcome) => outcome === 'replaced')).toHaveLength(3);
+        const before = (await store.settings(tenantId))?.keys ?? [];
+        expect(before.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
+        expect(before.filter(({ expiresAt }) => expiresAt === 9000)).toHaveLength(3);
+        // Refused, nothing has changed; what ends as the new one comes doesn't count.
+        expect(await grace(9)).toBe('full');
+        expect((await store.settings(tenantId))?.keys).toEqual(before);
+        expect(await store.replaceKey(storedKey({ hash: 'hash-last', createdAt: 3000 }), 3000, 3)).toBe('replaced');
+        const { keys = [] } = (await store.settings(tenantId)) ?? {};
+        expect(keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > 3000)).toHaveLength(1);
+        expect(await store.replaceKey(storedKey({ hash: 'hash-more', createdAt: 3001 }), 9000, 3)).toBe('replaced');
+      });
+
+      it('counts neither the keys of others nor further ones among those that hold', async () => {
+        await createOther();
+        await store.createNamedKey(storedNamedKey(), 2);
+        expect(await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000, 1)).toBe('replaced');
+      });
+
       it('leaves the keys of other tenants alone', async () => {
         await createOther();
-        await store.replaceKey(storedKey({ hash: 'hash-2' }), 0);
+        await store.replaceKey(storedKey({ hash: 'hash-2' }), 0, 5);
         expect((await store.settings(other))?.keys[0]?.expiresAt).toBeNull();
       });
     });
@@ -215,7 +237,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
 
       it('stays as it is when the main key is replaced', async () => {
         await store.createNamedKey(storedNamedKey(), 2);
-        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 2000);
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 2000, 5);
         expect(await namedKeys()).toEqual([storedNamedKey()]);
       });
 
@@ -303,7 +325,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       it('is found by id and name within its tenant alone', async () => {
         await createOther();
         const template = storedTemplate({ subject: null, body: 'ünï\n{{ x }}' });
-        expect(await store.createTemplate(template)).toBe('created');
+        expect(await store.createTemplate(template, 1000)).toBe('created');
         expect(await store.template(tenantId, template.id)).toEqual(template);
         expect(await store.templateByName(tenantId, 'welcome')).toEqual(template);
         expect(await store.template(other, template.id)).toBeNull();
@@ -315,19 +337,36 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       it('has a name that no other of its tenant has, also when twenty ask at once', async () => {
         await createOther();
         const made = await Promise.all(
-          Array.from({ length: 20 }, (_, i) => store.createTemplate(storedTemplate({ id: `tpl_${i}` as TemplateId }))),
+          Array.from({ length: 20 }, (_, i) =>
+            store.createTemplate(storedTemplate({ id: `tpl_${i}` as TemplateId }), 1000),
+          ),
         );
         expect(made.filter((outcome) => outcome === 'created')).toHaveLength(1);
         expect(made.filter((outcome) => outcome === 'taken')).toHaveLength(19);
         expect(await store.templates(tenantId)).toHaveLength(1);
-        expect(await store.createTemplate(storedTemplate({ id: 'tpl_b' as TemplateId, tenantId: other }))).toBe(
+        expect(await store.createTemplate(storedTemplate({ id: 'tpl_b' as TemplateId, tenantId: other }), 1000)).toBe(
           'created',
         );
       });
 
+      it('is one of as many as a tenant may have, however many are asked for at once', async () => {
+        await createOther();
+        const named = (i: number) => storedTemplate({ id: `tpl_${i}` as TemplateId, name: `name-${i}` });
+        const made = await Promise.all(Array.from({ length: 8 }, (_, i) => store.createTemplate(named(i), 3)));
+        expect(made.filter((outcome) => outcome === 'created')).toHaveLength(3);
+        expect(made.filter((outcome) => outcome === 'full')).toHaveLength(5);
+        const [first, ...rest] = await store.templates(tenantId);
+        expect(rest).toHaveLength(2);
+        // Its name says more than that there is no room.
+        expect(await store.createTemplate({ ...named(9), name: first?.name ?? '' }, 3)).toBe('taken');
+        expect(await store.createTemplate({ ...named(9), tenantId: other }, 3)).toBe('created');
+        await store.deleteTemplate(tenantId, first?.id ?? ('' as TemplateId));
+        expect(await store.createTemplate(named(10), 3)).toBe('created');
+      });
+
       it('is listed newest first', async () => {
         const make = (id: string, createdAt: number) =>
-          store.createTemplate(storedTemplate({ id: id as TemplateId, name: id, createdAt }));
+          store.createTemplate(storedTemplate({ id: id as TemplateId, name: id, createdAt }), 1000);
         await make('tpl_b', 5);
         await make('tpl_a', 5);
         await make('tpl_c', 9);
@@ -343,7 +382,10 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
           ['tpl_c', 9],
           ['tpl_d', 1],
         ] as const)
-          await store.createTemplate(storedTemplate({ id: id as TemplateId, name: id, createdAt, body, subject: 's' }));
+          await store.createTemplate(
+            storedTemplate({ id: id as TemplateId, name: id, createdAt, body, subject: 's' }),
+            1000,
+          );
         const page = async (limit: number, bytesMax: number, after?: readonly [number, string]) => {
           const place = after === undefined ? {} : { after: { createdAt: after[0], id: after[1] as TemplateId } };
           const { templates, isCut } = await store.templatePage(tenantId, { limit, bytesMax, ...place });
@@ -359,7 +401,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       });
 
       it('is changed only from the version that was seen: of two at once one is stale', async () => {
-        await store.createTemplate(storedTemplate());
+        await store.createTemplate(storedTemplate(), 1000);
         const outcomes = await Promise.all([
           store.updateTemplate(storedTemplate({ version: 2, body: 'x', updatedAt: 2 })),
           store.updateTemplate(storedTemplate({ version: 2, body: 'y', updatedAt: 2 })),
@@ -369,16 +411,16 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       });
 
       it('may be renamed, not to a name that is taken, and its old name is free again', async () => {
-        await store.createTemplate(storedTemplate());
-        await store.createTemplate(storedTemplate({ id: 'tpl_2' as TemplateId, name: 'bye' }));
+        await store.createTemplate(storedTemplate(), 1000);
+        await store.createTemplate(storedTemplate({ id: 'tpl_2' as TemplateId, name: 'bye' }), 1000);
         expect(await store.updateTemplate(storedTemplate({ name: 'bye', version: 2 }))).toBe('taken');
         expect(await store.updateTemplate(storedTemplate({ name: 'hi', version: 2 }))).toBe('updated');
         expect(await store.templateByName(tenantId, 'welcome')).toBeNull();
-        expect(await store.createTemplate(storedTemplate({ id: 'tpl_3' as TemplateId }))).toBe('created');
+        expect(await store.createTemplate(storedTemplate({ id: 'tpl_3' as TemplateId }), 1000)).toBe('created');
       });
 
       it('that was deleted is gone', async () => {
-        await store.createTemplate(storedTemplate());
+        await store.createTemplate(storedTemplate(), 1000);
         expect(await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId)).toBe(true);
         expect(await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId)).toBe(false);
         expect(await store.updateTemplate(storedTemplate({ version: 2 }))).toBe('gone');
@@ -387,12 +429,12 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
 
     describe('changes', () => {
       const writes: Record<string, () => Promise<unknown>> = {
-        'a key': () => store.replaceKey(storedKey({ hash: 'hash-2' }), 5),
+        'a key': () => store.replaceKey(storedKey({ hash: 'hash-2' }), 5, 5),
         'a further key': () => store.createNamedKey(storedNamedKey(), 1),
         'the end of one': () => store.deleteNamedKey(tenantId, storedNamedKey().id),
         'sealed texts': () => store.replaceSealed(tenantId, new Map([['sealed-whsec', 'sealed-anew']])),
         'a provider': () => store.saveProvider(storedProvider()),
-        'a template': () => store.createTemplate(storedTemplate()),
+        'a template': () => store.createTemplate(storedTemplate(), 1000),
       };
 
       it('are told once to whoever asks since a revision, by tenant', async () => {
@@ -416,7 +458,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
 
       it('include deletions and every version, and not what changed nothing', async () => {
         await store.saveProvider(storedProvider());
-        await store.createTemplate(storedTemplate());
+        await store.createTemplate(storedTemplate(), 1000);
         let { revision } = await store.changesSince(0);
         const changed = async () => {
           const changes = await store.changesSince(revision);
@@ -426,7 +468,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         await store.updateTemplate(storedTemplate({ version: 2 }));
         expect(await changed()).toEqual([tenantId]);
         await store.updateTemplate(storedTemplate({ version: 2 }));
-        await store.createTemplate(storedTemplate({ id: 'tpl_2' as TemplateId }));
+        await store.createTemplate(storedTemplate({ id: 'tpl_2' as TemplateId }), 1000);
         expect(await changed()).toEqual([]);
         await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId);
         expect(await changed()).toEqual([tenantId]);

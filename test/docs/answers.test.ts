@@ -79,6 +79,8 @@ async function withApp(options: AppOptions, use: (own: App) => Promise<void>): P
   }
 }
 
+/** Their limit is another. */
+const sending = new Set(['notify', 'retryNotification', 'testProvider']);
 const inApp = { channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: 'World' };
 /** undefined: it isn't folded yet. */
 const statusOf = async (id: string) => (await call('getNotification', { params: { id } })).body.notification?.status;
@@ -292,6 +294,10 @@ describe('a refusal is as documented', () => {
     let last = 201;
     for (let i = 0; i <= 50 && last === 201; i++) last = (await send(app, many, create, { body })).status;
     expect(last).toBe(409);
+    const regenerate = contract.operation('regenerateKey');
+    const again = () => send(app, many, regenerate, { body: { graceSeconds: 60 } });
+    for (let i = 0; i < 5; i++) expect((await again()).status).toBe(200);
+    await statusIs(again(), 409);
   });
 
   it('for a channel without a provider', () =>
@@ -306,6 +312,17 @@ describe('a refusal is as documented', () => {
       await statusIs(as('notify', { body: inApp }), 429);
       await statusIs(as('streamInbox'), 429);
       await statusIs(as('streamChanges'), 429);
+      for (const id of ['retryNotification', 'testProvider']) await statusIs(as(id), 429);
+    }));
+
+  it('past the limit of changes', () =>
+    withApp({ options: { writeLimit: { limit: 1, windowMs: 10_000 } } }, async (own) => {
+      const limited = await own.tenant('limited');
+      const changes = contract.operations.filter(({ id, method }) => method !== 'GET' && !sending.has(id));
+      for (const operation of changes) {
+        await send(own, credentials(operation, limited), operation);
+        await statusIs(send(own, credentials(operation, limited), operation), 429);
+      }
     }));
 
   it('past what may wait for its readers', () =>

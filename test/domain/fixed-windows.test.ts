@@ -44,3 +44,13 @@ it('no window lets more through than its limit, and none is longer, whatever is 
     }),
   );
 });
+
+it('nobody is told to wait for longer than a window lasts, at whatever fraction of a millisecond it began', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1e9 }), (n) => {
+      const now = n / 10_007;
+      const { resetMs } = createFixedWindows().take('a', { limit: 1, windowMs: 60_000 }, 1, now);
+      expect(resetMs).toBeLessThanOrEqual(60_000);
+    }),
+  );
+});

@@ -28,11 +28,11 @@ beforeEach(async () => {
   source = openSettingsStore({ path: join(dir, 'source.db') });
   target = openSettingsStore({ path: join(dir, 'target.db') });
   await source.createTenant(storedTenant(), storedKey());
-  await source.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000);
+  await source.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000, 5);
   await source.createNamedKey(storedNamedKey({ lastUsedAt: 7000 }), 9);
   await source.createNamedKey(storedNamedKey({ id: 'key_2' as ApiKeyId, hash: 'hash-n2', scopes: ['inbox'] }), 9);
   await source.saveProvider(storedProvider());
-  await source.createTemplate(storedTemplate());
+  await source.createTemplate(storedTemplate(), 1000);
 });
 afterEach(async () => {
   await source.close();

@@ -57,14 +57,14 @@ export function headerRefs(names: readonly HeaderName[]) {
 }
 
 /** By its status. */
-export function answerOf({ docs }: DescribedRoute, schemas: JsonSchemas) {
+export function answerOf({ docs, sends }: DescribedRoute, schemas: JsonSchemas) {
   const { answer } = docs;
   switch (answer.kind) {
     case 'json': {
       const names: HeaderName[] = ['x-request-id'];
       if (answer.position !== 'never') names.push(eventPositionHeader);
       if (answer.isPlaced === true) names.push('location');
-      if (docs.isLimited === true) names.push('ratelimit', 'ratelimit-policy');
+      if (sends === true) names.push('ratelimit', 'ratelimit-policy');
       const headers: Record<string, unknown> = headerRefs(names);
       if (answer.position === 'always')
         headers[eventPositionHeader] = { ...responseHeaders[eventPositionHeader], required: true };

@@ -24,6 +24,7 @@ export const notifyRoute: DescribedRoute = {
   path: '/notify',
   auth: 'apiKey',
   scopes: ['notify'],
+  sends: true,
   endpoint: { body: notificationSchema.meta({ allOf: betweenFields() }) },
   docs: {
     id: 'notify',
@@ -64,10 +65,8 @@ export const notifyRoute: DescribedRoute = {
     ),
     refusals: {
       NO_PROVIDER_CONFIGURED: 'No enabled provider is configured for EMAIL: save one with POST /api/v1/providers.',
-      TOO_MANY_REQUESTS: 'The limit of requests is reached. Try again in 7 s.',
       SERVICE_UNAVAILABLE: 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.',
     },
-    isLimited: true,
     leadsTo: {
       getSentNotification: { id: 'notificationId' },
       getNotification: { id: 'notificationId' },

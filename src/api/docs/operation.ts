@@ -35,8 +35,6 @@ export interface OperationDocs {
   readonly refusals?: Readonly<Partial<Record<ErrorCode, string>>>;
   /** Operations that go on from the answer: their path's parameters by the answer's fields. */
   readonly leadsTo?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Counts against the tenant's limit; its answers tell how much is left. */
-  readonly isLimited?: true;
 }
 
 export interface ParamDocs {
@@ -79,6 +77,7 @@ export interface DescribedRoute {
   readonly path: string;
   readonly auth: AuthKind;
   readonly scopes?: readonly Scope[] | undefined;
+  readonly sends?: true;
   readonly endpoint: Pick<Endpoint<never>, 'body' | 'bodyIsOptional' | 'query' | 'follows' | 'answerBytesMax'>;
   readonly docs: OperationDocs;
 }

@@ -18,6 +18,7 @@ export function refusalsOf(route: DescribedRoute): ReadonlyMap<number, readonly 
     ...ofCaller(route.auth),
     ...ofInput(route),
     ...ofAnswer(route),
+    ...ofLimit(route),
     ...ofService,
   };
   for (const [code, error] of Object.entries(route.docs.refusals ?? {})) sentences[code as ErrorCode] = error;
@@ -62,6 +63,11 @@ function ofInput({ endpoint, path }: DescribedRoute): Sentences {
 
 function ofAnswer({ endpoint }: DescribedRoute): Sentences {
   return endpoint.answerBytesMax === undefined ? {} : { TOO_MANY_REQUESTS: ownAnswersFull };
+}
+
+function ofLimit({ method, sends }: DescribedRoute): Sentences {
+  if (method === 'GET') return {};
+  return { TOO_MANY_REQUESTS: `The limit of ${sends === true ? 'requests' : 'changes'} is reached. Try again in 7 s.` };
 }
 
 const ofService: Sentences = {

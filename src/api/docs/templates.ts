@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 
+import { templatesMax } from '../../domain/tenant.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
@@ -35,7 +36,7 @@ const create: OperationDocs = {
   id: 'createTemplate',
   area,
   summary: 'Create a template',
-  description: 'The name is unique. Text that does not parse is refused with line and column.',
+  description: `The name is unique, and a tenant has at most ${templatesMax} templates: then 409 as well. Text that does not parse is refused with line and column.`,
   requests,
   answer: answers(template, examples.template, { status: 201, description: 'The template, version 1.' }),
   refusals: { CONFLICT: taken },

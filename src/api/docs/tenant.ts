@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 
+import { formerKeysMax } from '../../domain/tenant.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
@@ -41,7 +42,7 @@ const show: OperationDocs = {
         ...owner,
         limits: z
           .object({ requests: z.int().min(1), windowSeconds: z.number() })
-          .describe('`requests` on `/notify` in `windowSeconds`.'),
+          .describe('`requests` that send (`/notify`, retries, tests of providers) in `windowSeconds`.'),
         webhookSecret: text.describe('Signs webhooks, unless the tenant has a provider for WEBHOOK.'),
       })
       .meta({ id: 'Tenant' }),
@@ -58,9 +59,12 @@ const regenerateKey: OperationDocs = {
   id: 'regenerateKey',
   area,
   summary: 'Replace the API key',
-  description: 'The old key gets 401 from then on, on every node within 5 s; `graceSeconds` keeps it for up to 7 days.',
+  description: `The old key gets 401 from then on, on every node within 5 s; \`graceSeconds\` keeps it for up to 7 days. At most ${formerKeysMax} former keys are kept at once: one more is refused, while a call without \`graceSeconds\` ends them all.`,
   requests: { 'The old key for another hour': { graceSeconds: 3600 } },
   answer: answers(z.object({ apiKey: wholeKey }), { apiKey: examples.apiKey }, { description: 'The new key.' }),
+  refusals: {
+    CONFLICT: `${formerKeysMax} former keys hold still, and there can be no more: leave graceSeconds out, which ends them all, or wait until one ends.`,
+  },
 };
 
 export const tenantDocs = { provision, show, regenerateKey };

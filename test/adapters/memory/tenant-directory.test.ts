@@ -130,7 +130,7 @@ describe('a tenant directory', () => {
 
     it('ends at its time, though it is warm', async () => {
       const second = apiKeys.generate();
-      await settings.replaceKey(keyOf(second, 2), clock.now() + 1000);
+      await settings.replaceKey(keyOf(second, 2), clock.now() + 1000, 5);
       expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       clock.advance(999);
       expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
@@ -143,7 +143,7 @@ describe('a tenant directory', () => {
       await directory.holderOfApiKey(firstKey);
       const second = apiKeys.generate();
       expect(await directory.holderOfApiKey(second)).toBeNull();
-      await settings.replaceKey(keyOf(second, 2), clock.now());
+      await settings.replaceKey(keyOf(second, 2), clock.now(), 5);
       directory.forget(tenantId);
       expect(await directory.holderOfApiKey(firstKey)).toBeNull();
       expect((await directory.holderOfApiKey(second))?.tenant.id).toBe(tenantId);
@@ -152,7 +152,7 @@ describe('a tenant directory', () => {
 
     it('replaced on another node is refused after the next look', async () => {
       await directory.holderOfApiKey(firstKey);
-      await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now());
+      await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now(), 5);
       expect((await directory.holderOfApiKey(firstKey))?.tenant.id).toBe(tenantId);
       await look();
       expect(await directory.holderOfApiKey(firstKey)).toBeNull();
@@ -161,7 +161,7 @@ describe('a tenant directory', () => {
     it('made on another node works here at once', async () => {
       await directory.holderOfApiKey(firstKey);
       const second = apiKeys.generate();
-      await settings.replaceKey(keyOf(second, 2), clock.now() + 1000);
+      await settings.replaceKey(keyOf(second, 2), clock.now() + 1000, 5);
       expect((await directory.holderOfApiKey(second))?.tenant.id).toBe(tenantId);
     });
   });
@@ -282,7 +282,7 @@ describe('a tenant directory', () => {
       expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
       expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
       expect(asked['templateByName']).toBe(1);
-      await settings.createTemplate(storedTemplate());
+      await settings.createTemplate(storedTemplate(), 1000);
       await look();
       expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(1);
       await settings.updateTemplate(storedTemplate({ version: 2 }));
@@ -315,7 +315,7 @@ describe('a tenant directory', () => {
       isAway = true;
       for (let i = 0; i < 3; i++) await look();
       expect(warnings).toHaveLength(1);
-      await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now());
+      await settings.replaceKey(keyOf(apiKeys.generate(), 2), clock.now(), 5);
       isAway = false;
       await look();
       expect(await directory.holderOfApiKey(firstKey)).toBeNull();

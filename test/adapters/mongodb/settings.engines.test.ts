@@ -106,8 +106,8 @@ describe('MongoDB: a settings store', () => {
   it('refuses what belongs to no tenant, and keeps nothing of it', async () => {
     const { store, db } = harness;
     await expect(store.saveProvider(storedProvider())).rejects.toThrow('there is no tenant tnt_a');
-    await expect(store.createTemplate(storedTemplate())).rejects.toThrow('there is no tenant tnt_a');
-    await expect(store.replaceKey(storedKey(), 0)).rejects.toThrow('there is no tenant tnt_a');
+    await expect(store.createTemplate(storedTemplate(), 1000)).rejects.toThrow('there is no tenant tnt_a');
+    await expect(store.replaceKey(storedKey(), 0, 5)).rejects.toThrow('there is no tenant tnt_a');
     expect(await store.template('tnt_a' as TenantId, 'tpl_1' as TemplateId)).toBeNull();
     expect(await db.collection('settings_tenants').countDocuments()).toBe(0);
   });
@@ -116,7 +116,7 @@ describe('MongoDB: a settings store', () => {
     const { store } = harness;
     await store.createTenant(storedTenant(), storedKey());
     for (let i = 2; i <= 20; i++)
-      await store.replaceKey(storedKey({ hash: `hash-${i}`, createdAt: i * 1000 }), i * 1000);
+      await store.replaceKey(storedKey({ hash: `hash-${i}`, createdAt: i * 1000 }), i * 1000, 5);
     const keys = (await store.settings('tnt_a' as TenantId))?.keys ?? [];
     expect(keys.map(({ hash }) => hash)).toEqual(['hash-19', 'hash-20']);
   });
@@ -251,14 +251,14 @@ async function useAll(store: SettingsStore): Promise<void> {
   await store.tenantBySubject('auth|a');
   await store.tenantIdByKeyHash('hash-1');
   await store.settings(tenantId);
-  await store.replaceKey(storedKey({ hash: 'hash-2' }), 5);
+  await store.replaceKey(storedKey({ hash: 'hash-2' }), 5, 5);
   await store.createNamedKey(storedNamedKey(), 50);
   await store.noteKeyUses([{ tenantId, id: storedNamedKey().id, at: 5 }]);
   await store.deleteNamedKey(tenantId, storedNamedKey().id);
   await store.replaceSealed(tenantId, new Map([['sealed-whsec', 'sealed-anew']]));
   await store.saveProvider(storedProvider());
   await store.deleteProvider(tenantId, 'EMAIL');
-  await store.createTemplate(storedTemplate());
+  await store.createTemplate(storedTemplate(), 1000);
   await store.templates(tenantId);
   await store.template(tenantId, 'tpl_1' as TemplateId);
   await store.templateByName(tenantId, 'welcome');

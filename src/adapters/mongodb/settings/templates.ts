@@ -49,14 +49,18 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
       const found = await templates().findOne({ tenantId, name });
       return found === null ? null : templateOf(found);
     },
-    async createTemplate(template) {
+    async createTemplate(template, max) {
       const { tenantId, name } = template;
-      const isCreated = await write(tenantId, async (session) => {
-        if ((await idOfName(tenantId, name, session)) !== null) return false;
+      let outcome: Awaited<ReturnType<SettingsStore['createTemplate']>> = 'created';
+      await write(tenantId, async (session) => {
+        outcome = 'created';
+        if ((await idOfName(tenantId, name, session)) !== null) outcome = 'taken';
+        else if ((await templates().countDocuments({ tenantId }, { session })) >= max) outcome = 'full';
+        if (outcome !== 'created') return false;
         await templates().insertOne(documentOf(template), { session });
         return true;
       });
-      return isCreated ? 'created' : 'taken';
+      return outcome;
     },
     async updateTemplate(template) {
       const { id: _id, tenantId, name, channel, subject, body, version, updatedAt } = template;

@@ -44,14 +44,17 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
       const document = await tenants().findOne({ _id: tenantId });
       return document === null ? null : settingsOf(document);
     },
-    async replaceKey(key, oldExpiresAt) {
+    async replaceKey(key, oldExpiresAt, formerMax) {
       const { tenantId: _id } = key;
-      await write(_id, async (session) => {
+      const isReplaced = await write(_id, async (session) => {
         const known = await tenants().findOne({ _id }, { session, projection: { keys: 1 } });
         const kept = keptKeys(known?.keys ?? [], { from: key.createdAt, until: oldExpiresAt });
+        const former = kept.filter(({ named, expiresAt }) => named === undefined && (expiresAt ?? 0) > key.createdAt);
+        if (former.length > formerMax) return false;
         await tenants().updateOne({ _id }, { $set: { keys: [...kept, keyDocumentOf(key)] } }, { session });
         return true;
       });
+      return isReplaced ? 'replaced' : 'full';
     },
     async saveProvider(provider) {
       const { tenantId: _id, channel } = provider;

@@ -4,7 +4,7 @@ import type { TemplateId, TenantId } from '../../../domain/ids.ts';
 import type { Template } from '../../../domain/tenant.ts';
 import type { SettingsStore, TemplatePage, TemplatePlace } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
-import { templateOf } from './rows.ts';
+import { number, templateOf } from './rows.ts';
 import type { WriteTenant } from './store.ts';
 
 type Templates = Pick<
@@ -21,6 +21,10 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
     const row = connection.statement('SELECT * FROM templates WHERE tenant_id = ? AND name = ?').get(tenantId, name);
     return row === undefined ? null : templateOf(row);
   };
+  const countOf = (tenantId: TenantId): number => {
+    const sql = 'SELECT count(*) AS templates FROM templates WHERE tenant_id = ?';
+    return number(connection.statement(sql).get(tenantId) ?? {}, 'templates');
+  };
   return {
     async templates(tenantId) {
       const sql = 'SELECT * FROM templates WHERE tenant_id = ? ORDER BY created_at DESC, id DESC';
@@ -29,14 +33,17 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
     templatePage: async (tenantId, place) => pageOf(connection, tenantId, place),
     template: async (tenantId, id) => byId(tenantId, id),
     templateByName: async (tenantId, name) => byName(tenantId, name),
-    createTemplate: async (template) =>
-      write(template.tenantId, () => {
-        if (byName(template.tenantId, template.name) !== null) return false;
-        insert(connection, template);
-        return true;
-      })
-        ? 'created'
-        : 'taken',
+    async createTemplate(template, max) {
+      const { tenantId, name } = template;
+      let outcome: Awaited<ReturnType<SettingsStore['createTemplate']>> = 'created';
+      write(tenantId, () => {
+        if (byName(tenantId, name) !== null) outcome = 'taken';
+        else if (countOf(tenantId) >= max) outcome = 'full';
+        else insert(connection, template);
+        return outcome === 'created';
+      });
+      return outcome;
+    },
     async updateTemplate(template) {
       const { tenantId, id, name } = template;
       let outcome: Awaited<ReturnType<SettingsStore['updateTemplate']>> = 'updated';

@@ -3,7 +3,7 @@
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore, StoredApiKey, StoredTenant } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
-import { tenantOf, text } from './rows.ts';
+import { number, tenantOf, text } from './rows.ts';
 import type { WriteTenant } from './store.ts';
 
 type Tenants = Pick<SettingsStore, 'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'replaceKey'>;
@@ -25,14 +25,17 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
       const row = connection.statement(tenantByHashSql).get(hash, hash);
       return row === undefined ? null : (text(row, 'tenant_id') as TenantId);
     },
-    async replaceKey(key, oldExpiresAt) {
+    replaceKey: async (key, oldExpiresAt, formerMax) =>
       write(key.tenantId, () => {
+        const holding = connection.statement(holdingKeysSql).get(oldExpiresAt, key.tenantId, key.createdAt) ?? {};
+        if (number(holding, 'keys') > formerMax) return false;
         connection.statement(forgetKeysSql).run(key.tenantId, key.createdAt);
         connection.statement(expireKeysSql).run(oldExpiresAt, key.tenantId, oldExpiresAt);
         insertKey(connection, key);
         return true;
-      });
-    },
+      })
+        ? 'replaced'
+        : 'full',
   };
 }
 
@@ -68,6 +71,10 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
 
 const tenantByHashSql = `
   SELECT tenant_id FROM api_keys WHERE hash = ? UNION ALL SELECT tenant_id FROM named_keys WHERE hash = ?`;
+
+// Of the other keys those that would hold still when this one comes.
+const holdingKeysSql = `
+  SELECT count(*) AS keys FROM api_keys WHERE min(coalesce(expires_at, ?1), ?1) > ?3 AND tenant_id = ?2`;
 
 // Keys that had ended before this one: an unknown key and an ended one are refused alike, and a tenant's keys stay few.
 const forgetKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ? AND expires_at < ?';

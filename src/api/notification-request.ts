@@ -22,7 +22,11 @@ const sendAheadDaysMax = 90;
 /** `data`, whatever it is filled into. */
 export const dataObject = z
   .custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object')
-  .register(wireForms, { type: 'object', description: `For the placeholders; at most ${dataBytesMax / 1024} KiB.` });
+  .register(wireForms, {
+    type: 'object',
+    additionalProperties: {},
+    description: `For the placeholders; at most ${dataBytesMax / 1024} KiB.`,
+  });
 
 const pairs = z
   .custom<Readonly<Record<string, string>>>(isObject, 'must be a JSON object of strings')

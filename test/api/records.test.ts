@@ -101,6 +101,10 @@ describe('the list', () => {
     'metadata=gold',
     'metadata.=gold',
     'metadata.plan=gold&metadata.plan=free',
+    'metadata[plan]=gold&metadata[plan]=free',
+    'metadata[plan]=gold&metadata.plan=gold',
+    'metadata[]=gold',
+    'metadata[plan=gold',
     'constructor=1',
     'from=yesterday',
     'recipient=',
@@ -135,6 +139,11 @@ describe('a search of the list', () => {
     expect(await ids('metadata.plan=gold&metadata.__proto__x=1&recipient=Ada-1&channel=IN_APP')).toEqual([one]);
     expect(await ids('metadata.__proto__=1')).toEqual([]);
     expect(await ids('metadata.plan=free')).toEqual([]);
+    // As generated clients write an object in a query.
+    expect(await ids('metadata[plan]=gold')).toEqual([one]);
+    expect(await ids('metadata%5Bplan%5D=gold&metadata.__proto__x=1')).toEqual([one]);
+    expect(await ids('metadata[plan]=free')).toEqual([]);
+    expect(await ids('metadata[__proto__]=1')).toEqual([]);
     const paged = await tenant.dashboard('GET', '/notifications?q=order&limit=1');
     expect(paged.body).toMatchObject({ data: [{ id: two }], pagination: { total: 2, totalPages: 2, page: 1 } });
     const cursor: string = paged.body.pagination.nextCursor;

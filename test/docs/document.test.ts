@@ -63,7 +63,53 @@ describe('the OpenAPI document', () => {
     expect(body.properties.data.type).toBe('object');
     expect(body).toMatchObject({ required: ['channel', 'recipient'], additionalProperties: false });
   });
+
+  it('says of every field with a pattern that it is text, and of every open object what it may hold', () => {
+    const wrong = (schema: Json, at: string): string[] => [
+      ...('pattern' in schema && schema['type'] !== 'string' ? [`${at} has a pattern and no type`] : []),
+      ...('patternProperties' in schema ? [`${at} names its fields by a pattern`] : []),
+      ...(schema['type'] === 'object' && !('properties' in schema) && !('additionalProperties' in schema)
+        ? [`${at} is open and says nothing of its fields`]
+        : []),
+    ];
+    expect(everyObject(reply.body).flatMap(([at, schema]) => wrong(schema, at))).toEqual([]);
+  });
+
+  it('describes bodies of requests without rules between fields, which generators make other types of', () => {
+    const bodies = contract.operations.flatMap(({ id, document: { requestBody } }) =>
+      Object.values(requestBody?.content ?? {}).map(({ schema }) => [id, schema] as const),
+    );
+    expect(bodies.length).toBeGreaterThan(5);
+    for (const [id, schema] of bodies) {
+      for (const [at, part] of everyObject(schema, id)) {
+        const rules = ['allOf', 'anyOf', 'oneOf', 'not'].filter((rule) => 'properties' in part && rule in part);
+        expect([at, rules]).toEqual([at, []]);
+      }
+    }
+  });
+
+  it('gives no two names that are one in the style of another language', () => {
+    const styled = (names: readonly string[]) => names.map((name) => name.replaceAll(/[-_.]/g, '').toLowerCase());
+    for (const [at, { properties }] of everyObject(reply.body)) {
+      if (typeof properties !== 'object' || properties === null) continue;
+      const names = styled(Object.keys(properties));
+      expect([at, names.length]).toEqual([at, new Set(names).size]);
+    }
+    const components = Object.keys(reply.body.components.schemas);
+    // What Go generates of X has a function NewX.
+    expect(components.filter((name) => components.includes(`New${name}`))).toEqual([]);
+  });
 });
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Every object in a document, with where it stands; without examples, which are values. */
+function everyObject(value: unknown, at = ''): [at: string, object: Json][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.entries(value).filter(([name]) => name !== 'example' && name !== 'examples');
+  const deeper = inner.flatMap(([name, one]) => everyObject(one, `${at}/${name}`));
+  return Array.isArray(value) ? deeper : [[at, value as Json], ...deeper];
+}
 
 describe('the page of the documentation', () => {
   it('loads what it needs from this address alone', async () => {

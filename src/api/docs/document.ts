@@ -131,9 +131,8 @@ function queryParameters({ endpoint, docs }: DescribedRoute, schemas: JsonSchema
     schema,
   }));
   const { freeQuery } = docs;
-  // As a form, an object's properties are parameters of their own.
   const free =
-    freeQuery === undefined ? [] : [{ in: 'query', required: false, style: 'form', explode: true, ...freeQuery }];
+    freeQuery === undefined ? [] : [{ in: 'query', required: false, style: 'deepObject', explode: true, ...freeQuery }];
   return [...named, ...free];
 }
 

@@ -48,7 +48,7 @@ const create: OperationDocs = {
   summary: 'Create a named API key',
   requests: { 'A key that only sends': { name: 'checkout', scopes: ['notify'] } },
   answer: answers(
-    key.extend({ key: text.describe('Whole, this once.') }).meta({ id: 'NewKey' }),
+    key.extend({ key: text.describe('Whole, this once.') }).meta({ id: 'CreatedKey' }),
     { ...example, key: examples.apiKey },
     { status: 201, description: 'The key; it is not shown again.' },
   ),

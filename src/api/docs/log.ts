@@ -37,12 +37,9 @@ const list: OperationDocs = {
     'Filters combine. Go on with `cursor`; `page` works too, down to row 10,000. A page ends at 1 MiB, one record at least, and rare combinations of filters may give a short one: `nextCursor` goes on right behind it, also behind one that was asked for by `page`.',
   freeQuery: {
     name: 'metadata',
-    description: '`metadata.<key>=<value>`, as many as there are: the pair that the request had. Found a moment later.',
-    schema: {
-      type: 'object',
-      patternProperties: { '^metadata\\..+$': { type: 'string' } },
-      additionalProperties: false,
-    },
+    description:
+      '`metadata[<key>]=<value>` or `metadata.<key>=<value>`, as many as there are: the pair that the request had. Found a moment later.',
+    schema: { type: 'object', additionalProperties: { type: 'string' } },
   },
   answer: answers(
     z.object({

@@ -2,21 +2,24 @@
 
 import { z } from 'zod';
 
-import type { Channel } from '../../domain/events.ts';
 import { notificationSchema } from '../notification-request.ts';
 import * as examples from './examples.ts';
 import type { DescribedRoute } from './operation.ts';
 import { answers } from './operation.ts';
 import { notificationId } from './shapes.ts';
-import type { JsonSchema } from './wire-forms.ts';
 
 const accepted = z
-  .object({
+  .looseObject({
     notificationId,
-    notification_id: notificationId.describe('The same under its other name.'),
     status: z.literal('queued'),
   })
-  .meta({ id: 'Accepted', description: 'The notification is in the log: it will be sent.' });
+  // Two names of one thing become one name twice in clients whose language has but one way to write it.
+  .meta({
+    id: 'Accepted',
+    description:
+      'The notification is in the log: it will be sent. `notification_id` says the same as `notificationId`.',
+    additionalProperties: true,
+  });
 
 /** It stands beside the routes table, in a file of its own: the hot path. */
 export const notifyRoute: DescribedRoute = {
@@ -25,7 +28,7 @@ export const notifyRoute: DescribedRoute = {
   auth: 'apiKey',
   scopes: ['notify'],
   sends: true,
-  endpoint: { body: notificationSchema.meta({ allOf: betweenFields() }) },
+  endpoint: { body: notificationSchema },
   docs: {
     id: 'notify',
     area: 'Sending',
@@ -76,21 +79,3 @@ export const notifyRoute: DescribedRoute = {
     },
   },
 };
-
-/** What notification-request.ts checks beyond single fields, as far as JSON Schema can say it. */
-function betweenFields(): readonly JsonSchema[] {
-  const either = (...names: readonly string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) });
-  const on = (channel: Channel, rule: JsonSchema) => ({
-    anyOf: [{ properties: { channel: { not: { const: channel } } } }, rule],
-  });
-  const recipient = (schema: JsonSchema) => ({ properties: { recipient: schema } });
-  const bySubject = either('template', 'templateName', 'subject', 'rawSubject');
-  return [
-    either('template', 'templateName', 'body', 'rawBody'),
-    { not: { allOf: [either('template', 'templateName'), either('subject', 'rawSubject', 'body', 'rawBody')] } },
-    on('EMAIL', { ...recipient({ format: 'email', maxLength: 254 }), ...bySubject }),
-    on('SMS', recipient({ pattern: '^\\+[1-9][0-9]{6,14}$' })),
-    on('WEBHOOK', recipient({ pattern: '^https://', maxLength: 2048 })),
-    on('IN_APP', recipient({ minLength: 1, maxLength: 256 })),
-  ];
-}

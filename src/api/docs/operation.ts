@@ -26,7 +26,7 @@ export interface OperationDocs {
   readonly description?: string;
   /** For each `:name` of the path. */
   readonly params?: Readonly<Record<string, ParamDocs>>;
-  /** Query parameters whose names are free: an object of them. */
+  /** Query parameters whose names are free: an object of them, `name[key]=value` each. */
   readonly freeQuery?: { readonly name: string; readonly description: string; readonly schema: JsonSchema };
   /** Bodies to send, by a few words on each. */
   readonly requests?: Readonly<Record<string, unknown>>;

@@ -16,7 +16,8 @@ const text = z.string().min(1).max(2048).optional();
 const searchTextMax = 200;
 const wordsMax = 8;
 
-const metadataPrefix = 'metadata.';
+/** `metadata.<key>`, or `metadata[<key>]` as generated clients write it. */
+const metadataNames = /^metadata(?:\.(.+)|\[(.+)\])$/s;
 
 export const listQuery = z
   .object({
@@ -45,10 +46,12 @@ export const listQuery = z
       .register(wireForms, { type: 'integer', minimum: 1, maximum: pageRowsMax })
       .optional(),
   })
-  // `metadata.<key>=<value>`, as many as there are.
+  // `metadata.<key>=<value>` or `metadata[<key>]=<value>`, as many as there are.
   .catchall(z.unknown())
   .superRefine((query, context) => {
-    const keys = Object.keys(query).filter((key) => !Object.hasOwn(listQuery.shape, key) && !isMetadata(key));
+    const keys = Object.keys(query).filter(
+      (key) => !Object.hasOwn(listQuery.shape, key) && metadataKeyOf(key) === null,
+    );
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: query });
   });
 
@@ -57,9 +60,7 @@ export type ListQuery = z.output<typeof listQuery>;
 /** @throws DomainError BAD_REQUEST */
 export function filterOf(query: ListQuery): NotificationFilter {
   const { status, channel, priority, recipient, recipientPrefix, q, template, batchId, from, to } = query;
-  const metadata = Object.entries(query).flatMap(([key, value]) =>
-    isMetadata(key) ? [[key.slice(metadataPrefix.length), String(value)] as const] : [],
-  );
+  const metadata = metadataAsked(query);
   return {
     ...(status === undefined ? {} : { status }),
     ...(channel === undefined ? {} : { channel }),
@@ -67,7 +68,7 @@ export function filterOf(query: ListQuery): NotificationFilter {
     ...(recipient === undefined ? {} : { recipient }),
     ...(recipientPrefix === undefined ? {} : { recipientPrefix }),
     ...(q === undefined ? {} : { words: wordsAsked(q) }),
-    ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
+    ...(metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
     ...(template === undefined ? {} : { templateName: template }),
     ...(batchId === undefined ? {} : { batchId: batchId as BatchId }),
     ...(from === undefined ? {} : { from }),
@@ -96,8 +97,20 @@ export function paginationOf(
   return { limit, total, totalIsExact, nextCursor, page: shownPage, totalPages: Math.ceil(total / limit) };
 }
 
-function isMetadata(key: string): boolean {
-  return key.startsWith(metadataPrefix) && key.length > metadataPrefix.length;
+function metadataAsked(query: ListQuery): ReadonlyMap<string, string> {
+  const asked = new Map<string, string>();
+  for (const [name, value] of Object.entries(query)) {
+    const key = metadataKeyOf(name);
+    if (key === null) continue;
+    if (asked.has(key)) throw badField(`metadata.${key}`, 'is given more than once');
+    asked.set(key, String(value));
+  }
+  return asked;
+}
+
+function metadataKeyOf(name: string): string | null {
+  const match = metadataNames.exec(name);
+  return match === null ? null : (match[1] ?? match[2] ?? null);
 }
 
 function wordsAsked(q: string): string[] {

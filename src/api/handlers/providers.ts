@@ -32,7 +32,11 @@ const saveBody = z.strictObject({
   apiKey: z.string().min(1).max(4096),
   config: z
     .custom<Readonly<Record<string, unknown>>>(isObject, 'must be a JSON object')
-    .register(wireForms, { type: 'object', description: 'The fields of the provider: see `GET /providers/catalog`.' })
+    .register(wireForms, {
+      type: 'object',
+      additionalProperties: {},
+      description: 'The fields of the provider: see `GET /providers/catalog`.',
+    })
     .optional(),
   enabled: z.boolean().default(true),
 });

@@ -33,18 +33,12 @@ const templateBody = z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must have 1 to 100 letters, digits, dots, underscores or hyphens'),
     channel: z.enum(channels),
-    subject: z.string().nullable().optional(),
+    subject: z.string().nullable().describe('EMAIL needs one.').optional(),
     body: z.string().min(1),
   })
   .refine(({ channel, subject }) => channel !== 'EMAIL' || hasText(subject), {
     path: ['subject'],
     error: 'is required for EMAIL',
-  })
-  .meta({
-    anyOf: [
-      { properties: { channel: { not: { const: 'EMAIL' } } } },
-      { required: ['subject'], properties: { subject: { type: 'string', minLength: 1 } } },
-    ],
   });
 
 /** Without a limit all that go into a page. */

@@ -168,6 +168,11 @@ export interface ReadModelReader {
    * this note, or swapped in by a rebuild, has caught up.
    */
   hasCaughtUp(readModel: string): Promise<boolean>;
+  /**
+   * 32 hexadecimal digits by chance: made with the read model, kept in its store beside it, and the same for a rebuild. For hashes that nobody outside can
+   * foresee. @throws Error when the read model isn't prepared
+   */
+  secret(readModel: string): Promise<string>;
   /** Calls back soon after writes (from whichever process) may have moved the read model; spurious calls are fine. Returns the call that ends it. */
   onChange(readModel: string, listener: () => void): () => void;
   ready(): Promise<boolean>;

@@ -1,7 +1,8 @@
 // A batch of small events may touch documents with large bodies: it is folded in pieces whose documents fit into so many bytes.
 
-import type { Document, Only, ReadModelReader } from '../ports/read-model-store.ts';
+import type { Document, Only } from '../ports/read-model-store.ts';
 import { TooManyBytesError } from '../ports/read-model-store.ts';
+import type { FoldReader } from './read-model.ts';
 
 /**
  * Documents read at a time for one number: 400 records of a short text, 2 with bodies of 200 KiB. 12 numbers x 4 read models x 512 KiB are 24 MiB as text; decoded
@@ -17,8 +18,8 @@ const fewEntries = 4;
  */
 export async function foldPiece<E, R>(
   entries: readonly E[],
-  reader: Pick<ReadModelReader, 'get'>,
-  fold: (piece: readonly E[], reader: Pick<ReadModelReader, 'get'>) => Promise<R>,
+  reader: FoldReader,
+  fold: (piece: readonly E[], reader: FoldReader) => Promise<R>,
 ): Promise<{ readonly piece: readonly E[]; readonly result: R }> {
   let piece = entries;
   while (piece.length > fewEntries) {
@@ -32,8 +33,9 @@ export async function foldPiece<E, R>(
   return { piece, result: await fold(piece, reader) };
 }
 
-function bounded(reader: Pick<ReadModelReader, 'get'>): Pick<ReadModelReader, 'get'> {
+function bounded(reader: FoldReader): FoldReader {
   return {
+    ...reader,
     get: <D extends Document>(collection: string, ids: readonly string[], only: Only = {}) =>
       reader.get<D>(collection, ids, { bytesMax: documentsBytesMax, orRefuse: true, ...only }),
   };

@@ -5,6 +5,9 @@ import type { Topic } from '../domain/topics.ts';
 import type { LogEntry } from '../ports/event-log.ts';
 import type { Document, ReadModelDefinition, ReadModelReader, Write } from '../ports/read-model-store.ts';
 
+/** What a fold may ask. */
+export type FoldReader = Pick<ReadModelReader, 'get' | 'secret'>;
+
 /** An entry whose bytes decoded. */
 export interface DecodedEntry extends LogEntry {
   readonly event: DomainEvent;
@@ -23,7 +26,7 @@ export interface ReadModel {
    * The documents that follow from the stored ones and these entries of one partition number (each topic in the order of its offsets).
    * A function of its arguments alone: it is called again when the write failed, and by a rebuild.
    */
-  fold(entries: readonly DecodedEntry[], reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
+  fold(entries: readonly DecodedEntry[], reader: FoldReader): Promise<Write[]>;
   /** What is stored of a document that is too large for the store; absent: it stays as it is stored. */
   shortened?(document: Document): Document;
 }

@@ -14,7 +14,7 @@ it('only what needs it is refused, with how far it is; asked once a second at mo
   let asked = 0;
   const progress: CatchingUp = { done: 4_554, total: 94_002 };
   const search = { progress: async () => (asked++, progress) };
-  app = await startApp({ delivers: false, replace: () => ({ catchUps: new Map([['search', search]]) }) });
+  app = await startApp({ delivers: false, replace: () => ({ catchUps: new Map([['search_2', search]]) }) });
   const tenant = await app.tenant('ada');
   const list = (query: string) => tenant.dashboard('GET', `/notifications${query}`);
   expect((await list('')).status).toBe(200);
@@ -24,7 +24,7 @@ it('only what needs it is refused, with how far it is; asked once a second at mo
   expect(refused.headers.get('retry-after')).toBe('5');
   expect(refused.body).toMatchObject({
     code: 'SERVICE_UNAVAILABLE',
-    error: expect.stringContaining("search is folded from the log's beginning: 4,554 of 94,002 events"),
+    error: expect.stringContaining("search_2 is folded from the log's beginning: 4,554 of 94,002 events"),
   });
   await list('?q=hello');
   expect(asked).toBe(1);

@@ -125,6 +125,24 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
     });
 
+    describe('the secret of a read model', () => {
+      it('is one for all who ask, after a restart and for a rebuild too, and another for each', async () => {
+        const secret = await harness.store.secret('letters');
+        expect(secret).toMatch(/^[0-9a-f]{32}$/);
+        await harness.store.prepare(letters);
+        const notes = { name: 'notes', collections: [{ name: 'notes', fields: {}, indexes: [] }] };
+        const rebuilt = await harness.store.beginRebuild(letters);
+        expect(await rebuilt.secret('letters')).toBe(secret);
+        await rebuilt.close();
+        await harness.store.swap(letters);
+        await harness.reopen();
+        expect(await harness.reader.secret('letters')).toBe(secret);
+        await expect(harness.reader.secret('notes')).rejects.toThrow("isn't prepared");
+        await harness.store.beginRebuild(notes);
+        expect(await harness.store.secret('notes')).not.toBe(secret);
+      });
+    });
+
     describe('a batch', () => {
       it('is seen whole by every reader once it resolves', async () => {
         await fold([put('1', { text: 'one' }), { collection: 'counts', id: 'n', document: { n: 1 } }]);

@@ -17,6 +17,7 @@ export async function folded(readModel: ReadModel, batches: readonly (readonly D
       }
       return found;
     },
+    secret: async () => '0123456789abcdef'.repeat(2),
   };
   for (const batch of batches) {
     const wanted = batch.filter(

@@ -161,6 +161,7 @@ describe('the inbox', () => {
         });
         return new Map(stored);
       },
+      secret: () => Promise.reject(new Error('an inbox has none')),
     };
     const writes = [...(await inboxReadModel.fold(rest, reader)), ...(await inboxReadModel.fold([requested], reader))];
     expect(JSON.stringify(writes).length).toBeLessThan(2000);

@@ -19,7 +19,7 @@ export interface RecordFilter {
   readonly to?: number;
 }
 
-/** Found by the read model `search`, which may lag behind the records. */
+/** Found by the read model of searches, which may lag behind the records. */
 export interface SearchFilter {
   /** Upper and lower case are the same. */
   readonly recipientPrefix?: string;

@@ -1,11 +1,12 @@
-// The read model `search`: by which terms a notification is found. Written once for each, and it may lag.
+// The read model `search_2`: by which terms a notification is found. Written once for each, and it may lag.
 
 import type { EventType, NotificationRequested } from '../../domain/events.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import { workTopics } from '../../domain/topics.ts';
-import type { CollectionDefinition, Write } from '../../ports/read-model-store.ts';
+import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
-import { termsOf } from './terms.ts';
+import type { TermKeys } from './terms.ts';
+import { termKeysOf, termsOf } from './terms.ts';
 
 export interface SearchableDocument {
   readonly tenantId: TenantId;
@@ -16,26 +17,30 @@ export interface SearchableDocument {
   readonly terms: readonly string[];
 }
 
-/** By the notification's id. A term's hash has the tenant in it, so no index needs to begin with that. */
+/** By the notification's id. A term's hash is the tenant's own, so no index needs to begin with that. */
 export const searchableCollection: CollectionDefinition = {
-  name: 'searchable',
+  name: 'searchable_2',
   fields: { terms: 'texts', listedAt: 'number' },
   indexes: [{ fields: ['terms', 'listedAt'] }],
 };
 
 const recipientKeptMax = 64;
 
+/** `search_2`, since it replaced one whose terms had no secret in them; see `inbox_2`. */
+const name = 'search_2';
+
 export const searchReadModel: ReadModel = {
-  definition: { name: 'search', collections: [searchableCollection] },
+  definition: { name, collections: [searchableCollection] },
   topics: workTopics,
   types: new Set<EventType>(['NotificationRequested']),
   mayLag: true,
   async fold(entries, reader) {
+    const keysOf = keysBy(await reader.secret(name));
     const documents = new Map<string, SearchableDocument>();
     for (const { event } of entries) {
       if (event.type !== 'NotificationRequested') continue;
       const { notificationId } = event;
-      documents.set(notificationId, lesser(documents.get(notificationId), toSearchable(event)));
+      documents.set(notificationId, lesser(documents.get(notificationId), toSearchable(keysOf(event.tenantId), event)));
     }
     if (documents.size === 0) return [];
     const stored = await reader.get<SearchableDocument>(searchableCollection.name, [...documents.keys()]);
@@ -47,9 +52,28 @@ export const searchReadModel: ReadModel = {
   },
 };
 
-function toSearchable(event: NotificationRequested): SearchableDocument {
+/** The keys of a secret are the store's; @throws Error when it isn't prepared */
+export async function keysOfTenant(reader: Pick<ReadModelReader, 'secret'>, tenantId: TenantId): Promise<TermKeys> {
+  return termKeysOf(await reader.secret(name), tenantId);
+}
+
+function keysBy(secret: string): (tenantId: TenantId) => TermKeys {
+  const known = new Map<TenantId, TermKeys>();
+  return (tenantId) => {
+    const keys = known.get(tenantId) ?? termKeysOf(secret, tenantId);
+    known.set(tenantId, keys);
+    return keys;
+  };
+}
+
+function toSearchable(keys: TermKeys, event: NotificationRequested): SearchableDocument {
   const { tenantId, requestedAt, recipient } = event;
-  return { tenantId, listedAt: requestedAt, recipient: recipient.slice(0, recipientKeptMax), terms: termsOf(event) };
+  return {
+    tenantId,
+    listedAt: requestedAt,
+    recipient: recipient.slice(0, recipientKeptMax),
+    terms: termsOf(keys, event),
+  };
 }
 
 /** Of two requests with one id: the least, whatever came first. */

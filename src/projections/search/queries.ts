@@ -1,4 +1,4 @@
-// Records by what the read model `search` knows: the rows of the rarest term, newest first, and of those the records that fulfil all the rest.
+// Records by what the read model of searches knows: the rows of the rarest term, newest first, and of those the records that fulfil all the rest.
 //
 //   the least of the counts ──> rows of one term ──all terms?──> fields of the records ──all filters?──> the records of the page
 //
@@ -13,7 +13,8 @@ import type { ListPlace, NotificationFilter, NotificationList, SearchFilter } fr
 import { countedTotalMax } from '../notifications/filter.ts';
 import { pageBytesMax } from '../page-bytes.ts';
 import type { SearchableDocument } from './index.ts';
-import { searchableCollection } from './index.ts';
+import { keysOfTenant, searchableCollection } from './index.ts';
+import type { TermKeys } from './terms.ts';
 import { hasPrefix, isKeptBeginning, metadataTerm, recipientTerm, wordTerm } from './terms.ts';
 
 export function isSearch({ recipientPrefix, words, metadata }: SearchFilter): boolean {
@@ -26,7 +27,7 @@ export async function searchNotifications(
   filter: NotificationFilter,
   place: ListPlace,
 ): Promise<NotificationList> {
-  const terms = termsOf(tenantId, filter);
+  const terms = termsOf(await keysOfTenant(reader, tenantId), filter);
   const query = rowsQuery(await rarest(reader, terms, filter), filter);
   const skipped = place.after === undefined ? ((place.page ?? 1) - 1) * place.limit : 0;
   const wanted = skipped + place.limit;
@@ -68,11 +69,11 @@ const countedRowsMax = 200;
 /** The others are looked at on the rows. */
 const countedTermsMax = 8;
 
-function termsOf(tenantId: TenantId, { recipientPrefix, words = [], metadata = {} }: SearchFilter): string[] {
+function termsOf(keys: TermKeys, { recipientPrefix, words = [], metadata = {} }: SearchFilter): string[] {
   return [
-    ...(recipientPrefix === undefined ? [] : [recipientTerm(tenantId, recipientPrefix)]),
-    ...Object.entries(metadata).map(([key, value]) => metadataTerm(tenantId, key, value)),
-    ...words.map((word) => wordTerm(tenantId, word)),
+    ...(recipientPrefix === undefined ? [] : [recipientTerm(keys, recipientPrefix)]),
+    ...Object.entries(metadata).map(([key, value]) => metadataTerm(keys, key, value)),
+    ...words.map((word) => wordTerm(keys, word)),
   ];
 }
 

@@ -1,6 +1,8 @@
 // Makes the collections of a read model what its definition declares: collections, indexes, and fields of documents that are there already.
 // Everything may be done again, and by several processes at once.
 
+import { randomBytes } from 'node:crypto';
+
 import { type AnyBulkWriteOperation, type Collection, type Db, MongoServerError } from 'mongodb';
 
 import type { Clock } from '../../../ports/clock.ts';
@@ -62,10 +64,18 @@ async function declared(db: Db, readModel: string, definition: string): Promise<
     await ignoring(duplicateKey, versions.updateOne({ _id: readModel, version: null }, first, { upsert: true }));
   }
   const after = { returnDocument: 'after' } as const;
-  const document = await versions.findOneAndUpdate({ _id: readModel }, { $set: { definition } }, after);
+  const declaration = [{ $set: { definition: { $literal: definition }, secret: keptSecret() } }];
+  const document = await versions.findOneAndUpdate({ _id: readModel }, declaration, after);
   if (document === null) throw new Error(`the read model ${readModel} could not be declared`);
   return document;
 }
+
+/** In a pipeline: the one that is there, or a new one. It is lost, copied and moved together with what is made by it. */
+export function keptSecret() {
+  return { $ifNull: ['$secret', randomBytes(secretBytes).toString('hex')] };
+}
+
+const secretBytes = 16;
 
 async function makeCollection(db: Db, { name }: StoredCollection): Promise<boolean> {
   const [known] = await db.listCollections({ name }, { nameOnly: true }).toArray();

@@ -22,11 +22,13 @@ import type { StoredCollection, StoredDocument } from './stored-collection.ts';
 import { documentOf, fittingOf, projectionOf, type Size, sizeProjection } from './wanted.ts';
 import { retiredKeptMs, versionsOf, type View, viewMs } from './versions.ts';
 
-export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp'>;
+export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'>;
 
 type Found<D extends Document> = D & { readonly id: string };
 
 export function createReading(db: Db, view: View, clock: Clock): Reading {
+  /** They never change. */
+  const secrets = new Map<string, string>();
   const asked = <T>(name: string, ask: (collection: StoredCollection) => Promise<T>) =>
     onCollection({ view, clock }, name, ask);
   return {
@@ -45,6 +47,15 @@ export function createReading(db: Db, view: View, clock: Clock): Reading {
         { projection: { catchingUp: 1 }, maxTimeMS: queryMs },
       );
       return found !== null && found.catchingUp !== true;
+    },
+    async secret(readModel) {
+      const known = secrets.get(readModel);
+      if (known !== undefined) return known;
+      const projection = { secret: 1 } as const;
+      const found = await versionsOf(db).findOne({ _id: readModel }, { projection, maxTimeMS: queryMs });
+      if (found?.secret === undefined) throw new Error(`the read model ${readModel} isn't prepared`);
+      secrets.set(readModel, found.secret);
+      return found.secret;
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Db, FindCursor } from 'mongodb';
 import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import { offsetsText, ofVersion, positionsOf } from './positions.ts';
-import { dropCollections, makeCollections } from './preparing.ts';
+import { dropCollections, keptSecret, makeCollections } from './preparing.ts';
 import { anyId, type StoredDocument } from './stored-collection.ts';
 import type { ModelVersion, VersionsDocument } from './versions.ts';
 import { modelVersionFrom, versionsOf } from './versions.ts';
@@ -25,6 +25,7 @@ export async function beginNextVersion(db: Db, definition: ReadModelDefinition):
           definition: { $ifNull: ['$definition', text] },
           filled: { $ifNull: ['$filled', text] },
           lastVersion: { $add: [{ $ifNull: ['$lastVersion', 0] }, 1] },
+          secret: keptSecret(),
         },
       },
       { $set: { next: { version: '$lastVersion', definition: text } } },

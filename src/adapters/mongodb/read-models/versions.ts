@@ -27,6 +27,8 @@ export interface VersionsDocument {
   readonly next: { readonly version: number; readonly definition: string } | null;
   /** The highest number ever given. */
   readonly lastVersion: number;
+  /** See ReadModelReader; absent where a process of before it has made the read model. */
+  readonly secret?: string;
   /** Its first version was made and hasn't reached the log's end yet. */
   readonly catchingUp?: true;
   readonly retired?: readonly { readonly version: number; readonly definition: string; readonly at: Date }[];

@@ -15,10 +15,11 @@ import type { Cell, Connection } from '../connection.ts';
 import { offsetsOf } from './positions.ts';
 import type { Sql } from './queries.ts';
 import { boundarySql, countSql, findSql } from './queries.ts';
+import { secretOf } from './secrets.ts';
 import { type Table, wantedColumns } from './tables.ts';
 import type { View } from './view.ts';
 
-export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp'>;
+export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'>;
 
 type Found<D extends Document> = D & { readonly id: string };
 
@@ -46,6 +47,9 @@ export function createReading(connect: () => Connection, view: View): Reading {
     },
     async hasCaughtUp(readModel) {
       return connect().rows(caughtUpSql, [readModel]).length > 0;
+    },
+    async secret(readModel) {
+      return secretOf(connect(), readModel);
     },
   };
 }

@@ -6,6 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
+import { makeSecret } from './secrets.ts';
 import { dropTable, prepareTable, type Table } from './tables.ts';
 import { loadVersions, type ModelVersion, modelVersionOf, type VersionState } from './view.ts';
 
@@ -20,6 +21,7 @@ export function beginNextVersion(connection: Connection, definition: ReadModelDe
     const insert = "INSERT INTO read_models (name, state, version, definition) VALUES (?, 'next', ?, ?)";
     connection.statement(insert).run(definition.name, next.version, JSON.stringify(definition));
     for (const table of next.tables) prepareTable(db, table);
+    makeSecret(connection, definition.name);
     return next;
   });
 }

@@ -11,6 +11,7 @@ import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
 import { abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { makeSecret } from './secrets.ts';
 import { prepareTable } from './tables.ts';
 import { createView, loadVersions, type ModelVersion, modelVersionOf, stateTablesSql, type View } from './view.ts';
 import { createWriting } from './writing.ts';
@@ -101,6 +102,7 @@ function prepareCurrent(connection: Connection, definition: ReadModelDefinition)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
     connection.statement(upsert).run(definition.name, model.version, JSON.stringify(definition));
     if (stored === undefined) connection.statement(catchingUpSql).run(definition.name);
+    makeSecret(connection, definition.name);
     return model.tables.map((table) => prepareTable(db, table)).includes(true);
   });
 }

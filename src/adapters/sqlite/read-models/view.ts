@@ -43,7 +43,8 @@ export const stateTablesSql = `
     offsets TEXT NOT NULL,
     PRIMARY KEY (read_model, version, partition)
   ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS catching_up (read_model TEXT PRIMARY KEY) WITHOUT ROWID;`;
+  CREATE TABLE IF NOT EXISTS catching_up (read_model TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS secrets (read_model TEXT PRIMARY KEY, secret TEXT NOT NULL) WITHOUT ROWID;`;
 
 export function createView(load: () => readonly ModelVersion[]): View {
   let models = new Map<string, ModelVersion>();

@@ -47,6 +47,7 @@ export function placeOf(dataDir: string, environment: Readonly<Record<string, st
     PORT: '0',
     OPS_PORT: '0',
     RATE_LIMIT: '100000000/10s',
+    READ_LIMIT: '100000000/10s',
     OUTBOUND_ALLOW: '127.0.0.1/32',
   };
   return { dataDir, environment: { ...settings, ...environment } };

@@ -1,6 +1,7 @@
-// Answers in flight: how many bytes of answers wait for their readers, per tenant and in all, so that those who don't read stop their own reads alone.
+// Answers in flight: how many reads of a tenant run at once, and how many bytes of answers wait for their readers, per tenant and in all, so that whoever reads
+// much or doesn't take what it asked for stops its own reads alone.
 //
-//   take room ──> read and render ──> written ──> the reader has taken it, or is gone ──> the room is given back
+//   take a place and room ──> read and render ──> written: the place is free ──> the reader has taken it, or is gone ──> the room is given back
 //        └── none within a second: 503 where all tenants' answers fill it, else 429
 //
 // A page takes some 10 ms of the thread. One is made in a turn of the event loop, then everybody else has theirs; tenants take turns.
@@ -19,6 +20,8 @@ export const answerLimits = {
   perProcessMax: 64 * 1024 * 1024,
   /** A page, or sixteen records. */
   perTurnMax: 1024 * 1024,
+  /** Reads of a tenant between their start and their answer's last byte being written: what is over waits for its turn. */
+  perTenantAtOnceMax: 4,
   waitMs: 1000,
   /** 1 MiB by 9 KB a second. Whoever takes nothing is cut after 60 s by the server. */
   takenWithinMs: 120_000,
@@ -28,9 +31,9 @@ export const answerLimits = {
 
 export type AnswerLimits = { readonly [Name in keyof typeof answerLimits]: number };
 
-/** Room for one answer. */
+/** A place to read, and room for the answer. */
 export interface AnswerRoom {
-  /** The answer is written: from now on it takes these bytes, until its reader has them or is gone. */
+  /** The answer is written, the place is another's: from now on it takes these bytes, until its reader has them or is gone. */
   holds(res: ServerResponse, bytes: number): void;
   /** There is no answer. */
   giveBack(): void;
@@ -41,6 +44,8 @@ export type AnswersInFlight = ReturnType<typeof createAnswersInFlight>;
 export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLimits> = {}) {
   const limits = { ...answerLimits, ...given };
   const held = new Map<TenantId, number>();
+  /** Reads that run. */
+  const running = new Map<TenantId, number>();
   let heldInAll = 0;
   /** Bytes let in since the event loop's last turn. */
   let letInNow = 0;
@@ -55,10 +60,12 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
     if (ofTenant === 0) held.delete(tenantId);
     else held.set(tenantId, ofTenant);
   };
-  const isFull = ({ bytes }: Asked): boolean => heldInAll + bytes > limits.perProcessMax;
-  const isOwnFull = ({ tenantId, bytes }: Asked): boolean => (held.get(tenantId) ?? 0) + bytes > limits.perTenantMax;
+  const isFull = ({ bytes }: Asked): boolean => bytes > 0 && heldInAll + bytes > limits.perProcessMax;
+  const isOwnFull = ({ tenantId, bytes }: Asked): boolean =>
+    bytes > 0 && (held.get(tenantId) ?? 0) + bytes > limits.perTenantMax;
+  const hasPlace = ({ tenantId }: Asked): boolean => (running.get(tenantId) ?? 0) < limits.perTenantAtOnceMax;
   const hasTurn = ({ bytes }: Asked): boolean => letInNow === 0 || letInNow + bytes <= limits.perTurnMax;
-  const fits = (asked: Asked): boolean => hasTurn(asked) && !isOwnFull(asked) && !isFull(asked);
+  const fits = (asked: Asked): boolean => hasTurn(asked) && hasPlace(asked) && !isOwnFull(asked) && !isFull(asked);
 
   const letInNextTurn = (): void => {
     turn ??= setImmediate(() => {
@@ -70,8 +77,8 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
   /** The longest wait of the tenant whose turn it is, of those who fit: one without room holds up no other. */
   const letInOne = (): boolean => {
     for (const [tenantId, waiters] of waiting) {
-      const [first] = waiters;
-      if (first === undefined || !fits(first)) continue;
+      const first = firstIn(waiters);
+      if (first === undefined) continue;
       leave(first);
       const others = waiting.get(tenantId);
       if (others !== undefined && waiting.delete(tenantId)) waiting.set(tenantId, others);
@@ -81,6 +88,10 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
     return false;
   };
 
+  /** The longest wait of a tenant; where there is no room for that, of those who need none. */
+  const firstIn = (waiters: readonly Waiter[]): Waiter | undefined =>
+    waiters.find((waiter, i) => (i === 0 || waiter.bytes === 0) && fits(waiter));
+
   const leave = (waiter: Waiter): void => {
     const left = (waiting.get(waiter.tenantId) ?? []).filter((one) => one !== waiter);
     if (left.length > 0) waiting.set(waiter.tenantId, left);
@@ -89,10 +100,20 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
 
   const roomOf = ({ tenantId, bytes }: Asked): AnswerRoom => {
     let holding = bytes;
+    let isRunning = true;
     change(tenantId, holding);
+    running.set(tenantId, (running.get(tenantId) ?? 0) + 1);
     letInNow += bytes;
     letInNextTurn();
+    const leavePlace = (): void => {
+      if (!isRunning) return;
+      isRunning = false;
+      const others = (running.get(tenantId) ?? 1) - 1;
+      if (others > 0) running.set(tenantId, others);
+      else running.delete(tenantId);
+    };
     const giveBack = (): void => {
+      leavePlace();
       change(tenantId, -holding);
       holding = 0;
       letInNextTurn();
@@ -100,6 +121,8 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
     return {
       giveBack,
       holds(res, written) {
+        leavePlace();
+        letInNextTurn();
         change(tenantId, written - holding);
         holding = written;
         const cut = setTimeout(() => res.destroy(), limits.takenWithinMs).unref();
@@ -146,12 +169,13 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
     });
 
   return {
-    /** Room for an answer of at most so many bytes. @throws DomainError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE; ClientGoneError */
+    /** A place to read, and room for an answer of at most so many bytes; 0: it is short and needs none. @throws DomainError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE; ClientGoneError */
     async take(tenantId: TenantId, bytes: number, res: ServerResponse): Promise<AnswerRoom> {
       const asked = { tenantId, bytes };
-      const waiters = waiting.get(tenantId)?.length ?? 0;
-      if (waiters === 0 && fits(asked)) return roomOf(asked);
-      if (waiters >= limits.perTenantWaitingMax) throw refusal(asked);
+      const waiters = waiting.get(tenantId) ?? [];
+      const isNext = waiters.length === 0 || (bytes === 0 && firstIn(waiters) === undefined);
+      if (isNext && fits(asked)) return roomOf(asked);
+      if (waiters.length >= limits.perTenantWaitingMax) throw refusal(asked);
       return wait(asked, res);
     },
   };

@@ -37,6 +37,7 @@ import { createRequestLimits } from './rate-limit.ts';
 import { refuseMethod } from './refuse-method.ts';
 import { createRequestIds } from './request-id.ts';
 import { sendJson } from './respond.ts';
+import { createReadLimit } from './read-limit.ts';
 import { routesOf } from './routes.ts';
 import type { streamLimits } from './sse.ts';
 import { createStreams } from './sse.ts';
@@ -59,6 +60,8 @@ export interface ApiDependencies extends CommandDependencies {
 
 export interface ApiOptions {
   readonly rateLimit: RateLimit;
+  /** Of what a tenant reads. */
+  readonly readLimit: RateLimit;
   /** Of requests that write and don't send; absent: 2,000 in 10 s. */
   readonly writeLimit?: RateLimit;
   readonly tokens: TokenRules;
@@ -98,7 +101,18 @@ export function createApi(given: ApiDependencies): RequestListener {
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
   const limits = createRequestLimits({ ...deps, rateLimit: options.rateLimit, writes: options.writeLimit });
-  const pipeline = createPipeline({ ...deps, authenticate, limits, bodies, answers, partitioning, streams, ownWrites });
+  const countRead = createReadLimit({ ...deps, readLimit: options.readLimit });
+  const pipeline = createPipeline({
+    ...deps,
+    authenticate,
+    limits,
+    countRead,
+    bodies,
+    answers,
+    partitioning,
+    streams,
+    ownWrites,
+  });
   const notify = createNotify({ ...deps, authenticate, limits, bodies, commands, ownWrites, requestId });
 
   const app = express();

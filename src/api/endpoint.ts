@@ -42,7 +42,7 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
   readonly query?: Q;
   /** The read models that are waited for, one after another, before the handler runs: by the caller's own writes, and by `x-after-position`. @throws DomainError BAD_REQUEST */
   follows?(query: z.output<Q>): readonly ReadModel[];
-  /** Of its answer at most, where that may be long: room for it is taken before the handler runs. Absent: some 10 KiB. */
+  /** Of its answer at most, where that may be long: room for it is taken before the handler runs. Absent: it is short, and waits for nobody’s room. */
   readonly answerBytesMax?: number;
   /** What else is waited for, before room for the answer is taken; it may come to nothing. */
   awaits?(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<void>;
@@ -64,6 +64,11 @@ export function endpoint<Kind extends AuthKind, B extends z.ZodType = z.ZodType,
   definition: Definition<Callers[Kind], B, Q>,
 ): Endpoint<Callers[Kind]> {
   return definition;
+}
+
+/** Whether a tenant's limit of reads counts it: all that is asked for, streams' beginnings included. */
+export function isRead({ method, auth }: Pick<Route, 'method' | 'auth'>): boolean {
+  return method === 'GET' && auth !== 'none' && auth !== 'token';
 }
 
 /** The ways in which an API key comes in; such a route says which scopes let it in, any of them. */

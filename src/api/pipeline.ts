@@ -17,6 +17,7 @@ import type { OwnWrites } from './own-writes.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { limitHeaders, tooManyRequests } from './rate-limit.ts';
+import type { ReadLimit } from './read-limit.ts';
 import type { Answer } from './respond.ts';
 import { sendJson, sendText } from './respond.ts';
 import type { Streams } from './sse.ts';
@@ -32,6 +33,7 @@ interface Dependencies {
   readonly streams: Streams;
   readonly answers: AnswersInFlight;
   readonly ownWrites: Pick<OwnWrites, 'follow'>;
+  readonly countRead: ReadLimit;
 }
 
 /** How long a GET waits for `x-after-position`. */
@@ -45,7 +47,7 @@ type RouteOf<Kind extends AuthKind> = Pick<Route, 'method' | 'sends'> & {
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
-  const { authenticate, limits, bodies, answers, reader, partitioning, clock, streams, ownWrites } = deps;
+  const { authenticate, limits, countRead, bodies, answers, reader, partitioning, clock, streams, ownWrites } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -101,22 +103,26 @@ export function createPipeline(deps: Dependencies) {
     const tenantId = caller !== null && 'tenant' in caller ? caller.tenant.id : null;
     if (tenantId !== null) res.locals['tenantId'] = tenantId;
     if (method !== 'GET') await count(caller, sends === true, res);
+    else if (tenantId !== null) await countRead(tenantId, res);
     const bodyRoom = bodies.roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;
     try {
       const input = await inputOf(req, endpoint, bodyRoom);
       await follow(tenantId, endpoint, input);
       await endpoint.awaits?.(caller, input);
-      answerRoom = await roomFor(tenantId, endpoint, res);
+      // Not before: who merely waits takes no place.
+      answerRoom = await roomFor(method, tenantId, endpoint, res);
       const answer = await endpoint.handle(caller, input).finally(bodyRoom.release);
       const headers = { 'x-request-id': String(res.locals['requestId']) };
       if ('stream' in answer) {
+        answerRoom?.giveBack();
         if (req.method === 'HEAD') sendJson(res, 200, '', headers);
         else await streams.serve(res, answer.stream, headers);
         return;
       }
       const bytes = send(res, answer, headers);
-      answerRoom?.holds(res, bytes);
+      if (endpoint.answerBytesMax === undefined) answerRoom?.giveBack();
+      else answerRoom?.holds(res, bytes);
     } catch (error) {
       bodyRoom.release();
       answerRoom?.giveBack();
@@ -134,12 +140,16 @@ export function createPipeline(deps: Dependencies) {
     if (!limited.decision.allowed) throw tooManyRequests(limited);
   };
 
+  /** A place for what is read, and room for what is answered at length. */
   const roomFor = async (
+    method: Route['method'],
     tenantId: TenantId | null,
     { answerBytesMax }: Endpoint<never>,
     res: Response,
-  ): Promise<AnswerRoom | null> =>
-    tenantId === null || answerBytesMax === undefined ? null : answers.take(tenantId, answerBytesMax, res);
+  ): Promise<AnswerRoom | null> => {
+    const isShort = answerBytesMax === undefined;
+    return tenantId === null || (isShort && method !== 'GET') ? null : answers.take(tenantId, answerBytesMax ?? 0, res);
+  };
 
   return (route: Route): Serve =>
     (req, res) =>

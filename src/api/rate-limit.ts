@@ -31,9 +31,7 @@ export function createRequestLimits({ limiter, rateLimit, writes = defaultWrites
     /** What sends: notifications, retries, tests of providers. Counted when it is allowed. */
     async sending(tenant: Tenant): Promise<RateLimited> {
       const limit = tenant.rateLimit ?? rateLimit;
-      const decision = await limiter.take(`notify:${tenant.id}`, limit);
-      const policy = `"default";q=${limit.limit};w=${Math.ceil(limit.windowMs / 1000)}`;
-      return { decision, policy, state: `"default";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}` };
+      return rateLimited('default', limit, await limiter.take(`notify:${tenant.id}`, limit));
     },
 
     /** Every other request that isn't a GET. @param writer a tenant's id or, where there is none yet, a person's subject @throws DomainError TOO_MANY_REQUESTS */
@@ -42,6 +40,12 @@ export function createRequestLimits({ limiter, rateLimit, writes = defaultWrites
       if (!decision.allowed) throw refusal('The limit of changes is reached.', decision);
     },
   };
+}
+
+/** @param name of the policy, as the headers say it */
+export function rateLimited(name: string, { limit, windowMs }: RateLimit, decision: RateLimitDecision): RateLimited {
+  const policy = `"${name}";q=${limit};w=${Math.ceil(windowMs / 1000)}`;
+  return { decision, policy, state: `"${name}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}` };
 }
 
 export function tooManyRequests({ decision }: RateLimited): DomainError {

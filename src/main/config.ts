@@ -87,6 +87,11 @@ const variables = {
     fallback: '100/10s',
     about: 'what sends (POST /notify, retries, tests of providers), per tenant: requests/window',
   },
+  READ_LIMIT: {
+    schema: rateLimit,
+    fallback: '1000/10s',
+    about: 'what reads (GETs, beginnings of streams), per tenant: requests/window',
+  },
   RETRY_DELAYS: {
     schema: durations,
     fallback: null,

@@ -77,6 +77,7 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
     closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
+      readLimit: config.READ_LIMIT,
       tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM, algorithms: config.AUTH_ALGORITHMS },
       corsOrigins: config.CORS_ORIGINS,
       cursorSecret: encryptionSecretOf(config),

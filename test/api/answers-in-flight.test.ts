@@ -31,6 +31,7 @@ const limits = {
   takenWithinMs: 10_000,
   perTurnMax: 100,
   perTenantWaitingMax: 2,
+  perTenantAtOnceMax: 4,
 };
 const create = (given: Partial<typeof limits> = {}) =>
   createAnswersInFlight(createMetrics({ processMetrics: false }), { ...limits, ...given });
@@ -66,6 +67,32 @@ describe('room for an answer', () => {
     const third = answers.take(a, 2, answer());
     first.emit('close');
     (await third).giveBack();
+  });
+
+  it('is for so many reads of a tenant at once, until they are written, and others do not wait for theirs', async () => {
+    const answers = create({ waitMs: 10_000, perTenantAtOnceMax: 2 });
+    const first = await answers.take(a, 1, answer());
+    await answers.take(a, 1, answer());
+    let isIn = false;
+    const third = answers.take(a, 1, answer()).then((room) => {
+      isIn = true;
+      return room;
+    });
+    (await answers.take(b, 1, answer())).giveBack();
+    expect(isIn).toBe(false);
+    const written = answer();
+    first.holds(written, 1);
+    const room = await third;
+    room.giveBack();
+    // Given back twice it is still one place.
+    room.giveBack();
+    written.emit('finish');
+    const last = [answers.take(a, 1, answer()), answers.take(a, 1, answer())];
+    await last[0];
+    let isOver = false;
+    void last[1]?.then(() => (isOver = true));
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(isOver).toBe(false);
   });
 
   it('is given to the longest wait first, and a tenant without room holds up no other', async () => {

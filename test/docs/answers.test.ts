@@ -325,8 +325,8 @@ describe('a refusal is as documented', () => {
       }
     }));
 
-  it('past what may wait for its readers', () =>
-    withApp({ options: { answers: { perTenantMax: 0, waitMs: 1 } } }, async (own) => {
+  it('past the limit of what is read', () =>
+    withApp({ options: { readLimit: { limit: 0, windowMs: 10_000 } } }, async (own) => {
       const full = await own.tenant('full');
       for (const operation of contract.operations.filter(({ document }) => '429' in document.responses)) {
         if (contract.seen.has(`${operation.id} 429`)) continue;

@@ -158,9 +158,12 @@ function found(text: string, pattern: RegExp): string {
 }
 
 /** What a process of Herald gets: nothing of the environment of the tests but the path. */
+/** Tests wait by asking again and again. */
+const readOften = '1000000/10s';
+
 /** What a process of the service gets: nothing of the environment of the tests but PATH. */
 export function processEnvironment(environment: Environment): Record<string, string> {
-  return { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...environment };
+  return { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', READ_LIMIT: readOften, ...environment };
 }
 
 function nodeArguments(packageJson: string): string[] {

@@ -5,6 +5,7 @@ import { eventPositionHeader } from '../position.ts';
 import * as examples from './examples.ts';
 import type { JsonSchemas } from './json-schemas.ts';
 import type { DescribedRoute, OperationDocs, StreamMessageDocs } from './operation.ts';
+import { isLimited } from './operation.ts';
 
 const text = { type: 'string' };
 
@@ -57,14 +58,15 @@ export function headerRefs(names: readonly HeaderName[]) {
 }
 
 /** By its status. */
-export function answerOf({ docs, sends }: DescribedRoute, schemas: JsonSchemas) {
+export function answerOf(route: DescribedRoute, schemas: JsonSchemas) {
+  const { docs } = route;
   const { answer } = docs;
   switch (answer.kind) {
     case 'json': {
       const names: HeaderName[] = ['x-request-id'];
       if (answer.position !== 'never') names.push(eventPositionHeader);
       if (answer.isPlaced === true) names.push('location');
-      if (sends === true) names.push('ratelimit', 'ratelimit-policy');
+      if (isLimited(route)) names.push('ratelimit', 'ratelimit-policy');
       const headers: Record<string, unknown> = headerRefs(names);
       if (answer.position === 'always')
         headers[eventPositionHeader] = { ...responseHeaders[eventPositionHeader], required: true };
@@ -77,7 +79,7 @@ export function answerOf({ docs, sends }: DescribedRoute, schemas: JsonSchemas) 
       const content = {
         'text/event-stream': { schema: text, example: answer.messages.map(messageText).join('') },
       };
-      return { 200: { description, headers: headerRefs(['x-request-id']), content } };
+      return { 200: { description, headers: headerRefs(['x-request-id', 'ratelimit', 'ratelimit-policy']), content } };
     }
     default:
       return assertNever(answer);

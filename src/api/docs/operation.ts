@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/tenant.ts';
 import type { AuthKind, Endpoint, Route } from '../endpoint.ts';
+import { isRead } from '../endpoint.ts';
 import type { JsonSchema } from './wire-forms.ts';
 
 /** In the order in which the document shows them. */
@@ -80,6 +81,11 @@ export interface DescribedRoute {
   readonly sends?: true;
   readonly endpoint: Pick<Endpoint<never>, 'body' | 'bodyIsOptional' | 'query' | 'follows' | 'answerBytesMax'>;
   readonly docs: OperationDocs;
+}
+
+/** Whether it counts against a limit of the tenant's, and its answers tell how much is left. */
+export function isLimited(route: DescribedRoute): boolean {
+  return route.sends === true || isRead(route);
 }
 
 /** 200 unless it is said otherwise; the example must be what the schema lets through. */

@@ -4,14 +4,15 @@ import type { HeaderName } from './answers.ts';
 import { headerRefs } from './answers.ts';
 import * as examples from './examples.ts';
 import type { DescribedRoute } from './operation.ts';
+import { isLimited } from './operation.ts';
 import type { Refusal } from './refusals.ts';
 
-export function refusalOf(status: number, refusals: readonly Refusal[], { sends }: DescribedRoute) {
+export function refusalOf(status: number, refusals: readonly Refusal[], route: DescribedRoute) {
   const headers: HeaderName[] = ['x-request-id'];
   if (status === 401) headers.push('www-authenticate');
   if (status === 429 || status === 503) headers.push('retry-after');
   // Whoever isn't known has no limit, and who has no scope isn't counted.
-  if (sends === true && status !== 401 && status !== 403) headers.push('ratelimit', 'ratelimit-policy');
+  if (isLimited(route) && status !== 401 && status !== 403) headers.push('ratelimit', 'ratelimit-policy');
   const values = refusals.map(({ code, error }) => [
     code,
     { value: { code, error, details: detailsOf(error), requestId: examples.requestId } },

@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { AuthKind } from '../endpoint.ts';
 import { ownAnswersFull } from '../answers-in-flight.ts';
+import { isRead } from '../endpoint.ts';
 import { statusOfCode } from '../errors.ts';
 import type { DescribedRoute } from './operation.ts';
 
@@ -17,7 +18,7 @@ export function refusalsOf(route: DescribedRoute): ReadonlyMap<number, readonly 
   const sentences: Partial<Record<ErrorCode, string>> = {
     ...ofCaller(route.auth),
     ...ofInput(route),
-    ...ofAnswer(route),
+    ...ofRead(route),
     ...ofLimit(route),
     ...ofService,
   };
@@ -61,8 +62,8 @@ function ofInput({ endpoint, path }: DescribedRoute): Sentences {
   return path.includes(':') ? { BAD_REQUEST: 'The path holds a malformed percent encoding.' } : {};
 }
 
-function ofAnswer({ endpoint }: DescribedRoute): Sentences {
-  return endpoint.answerBytesMax === undefined ? {} : { TOO_MANY_REQUESTS: ownAnswersFull };
+function ofRead(route: DescribedRoute): Sentences {
+  return isRead(route) ? { TOO_MANY_REQUESTS: ownAnswersFull } : {};
 }
 
 function ofLimit({ method, sends }: DescribedRoute): Sentences {

@@ -115,7 +115,7 @@ describe('the Dockerfile', () => {
   });
 
   it('starts what the herald script starts, as process 1, so that it gets the SIGTERM', () => {
-    expect((JSON.parse(textOf('ENTRYPOINT')) as string[]).join(' ')).toBe(packageJson.scripts['herald']);
+    expect(`exec ${(JSON.parse(textOf('ENTRYPOINT')) as string[]).join(' ')}`).toBe(packageJson.scripts['herald']);
     expect(JSON.parse(textOf('CMD'))).toEqual(['serve']);
     expect(textOf('STOPSIGNAL')).toBe('SIGTERM');
   });

@@ -15,7 +15,7 @@ export type { DataDir, Environment } from './data-dir.ts';
 export { makeDataDir } from './data-dir.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** `node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
+/** `exec node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
 export const heraldCommand = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
 const run = promisify(execFile);
 
@@ -168,6 +168,6 @@ export function processEnvironment(environment: Environment): Record<string, str
 
 function nodeArguments(packageJson: string): string[] {
   const { scripts } = JSON.parse(packageJson) as { scripts: { herald: string } };
-  const [, ...rest] = scripts.herald.split(' ');
+  const [, , ...rest] = scripts.herald.split(' ');
   return rest.map((argument) => (argument.startsWith('--') ? argument : join(root, argument)));
 }

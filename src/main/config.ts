@@ -29,6 +29,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** To try things out: receivers and mail servers on this machine. */
+const loopback = '127.0.0.0/8,::1/128';
+
 /** One row per variable: what reads it, its default (null: none), what it is for. `secret` values are never printed. */
 const variables = {
   NODE_ENV: {
@@ -100,8 +103,10 @@ const variables = {
   ATTEMPT_DEADLINE: { schema: duration, fallback: '15s', about: 'an attempt still in flight then is cut and retried' },
   OUTBOUND_ALLOW: {
     schema: z.string().transform(list).pipe(z.array(cidr)),
-    fallback: '',
-    about: 'networks exempt from the address guard, http allowed there, commas between them',
+    fallback: loopback,
+    inProduction: '',
+    about:
+      'networks exempt from the address guard, http allowed there, commas between them; in production none unless set',
   },
   PROVIDER_URLS: { schema: providerUrls, fallback: '{}', about: 'other base addresses for providers, as JSON' },
   KAFKA_BROKERS: {
@@ -167,6 +172,8 @@ const variables = {
 interface Variable {
   readonly schema: z.ZodType<unknown, string>;
   readonly fallback: string | null;
+  /** The default there, where it is another one. */
+  readonly inProduction?: string;
   readonly about: string;
   readonly secret?: boolean;
 }
@@ -182,6 +189,11 @@ export type Config = { readonly [K in Name]: Value<K> } & { readonly isProductio
 /** A config with the addresses of the engines that many processes share. */
 export type ClusterConfig = Config & { readonly [K in (typeof clusterNames)[number]]: NonNullable<Config[K]> };
 
+/** Whether receivers on this machine are let through because nothing else was said. */
+export function letsLoopbackThrough({ isProduction, OUTBOUND_ALLOW: allowed }: Config): boolean {
+  return !isProduction && allowed.join(',') === loopback;
+}
+
 export function isCluster(config: Config): config is ClusterConfig {
   return config.KAFKA_BROKERS !== null;
 }
@@ -190,13 +202,14 @@ export function isCluster(config: Config): config is ClusterConfig {
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, { schema, fallback }] of Object.entries<Variable>(variables)) {
-    const text = given(environment, name) ?? fallback;
+  const isProduction = given(environment, 'NODE_ENV') === 'production';
+  for (const [name, variable] of Object.entries<Variable>(variables)) {
+    const { schema } = variable;
+    const text = given(environment, name) ?? fallbackOf(variable, isProduction);
     const parsed = text === null ? null : schema.safeParse(text);
     if (parsed?.success === false) problems.push(`${name}: ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
     values[name] = parsed?.data ?? null;
   }
-  const isProduction = values['NODE_ENV'] === 'production';
   problems.push(...missing(environment, isProduction), ...unusedTls(environment, values['KAFKA_TLS'] === true));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, isProduction } as Config;
@@ -204,7 +217,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Every variable with its value, its default and what it is for; secrets are not shown. */
 export function describeConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
-  return Object.entries<Variable>(variables).map(([name, { fallback, about, secret }]) => {
+  const isProduction = given(environment, 'NODE_ENV') === 'production';
+  return Object.entries<Variable>(variables).map(([name, variable]) => {
+    const { about, secret } = variable;
+    const fallback = fallbackOf(variable, isProduction);
     const text = given(environment, name);
     return {
       name,
@@ -213,6 +229,10 @@ export function describeConfig(environment: Readonly<Record<string, string | und
       about,
     };
   });
+}
+
+function fallbackOf({ fallback, inProduction }: Variable, isProduction: boolean): string | null {
+  return isProduction ? (inProduction ?? fallback) : fallback;
 }
 
 const authentication = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];

@@ -17,7 +17,7 @@ import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
 import { banner } from './banner.ts';
 import type { Config, Role } from './config.ts';
-import { isCluster } from './config.ts';
+import { isCluster, letsLoopbackThrough } from './config.ts';
 import { startDispatchers } from './dispatchers.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
@@ -72,6 +72,10 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     if (thread !== null) threadMetrics = () => thread.metrics();
     operations.started();
     logger.info('started', { roles: [...options.roles], url, operationsUrl: operations.url });
+    if (letsLoopbackThrough(config))
+      logger.info(
+        'receivers on this machine are let through, over http too: production refuses them unless OUTBOUND_ALLOW names them',
+      );
     if (url !== null && !config.isProduction && config.AUTH_JWKS_URL === null) {
       process.stdout.write(banner({ url, operationsUrl: operations.url, apiKey: await demoApiKey(adapters) }));
     }

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { embeddedOnly, realOnly } from '../support/engine-set.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { herald as command, makeDataDir, startHerald, token } from '../support/herald.ts';
+import { startHttpSink } from '../support/http-sink.ts';
 import { recordOf } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
@@ -18,7 +19,8 @@ let service: Herald;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
-  service = await startHerald(dataDir);
+  // A network of documentation: as strict as production, which exempts none unless it is told to.
+  service = await startHerald(dataDir, { OUTBOUND_ALLOW: '192.0.2.0/24' });
 });
 afterAll(async () => {
   await service.stop();
@@ -85,7 +87,25 @@ describe('a first start', () => {
   );
 });
 
-describe('the address guard', () => {
+describe('a receiver on this machine', () => {
+  it('gets webhooks over http outside production, and a line says so once', async () => {
+    const sink = await startHttpSink();
+    const own = await makeDataDir();
+    const other = await startHerald(own, { LOG_LEVEL: 'info' });
+    try {
+      const recipient = `${sink.url}/hook`;
+      expect((await other.notify({ channel: 'WEBHOOK', recipient, body: 'hi' })).status).toBe(202);
+      await until(() => sink.requests.length > 0);
+      expect(other.logs().match(/receivers on this machine are let through/g)).toHaveLength(1);
+    } finally {
+      await other.kill();
+      await own.remove();
+      await sink.close();
+    }
+  });
+});
+
+describe('the address guard, once OUTBOUND_ALLOW is set', () => {
   it('fails what resolves to a private address at once, class blocked', async () => {
     const { body } = await service.notify({ channel: 'WEBHOOK', recipient: 'https://localhost:9/hook', body: 'hi' });
     const record = await until(async () => {
@@ -105,7 +125,7 @@ describe('the address guard', () => {
   ])('refuses %s when it is asked for', async (recipient) => {
     const { status, body } = await service.notify({ channel: 'WEBHOOK', recipient, body: 'hi' });
     expect(status).toBe(400);
-    expect(body['details']).toMatchObject([{ path: 'recipient' }]);
+    expect(body['details']).toMatchObject([{ path: 'recipient', message: expect.stringContaining('OUTBOUND_ALLOW') }]);
   });
 });
 

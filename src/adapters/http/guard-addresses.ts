@@ -25,6 +25,9 @@ export interface AddressPolicy {
 /** What the connection is for: `plain-http` is for exempt addresses alone. */
 export type ConnectionUse = 'plain-http' | 'https' | 'smtp';
 
+/** Who runs the service finds here what to set; what is set isn't told. */
+const exception = 'and not in a network that OUTBOUND_ALLOW exempts';
+
 /**
  * @param allow addresses and CIDRs, e.g. `127.0.0.1/32`, `10.0.0.0/8`, `::1`
  * @throws Error naming the entry that is neither
@@ -47,10 +50,10 @@ export function createAddressPolicy(allow: readonly string[]): AddressPolicy {
       if (exempt.length > 0) return exempt;
       // The addresses themselves are not told: a tenant is not to map an inner network by its names.
       if (!addresses.every(({ address }) => isPublic(address))) {
-        throw new OutboundError('blocked', 'ADDRESS_BLOCKED', `${host} is not at a public address`);
+        throw new OutboundError('blocked', 'ADDRESS_BLOCKED', `${host} is not at a public address, ${exception}`);
       }
       if (use === 'plain-http') {
-        throw new OutboundError('blocked', 'HTTPS_REQUIRED', `${host} is to be called over https`);
+        throw new OutboundError('blocked', 'HTTPS_REQUIRED', `${host} is to be called over https, ${exception}`);
       }
       return addresses;
     },

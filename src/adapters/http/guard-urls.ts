@@ -14,13 +14,16 @@ export function problemWithUrl(policy: AddressPolicy, text: string): string | nu
   const literal = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   if (isIP(literal) !== 0) return problemWithLiteral(policy, literal, url.protocol);
   if (url.protocol === 'https:' || (policy.hasExemptions && isLocalName(hostname))) return null;
-  return 'must be a URL that begins with https://';
+  return httpsNeeded;
 }
+
+const httpsNeeded = 'must be a URL that begins with https://, unless OUTBOUND_ALLOW exempts its network';
 
 function problemWithLiteral(policy: AddressPolicy, literal: string, protocol: string): string | null {
   if (policy.isExempt(literal)) return null;
-  if (!policy.isPublic(literal)) return 'must not point to a private or reserved address';
-  return protocol === 'https:' ? null : 'must be a URL that begins with https://';
+  if (!policy.isPublic(literal))
+    return 'must not point to a private or reserved address, unless OUTBOUND_ALLOW exempts its network';
+  return protocol === 'https:' ? null : httpsNeeded;
 }
 
 /** Names that only a local resolver knows: a single label, or below a private top-level domain (RFC 6761, RFC 6762, ICANN's .internal). */

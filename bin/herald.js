@@ -3,13 +3,20 @@
 
 import { fileURLToPath } from 'node:url';
 
+import { givesMemoryBack } from './memory-allocator.js';
 import { isNewEnough, runNode } from './right-node.js';
 
-if (isNewEnough(process.versions.node)) {
+const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+
+if (!isNewEnough(process.versions.node)) runNode(args);
+else {
+  const env = process.argv[2] === 'serve' ? givesMemoryBack(process) : null;
+  // The same process goes on as what it starts: whoever signals or watches it notices nothing.
+  if (env !== null) process.execve(process.execPath, [process.execPath, ...args], env);
   // What was stripped and compiled once is kept in the folder for temporary files: later starts take half the time and 40 MiB less.
   const { enableCompileCache } = await import('node:module');
   const { directory } = enableCompileCache();
   // Worker threads look for it in their environment.
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE = directory;
   await import('../src/main/cli.ts');
-} else runNode([...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)]);
+}

@@ -7,10 +7,10 @@ import { unavailable } from '../domain/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 
 export const bodyMemoryLimits = {
-  /** 80 bodies of the largest kind at once. Parsed and encoded a body is three times that: 48 MiB. */
-  totalBytesMax: 16 * 1024 * 1024,
-  /** Requests that wait for room; of each Node has read up to 80 KiB: 20 MiB. */
-  waitingMax: 256,
+  /** 40 bodies of the largest kind at once. Parsed and encoded a body is three times that: 24 MiB. */
+  totalBytesMax: 8 * 1024 * 1024,
+  /** Requests that wait for room; of each Node has read up to 80 KiB: 10 MiB. */
+  waitingMax: 128,
   waitMaxMs: 2000,
 } as const;
 

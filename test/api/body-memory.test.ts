@@ -92,8 +92,8 @@ describe('100 bodies of a tenant that are sent slowly', () => {
     const body = 'x'.repeat(190 * 1024);
     expect((await other.notify({ channel: 'IN_APP', recipient: 'user-1', body })).status).toBe(202);
     const refused = (await Promise.all(answers)).filter(({ statuses }) => statuses.length > 0);
-    // Half of 16 MiB are 32 of 256 KiB.
-    expect(refused).toHaveLength(68);
+    // Half of 8 MiB are 16 of 256 KiB.
+    expect(refused).toHaveLength(84);
     for (const { statuses, text } of refused) {
       expect(statuses).toEqual([503]);
       expect(text).toMatch(/\r\nretry-after: 1\r\n/i);

@@ -26,12 +26,12 @@ export interface Append {
 }
 
 export interface WriterLimits {
-  /** What may wait: 50,000 events are 2 s of 26,000 a second; small ones are 12 MiB. Decoded they are held as well, three times that in all. */
+  /** What may wait: the 8 MiB of the other thread fit. 25,000 events are a second's at full speed; small ones are 6 MiB. Decoded they are held as well, three times that in all. */
   readonly queueEvents: number;
   readonly queueBytes: number;
 }
 
-export const defaultWriterLimits: WriterLimits = { queueEvents: 50_000, queueBytes: 16 * 1024 * 1024 };
+export const defaultWriterLimits: WriterLimits = { queueEvents: 25_000, queueBytes: 12 * 1024 * 1024 };
 
 export interface WriterDependencies {
   readonly db: DatabaseSync;

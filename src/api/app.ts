@@ -16,6 +16,7 @@ import type { Outbound } from '../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
 import type { AnswerLimits } from './answers-in-flight.ts';
 import { createAnswersInFlight } from './answers-in-flight.ts';
@@ -53,6 +54,7 @@ export interface ApiDependencies extends CommandDependencies {
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly tokenKeys: TokenKeys;
   readonly metrics: Metrics;
+  readonly turns: ThreadTurns;
   /** Aborts when the service stops: streams end, requests in flight are finished. */
   readonly closing: AbortSignal;
   readonly options: ApiOptions;

@@ -1,5 +1,6 @@
 // A page of a list as JSON text: as many items as its bytes allow, each rendered once.
 
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { pageBytesMax } from '../projections/page-bytes.ts';
 
 export interface PageText<T> {
@@ -12,12 +13,17 @@ export interface PageText<T> {
 /** What stands around the items: names, totals, a cursor. */
 const envelopeBytesMax = 4096;
 
-/** One item at least. */
-export function pageText<T>(items: readonly T[], toWire: (item: T) => unknown): PageText<T> {
+/** One item at least. Whoever else is on the thread has its turn between items. */
+export async function pageText<T>(
+  turns: ThreadTurns,
+  items: readonly T[],
+  toWire: (item: T) => unknown,
+): Promise<PageText<T>> {
   const texts: string[] = [];
   let bytes = envelopeBytesMax;
   let last: T | null = null;
   for (const item of items) {
+    if (turns.isOver()) await turns.next();
     const text = JSON.stringify(toWire(item));
     // A comma stands before the next.
     bytes += Buffer.byteLength(text) + 1;

@@ -23,7 +23,7 @@ export interface AdapterDependencies extends Process {
 }
 
 export async function openAdapters(deps: AdapterDependencies) {
-  const { config, clock, logger, metrics, health } = deps;
+  const { config, clock, logger, metrics, health, turns } = deps;
   const engines = await openEngines({ ...deps, codec: createCodec() });
   const { settings, limiter } = engines;
   const { log, isUp } = followAppends(engines.log, clock);
@@ -38,6 +38,7 @@ export async function openAdapters(deps: AdapterDependencies) {
     clock,
     logger,
     metrics,
+    turns,
     engines,
     log,
     settings,

@@ -19,7 +19,7 @@ import { StartError } from './start-error.ts';
 
 /** @throws StartError while another process holds DATA_DIR */
 export function openEmbeddedEngines(deps: ServingDependencies): Engines {
-  const { config, codec, clock, logger, metrics, health } = deps;
+  const { config, codec, clock, logger, metrics, health, turns } = deps;
   const lock = lockOrExplain(config);
   const files = dataFiles(config.DATA_DIR);
   const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger, metrics });
@@ -34,9 +34,9 @@ export function openEmbeddedEngines(deps: ServingDependencies): Engines {
       const store = openReadModelStore({ path: files.views, logger });
       for (const { definition } of readModels) await store.prepare(definition);
       await store.close();
-      if (!hasThread) return { reader: openReadModelReader({ path: files.views }), thread: null };
+      if (!hasThread) return { reader: openReadModelReader({ path: files.views, turns }), thread: null };
       const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
-      const reader = openReadModelReader({ path: files.views, changes: changes.reader });
+      const reader = openReadModelReader({ path: files.views, changes: changes.reader, turns });
       const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
       return { reader, thread: { kind: 'embedded', ...shared } };
     },

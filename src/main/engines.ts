@@ -9,6 +9,7 @@ import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModelReader, ReadModelStore } from '../ports/read-model-store.ts';
 import type { RebuildableStore } from '../ports/read-model-rebuild.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { Config } from './config.ts';
 import { isCluster } from './config.ts';
 import type { Health } from './health.ts';
@@ -62,6 +63,7 @@ export interface EngineDependencies {
 export interface ServingDependencies extends EngineDependencies {
   /** Told of each engine once it is open. */
   readonly health: Health;
+  readonly turns: ThreadTurns;
 }
 
 /** Each set is loaded when it is asked for: the embedded one costs nothing of the other. */

@@ -1,12 +1,18 @@
-// What every process has from its first moment on, whatever it does: a clock, a logger, metrics.
+// What every process has from its first moment on, whatever it does: a clock, a logger, metrics, turns on its thread.
 
 import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
+import { createThreadTurns } from '../adapters/node/thread-turns.ts';
 import type { Config } from './config.ts';
 
 export type Process = ReturnType<typeof createProcess>;
 
 export function createProcess(config: Config) {
-  return { clock: createClock(), logger: createLogger({ level: config.LOG_LEVEL }), metrics: createMetrics() };
+  return {
+    clock: createClock(),
+    logger: createLogger({ level: config.LOG_LEVEL }),
+    metrics: createMetrics(),
+    turns: createThreadTurns(),
+  };
 }

@@ -13,6 +13,7 @@ import { createApiKeys } from '../../src/adapters/node/api-keys.ts';
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { createEmbeddedIssuer } from '../../src/adapters/node/issuer.ts';
 import { createMetrics } from '../../src/adapters/node/metrics.ts';
+import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
 import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { openReadModelStore } from '../../src/adapters/sqlite/read-models/store.ts';
@@ -130,6 +131,7 @@ export async function startApp(given: AppOptions = {}) {
     limiter,
     outbound,
     metrics,
+    turns: createThreadTurns(),
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {

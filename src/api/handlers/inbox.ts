@@ -9,6 +9,7 @@ import { inboxItemIdOf, notificationIdOfInboxItem } from '../../domain/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Position } from '../../ports/event-log.ts';
 import type { FieldValue, ReadModelReader } from '../../ports/read-model-store.ts';
+import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { InboxItem } from '../../projections/inbox/documents.ts';
 import { inboxReadModel } from '../../projections/inbox/index.ts';
 import { itemsByIds, listInbox, placeKeyOf, unreadIds, unreadIdsMax } from '../../projections/inbox/queries.ts';
@@ -28,6 +29,7 @@ import { pageLimit } from './schemas.ts';
 interface Dependencies {
   readonly commands: Pick<Commands, 'markInboxRead'>;
   readonly reader: ReadModelReader;
+  readonly turns: ThreadTurns;
   readonly cursors: Cursors;
   readonly ownWrites: Pick<OwnWrites, 'followInbox'>;
   readonly clock: Clock;
@@ -51,7 +53,7 @@ const readBody = z.strictObject({
 const chunksMax = 20;
 const readWaitMs = 2000;
 
-export function createInboxHandlers({ commands, reader, cursors, ownWrites, clock }: Dependencies) {
+export function createInboxHandlers({ commands, reader, turns, cursors, ownWrites, clock }: Dependencies) {
   const list = endpoint('apiKey', {
     query: listQuery,
     follows: () => [inboxReadModel],
@@ -64,7 +66,7 @@ export function createInboxHandlers({ commands, reader, cursors, ownWrites, cloc
       const after = query.cursor === undefined ? {} : { after: cursors.decode(query.cursor, scope) };
       const page = await listInbox(reader, tenant.id, recipient, { limit: query.limit, unreadOnly, ...after });
       const { unreadCount } = page;
-      const text = pageText(page.items, toItem);
+      const text = await pageText(turns, page.items, toItem);
       const nextCursor = cursors.encode(text.cutAfter === null ? page.next : placeKeyOf(text.cutAfter), scope);
       return { status: 200, json: listText('notifications', text, { unreadCount, nextCursor }) };
     },

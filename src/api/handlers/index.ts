@@ -4,6 +4,7 @@ import type { CommandDependencies, Commands } from '../../commands/index.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-registry.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
+import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Cursors } from '../cursor.ts';
 import type { OwnWrites } from '../own-writes.ts';
@@ -25,6 +26,7 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly cursors: Cursors;
+  readonly turns: ThreadTurns;
   readonly rateLimit: RateLimit;
 }
 

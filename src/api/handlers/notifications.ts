@@ -7,6 +7,7 @@ import { isNotificationId, timeOfNotificationId } from '../../domain/ids.ts';
 import { parseTraceparent } from '../../domain/traceparent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
+import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { ListedNotification } from '../../projections/notifications/document.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
 import { getNotification, listNotifications, placeKeyOf } from '../../projections/notifications/queries.ts';
@@ -26,6 +27,7 @@ import { filterOf, listQuery, paginationOf, placeOf } from './notification-list.
 interface Dependencies {
   readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification'>;
   readonly reader: ReadModelReader;
+  readonly turns: ThreadTurns;
   readonly cursors: Cursors;
   readonly ownWrites: Pick<OwnWrites, 'note'>;
   readonly clock: Clock;
@@ -39,7 +41,7 @@ const decisionWaitMs = 2000;
 const youngMs = 5000;
 const youngWaitMs = 2000;
 
-export function createNotificationHandlers({ commands, reader, cursors, ownWrites, clock }: Dependencies) {
+export function createNotificationHandlers({ commands, reader, turns, cursors, ownWrites, clock }: Dependencies) {
   /** Another tenant's id is waited for as one that doesn't exist. */
   const settled = async (tenantId: TenantId, { id = '' }: Readonly<Record<string, string>>): Promise<void> => {
     if (!isNotificationId(id) || Math.abs(clock.now() - timeOfNotificationId(id)) > youngMs) return;
@@ -65,7 +67,7 @@ export function createNotificationHandlers({ commands, reader, cursors, ownWrite
       const scope = { tenantId: tenant.id, list: 'notifications' };
       const after = query.cursor === undefined ? null : cursors.decode(query.cursor, scope);
       const result = await listNotifications(reader, tenant.id, filterOf(query), placeOf(query, after));
-      const page = pageText(result.records, toRecord);
+      const page = await pageText(turns, result.records, toRecord);
       const next = page.cutAfter === null ? result.next : placeKeyOf(page.cutAfter);
       const pagination = paginationOf(query, result, cursors.encode(next, scope));
       return { status: 200, json: listText('data', page, { pagination }) };

@@ -10,6 +10,7 @@ import type { TemplateId } from '../../domain/ids.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { FieldValue } from '../../ports/read-model-store.ts';
 import type { SettingsStore, TemplatePlace } from '../../ports/settings-store.ts';
+import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { TemplateRenderer } from '../../ports/template-renderer.ts';
 import { pageBytesMax } from '../../projections/page-bytes.ts';
 import type { Cursors } from '../cursor.ts';
@@ -24,6 +25,7 @@ interface Dependencies {
   readonly commands: Pick<Commands, 'createTemplate' | 'updateTemplate' | 'deleteTemplate'>;
   readonly settings: Pick<SettingsStore, 'templatePage' | 'template'>;
   readonly cursors: Cursors;
+  readonly turns: ThreadTurns;
   readonly renderer: Pick<TemplateRenderer, 'preview'>;
 }
 
@@ -51,7 +53,7 @@ const listQuery = z.strictObject({
 
 const previewBody = z.strictObject({ data: dataObject.default({}) });
 
-export function createTemplateHandlers({ commands, settings, cursors, renderer }: Dependencies) {
+export function createTemplateHandlers({ commands, settings, cursors, turns, renderer }: Dependencies) {
   const list = endpoint('bearerOrKey', {
     query: listQuery,
     answerBytesMax: pageBytesMax,
@@ -59,7 +61,7 @@ export function createTemplateHandlers({ commands, settings, cursors, renderer }
       const scope = { tenantId: tenant.id, list: 'templates' };
       const after = cursor === undefined ? {} : { after: placeOf(cursors.decode(cursor, scope)) };
       const page = await settings.templatePage(tenant.id, { limit, bytesMax: pageBytesMax, ...after });
-      const text = pageText(page.templates, toTemplate);
+      const text = await pageText(turns, page.templates, toTemplate);
       const last = text.cutAfter ?? (page.isCut ? (page.templates.at(-1) ?? null) : null);
       const next = last === null ? null : cursors.encode([last.createdAt, last.id], scope);
       const headers = next === null ? {} : { link: `</api/v1/templates?limit=${limit}&cursor=${next}>; rel="next"` };

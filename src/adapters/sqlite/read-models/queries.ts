@@ -21,24 +21,25 @@ export interface Sql {
 
 /**
  * Rows of (document or the fields wanted instead..., order fields..., id), one more than `limit` when there are more.
+ * @param rowsMax that are looked at where there is a filter
  * @throws NoFittingIndexError
  */
-export function findSql(table: Table, query: Query, limit: number): Sql {
+export function findSql(table: Table, query: Query, limit: number, rowsMax = rowsPerPageMax): Sql {
   const seek = seekOf(table, query);
   const keys = [...query.order.fields.map(quoted), 'id'];
   const filter = filterOf(table, query.filter);
   const wanted = wantedColumns(table, query.fields);
-  if (indexForOrder(table, query).isList) return findInListSql(table, { seek, keys, filter, wanted }, limit);
+  if (indexForOrder(table, query).isList) return findInListSql(table, { seek, keys, filter, wanted }, limit, rowsMax);
   if (filter === null) {
-    const text = `SELECT ${[...wanted, ...keys].join(', ')} ${seek.text} LIMIT ${limit + 1}`;
-    return { text, values: seek.values };
+    const text = `SELECT ${[...wanted, ...keys].join(', ')} ${seek.text} LIMIT ?`;
+    return { text, values: [...seek.values, limit + 1] };
   }
   const looked = [...new Set(['rowid AS _row', ...keys, ...filter.fields.map(quoted)])].join(', ');
   // CROSS JOIN holds the order of the inner rows and reads only those documents that pass.
   const text = `SELECT ${[...wanted.map((column) => `d.${column}`), ...keys.map((key) => `w.${key}`)].join(', ')}
-    FROM (SELECT ${looked} ${seek.text} LIMIT ${rowsPerPageMax}) AS w CROSS JOIN ${table.name} AS d ON d.rowid = w._row
-    WHERE ${filter.text} LIMIT ${limit + 1}`;
-  return { text, values: [...seek.values, ...filter.values] };
+    FROM (SELECT ${looked} ${seek.text} LIMIT ?) AS w CROSS JOIN ${table.name} AS d ON d.rowid = w._row
+    WHERE ${filter.text} LIMIT ?`;
+  return { text, values: [...seek.values, rowsMax, ...filter.values, limit + 1] };
 }
 
 interface ListedRows {
@@ -49,19 +50,45 @@ interface ListedRows {
 }
 
 /** The rows of a list's table have the key alone: the documents are looked up by their ids. */
-function findInListSql(table: Table, { seek, keys, filter, wanted }: ListedRows, limit: number): Sql {
-  const lookedMax = filter === null ? limit + 1 : rowsPerPageMax;
+function findInListSql(table: Table, { seek, keys, filter, wanted }: ListedRows, limit: number, rowsMax: number): Sql {
+  const lookedMax = filter === null ? limit + 1 : rowsMax;
   const passing = filter === null ? '' : `WHERE ${filter.text} LIMIT ${limit + 1}`;
   const text = `SELECT ${[...wanted.map((column) => `w.${column}`), ...keys.map((key) => `e.${key}`)].join(', ')}
     FROM (SELECT ${keys.join(', ')} ${seek.text} LIMIT ${lookedMax}) AS e CROSS JOIN ${table.name} AS w ON w.id = e.id ${passing}`;
   return { text, values: [...seek.values, ...(filter?.values ?? [])] };
 }
 
-/** The key of the last row that a filtered page may look at, and one row more when there is one. */
-export function boundarySql(table: Table, query: Query): Sql {
+/** The key of the last row that a filtered page, or a piece of one, may look at, and one row more when there is one. */
+export function boundarySql(table: Table, query: Query, rowsMax = rowsPerPageMax): Sql {
   const seek = seekOf(table, query);
   const keys = [...query.order.fields.map(quoted), 'id'];
-  return { text: `SELECT ${keys.join(', ')} ${seek.text} LIMIT 2 OFFSET ${rowsPerPageMax - 1}`, values: seek.values };
+  return { text: `SELECT ${keys.join(', ')} ${seek.text} LIMIT 2 OFFSET ?`, values: [...seek.values, rowsMax - 1] };
+}
+
+/**
+ * Some of the rows to be counted, in the order of their index: the key to go on from, then 1 for those that pass the filter. Null where they aren't counted
+ * in pieces: without a filter the index alone is read, and rows that are in no order can't be gone on from.
+ */
+export function countPieceSql(
+  table: Table,
+  query: CountQuery,
+  after: readonly FieldValue[] | null,
+  rows: number,
+): (Sql & { readonly rows: number }) | null {
+  const index = indexForCount(table, query);
+  const filter = filterOf(table, query.filter);
+  if (filter === null || index.isList || !isBound(query.range?.from)) return null;
+  const fields = index.fields.slice(Object.keys(query.equals).length);
+  const seek = seekOf(table, {
+    ...query,
+    order: { fields, direction: 'ascending' },
+    limit: rows,
+    ...(after === null ? {} : { after }),
+  });
+  const keys = [...fields.map(quoted), 'id'];
+  const looked = [...new Set([...keys, ...filter.fields.map(quoted)])].join(', ');
+  const text = `SELECT ${keys.map((key) => `w.${key}`).join(', ')}, ${filter.text} FROM (SELECT ${looked} ${seek.text} LIMIT ?) AS w`;
+  return { text, values: [...filter.values, ...seek.values, rows], rows };
 }
 
 /**

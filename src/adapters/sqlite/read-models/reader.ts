@@ -2,6 +2,7 @@
 // another thread.
 
 import type { ReadModelReader } from '../../../ports/read-model-store.ts';
+import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { type ChangeSignalEnd, hearChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
@@ -15,6 +16,8 @@ export interface ReadModelReaderOptions {
   readonly path: string;
   /** The reader's end of the writer's signal; without it changes are seen by looking every 50 ms. */
   readonly changes?: ChangeSignalEnd;
+  /** Of the thread; absent: nobody else waits for it. */
+  readonly turns?: ThreadTurns;
 }
 
 /** The file is opened by the first call that finds it; until then calls reject and `ready` is false. */
@@ -29,7 +32,7 @@ export function openReadModelReader(options: ReadModelReaderOptions): ReadModelR
   const view = createView(() => loadVersions(connect().db, 'current'));
   const changes = listenOn(connect, options.changes);
   return {
-    ...createReading(connect, view),
+    ...createReading(connect, view, options.turns),
     onChange: changes.onChange,
     async ready() {
       try {

@@ -1,0 +1,170 @@
+// Looks into a collection, in turns: each reads for a few ms, lets everybody else on the thread have theirs, and goes on by the key of the last row.
+//
+// Rows are seen as of their look. A page that takes several may show one document before a write and the next after it, as two pages would.
+
+import type { Document, FieldValue, Only, Page, Query } from '../../../ports/read-model-store.ts';
+import { rowsPerPageMax, TooManyBytesError } from '../../../ports/read-model-store.ts';
+import type { ThreadTurns } from '../../../ports/thread-turns.ts';
+import type { Cell, Connection } from '../connection.ts';
+import { boundarySql, findSql } from './queries.ts';
+import { type Table, wantedColumns } from './tables.ts';
+
+export interface Looking {
+  /** Throws when the store is away. */
+  connect(): Connection;
+  readonly turns: ThreadTurns;
+}
+
+/** Rows of a filtered page that are looked at in one piece: each stands on a page of the file of its own, 5 to 10 us when it is in memory. */
+const rowsPerPiece = 128;
+
+type Found<D extends Document> = D & { readonly id: string };
+
+/** All ids in one statement: each statement outside a transaction takes and leaves a file lock, which costs ten times what the seek does. */
+export async function documentsById<D extends Document>(
+  { connect, turns }: Looking,
+  table: Table,
+  ids: readonly string[],
+  only: Only,
+): Promise<Map<string, D>> {
+  const documents = new Map<string, D>();
+  const fill = createFill(only, ids.length);
+  // CROSS JOIN keeps SQLite from scanning the table for the ids.
+  const wanted = wantedColumns(table, only.fields).map((column) => `stored.${column}`);
+  const text = `SELECT ${[...wanted, 'asked.key', 'stored.id'].join(', ')} FROM json_each(?) AS asked
+    CROSS JOIN ${table.name} AS stored ON stored.id = asked.value`;
+  let left = ids;
+  while (left.length > 0) {
+    if (turns.isOver()) await turns.next();
+    let next = left.length;
+    for (const row of connect().eachRow(text, [JSON.stringify(left)])) {
+      if (!fill.takes(row)) {
+        if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
+        return documents;
+      }
+      documents.set(String(row.at(-1)), documentOf(row, only.fields) as D);
+      next = Number(row.at(-2)) + 1;
+      if (turns.isOver()) break;
+      next = left.length;
+    }
+    left = left.slice(next);
+  }
+  return documents;
+}
+
+export async function findPage<D extends Document>(looking: Looking, table: Table, query: Query): Promise<Page<D>> {
+  const limit = Math.min(query.limit, rowsPerPageMax);
+  if (!(limit >= 1)) throw new RangeError('a page has at least one row');
+  const isFiltered = query.filter !== undefined && Object.keys(query.filter).length > 0;
+  return isFiltered ? filteredPage(looking, table, query, limit) : wholePage(looking, table, query, limit);
+}
+
+/** Every row that the index gives is on the page. */
+async function wholePage<D extends Document>(
+  { connect, turns }: Looking,
+  table: Table,
+  query: Query,
+  limit: number,
+): Promise<Page<D>> {
+  const documents: Found<D>[] = [];
+  const fill = createFill(query, limit);
+  let last: FieldValue[] | null = null;
+  for (;;) {
+    if (turns.isOver()) await turns.next();
+    const { text, values } = findSql(table, from(query, last), limit - documents.length);
+    let isCut = false;
+    for (const row of connect().eachRow(text, values)) {
+      if (!fill.takes(row)) return { documents, next: last };
+      documents.push(foundOf<D>(row, query));
+      last = keyOf(row, query);
+      isCut = turns.isOver();
+      if (isCut) break;
+    }
+    if (!isCut) return { documents, next: null };
+  }
+}
+
+/** A piece of rows after another, until the page is full or as many were looked at as a page may. */
+async function filteredPage<D extends Document>(
+  { connect, turns }: Looking,
+  table: Table,
+  query: Query,
+  limit: number,
+): Promise<Page<D>> {
+  const documents: Found<D>[] = [];
+  const fill = createFill(query, limit);
+  let shown: FieldValue[] | null = null;
+  let seen: FieldValue[] | null = null;
+  for (let looked = 0; looked < rowsPerPageMax; looked += rowsPerPiece) {
+    if (turns.isOver()) await turns.next();
+    const rows = Math.min(rowsPerPiece, rowsPerPageMax - looked);
+    const connection = connect();
+    const rest = from(query, seen);
+    const isFull = snapshot(connection, () => {
+      const { text, values } = findSql(table, rest, limit - documents.length, rows);
+      for (const row of connection.eachRow(text, values)) {
+        if (!fill.takes(row)) return true;
+        documents.push(foundOf<D>(row, query));
+        shown = keyOf(row, query);
+      }
+      seen = boundaryKey(connection, table, rest, rows);
+      return false;
+    });
+    if (isFull) return { documents, next: shown };
+    if (seen === null) break;
+  }
+  return { documents, next: seen };
+}
+
+/** Counts what is on a page: false when a row is one too many, or brings more bytes than it may. */
+function createFill({ fields, bytesMax = Infinity }: Only, limit: number) {
+  const isBounded = fields === undefined && bytesMax < Infinity;
+  let count = 0;
+  let bytes = 0;
+  return {
+    takes([document]: readonly Cell[]): boolean {
+      if (isBounded) bytes += Buffer.byteLength(String(document));
+      if (count === limit || (count > 0 && bytes > bytesMax)) return false;
+      count++;
+      return true;
+    },
+  };
+}
+
+function from(query: Query, after: readonly FieldValue[] | null): Query {
+  return after === null ? query : { ...query, after };
+}
+
+function keyOf(row: readonly Cell[], { order }: Query): FieldValue[] {
+  return row.slice(-(order.fields.length + 1));
+}
+
+function foundOf<D extends Document>(row: readonly Cell[], { fields }: Query): Found<D> {
+  const document = documentOf(row, fields);
+  document['id'] = row.at(-1);
+  return document as Found<D>;
+}
+
+/** The first cells of a row. */
+function documentOf(row: readonly Cell[], fields: readonly string[] | undefined): Record<string, unknown> {
+  if (fields === undefined) return JSON.parse(String(row[0])) as Record<string, unknown>;
+  return Object.fromEntries(fields.map((field, i) => [field, row[i] ?? null]));
+}
+
+/** The key of the last of so many rows; null when there are no more than that. */
+function boundaryKey(connection: Connection, table: Table, query: Query, rowsMax: number): FieldValue[] | null {
+  const { text, values } = boundarySql(table, query, rowsMax);
+  const [last, further] = connection.rows(text, values);
+  return last === undefined || further === undefined ? null : last;
+}
+
+/** Two statements that see the same rows. */
+function snapshot<T>(connection: Connection, read: () => T): T {
+  if (connection.db.isTransaction) return read();
+  connection.db.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    connection.db.exec('COMMIT');
+  }
+}

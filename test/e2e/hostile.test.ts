@@ -12,7 +12,7 @@ let service: Herald;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
-  service = await startHerald(dataDir, { RATE_LIMIT: '100000/10s', OUTBOUND_ALLOW: '192.0.2.0/24' });
+  service = await startHerald(dataDir, { RATE_LIMIT: '100000/10s' });
 });
 afterAll(async () => {
   await service.stop();

@@ -67,7 +67,7 @@ export const ambiguousRequests: Readonly<Record<string, (apiKey: string) => stri
 export const hardlyHttp: Readonly<Record<string, readonly [string, number]>> = {
   garbage: ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello over TLS\r\n\r\n', 400],
   'HTTP/2 without asking': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-  'HTTP/0.9': ['GET /\r\n\r\n', 404],
+  'HTTP/0.9': ['GET /nowhere\r\n\r\n', 404],
   'an unknown version': ['GET / HTTP/9.9\r\nHost: x\r\n\r\n', 400],
   'an unknown method': ['HACK /api/v1/tenant HTTP/1.1\r\nHost: x\r\n\r\n', 400],
   'a method in lower case': ['get / HTTP/1.1\r\nHost: x\r\n\r\n', 400],

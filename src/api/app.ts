@@ -127,6 +127,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   });
   app.use(helmet());
   const routes = routesOf(handlers);
+  countFailuresFromZero(routes, metrics);
   app.use(bases, routerOf(routes, pipeline, createCors(options.corsOrigins)));
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
@@ -206,6 +207,14 @@ const methodNames = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } a
 
 function allowedMethods(routes: readonly Route[]): string {
   return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+}
+
+/** What an alert asks for is there before it happens; an answer of another status is counted from its first on. */
+function countFailuresFromZero(routes: readonly Route[], metrics: Metrics): void {
+  for (const { method, path } of [{ method: 'POST', path: '/notify' }, ...routes]) {
+    for (const status of ['500', '503'])
+      metrics.increment('herald_http_requests_total', { method, route: path, status }, 0);
+  }
 }
 
 /** The canonical line of a request, once it is over. The address is the route's pattern: paths and queries hold ids and tokens. */

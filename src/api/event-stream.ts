@@ -22,7 +22,8 @@ export interface EventStream {
 }
 
 /** `client`: it went away; `slow`: it didn't read; `expired`: its key or token ended; `feed`: what it is fed from can't go on. */
-export type EndReason = 'client' | 'slow' | 'expired' | 'stopping' | 'feed';
+export const endReasons = ['client', 'slow', 'expired', 'stopping', 'feed'] as const;
+export type EndReason = (typeof endReasons)[number];
 
 /** As the process sees it. */
 export interface OpenStream extends EventStream, Lagging {

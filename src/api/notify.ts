@@ -48,6 +48,7 @@ export function createNotify({
   metrics,
   requestId: nextId,
 }: Dependencies) {
+  metrics.increment('herald_accepted_total', {}, 0);
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();

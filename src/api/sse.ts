@@ -9,7 +9,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import { ClientGoneError } from './errors.ts';
 import type { EventStream, OpenStream } from './event-stream.ts';
-import { createEventStream } from './event-stream.ts';
+import { createEventStream, endReasons } from './event-stream.ts';
 import { createStreamBacklog } from './stream-backlog.ts';
 
 export const streamLimits = {
@@ -59,6 +59,7 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
   const perTenant = new Map<TenantId, number>();
   const backlog = createStreamBacklog(limits.totalBufferedBytesMax, () => open.keys());
   metrics.gauge('herald_streams', () => open.size);
+  for (const reason of endReasons) metrics.increment('herald_streams_ended_total', { reason }, 0);
   const check = createCheck(open, logger);
   const beats = [
     setInterval(() => {

@@ -1,15 +1,32 @@
 // What operations see of an attempt: one canonical log line (failures at info, successes at debug) and its metrics.
 
 import type { AttemptFailed, AttemptSucceeded, Channel } from '../domain/events.ts';
+import { failureClasses } from '../domain/events.ts';
 import { traceIdOf } from '../domain/traceparent.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import { namelessProviders } from './means.ts';
 
 export type AttemptReport = (event: AttemptSucceeded | AttemptFailed) => void;
 
-/** Labels: channels x providers (a registry's names) x 3 outcomes x 8 classes, of which few occur together. */
-export function createAttemptReport(by: { channel: Channel; logger: Logger; metrics: Metrics }): AttemptReport {
-  const { channel, logger, metrics } = by;
+/** Labels: 13 providers x (delivered, and retrying or failed by 8 classes) = 221 series, and those of accounts that can't be used; all of them there from the start. */
+export function createAttemptReport(by: {
+  readonly channel: Channel;
+  /** Of the channel's providers. */
+  readonly names: readonly string[];
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}): AttemptReport {
+  const { channel, names, logger, metrics } = by;
+  for (const provider of namelessProviders)
+    metrics.increment('herald_attempts_total', { channel, provider, outcome: 'failed', class: 'credentials' }, 0);
+  for (const provider of names) {
+    metrics.increment('herald_attempts_total', { channel, provider, outcome: 'delivered', class: 'none' }, 0);
+    for (const outcome of ['retrying', 'failed']) {
+      for (const failureClass of failureClasses)
+        metrics.increment('herald_attempts_total', { channel, provider, outcome, class: failureClass }, 0);
+    }
+  }
 
   return (event) => {
     const { tenantId, notificationId, provider, round, attempt, waitedMs, tookMs } = event;

@@ -89,7 +89,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const outcomeEvents = createOutcomeEvents(dependencies);
   const findMeans = createFindMeans(dependencies);
   const takeRate = createTakeRate(dependencies);
-  const report = createAttemptReport(dependencies);
+  const report = createAttemptReport({ ...dependencies, names: dependencies.providers.names(channel) });
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
   const executor = createExecutor({
     ...dependencies,

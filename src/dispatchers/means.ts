@@ -80,11 +80,14 @@ function maxPerSecondOf(settings: ProviderSettings | null): number | null {
   return typeof rate === 'number' ? rate : null;
 }
 
+/** As an attempt names the provider where there is none, and where which one it is can't be read. */
+export const namelessProviders = ['none', 'unknown'] as const;
+
 function noProvider(stored: ProviderSettings | null): NoMeans {
   const message = stored === null ? 'No provider is configured for this channel.' : whyNot(stored);
   return {
     kind: 'none',
-    provider: stored?.provider ?? 'none',
+    provider: stored?.provider ?? namelessProviders[0],
     reason: { failureClass: 'credentials', code: 'NO_PROVIDER', message },
   };
 }
@@ -97,7 +100,7 @@ function whyNot(stored: ProviderSettings): string {
 
 const unreadableKey: NoMeans = {
   kind: 'none',
-  provider: 'unknown',
+  provider: namelessProviders[1],
   reason: {
     failureClass: 'credentials',
     code: 'KEY_UNREADABLE',

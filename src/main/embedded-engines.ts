@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import { dataFiles } from './data-files.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
 import type { OpenSettings, ServingDependencies } from './engines.ts';
+import { measureDisk } from './disk-metrics.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { lockOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
@@ -25,6 +26,7 @@ export function openEmbeddedEngines(deps: ServingDependencies): Engines {
   const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger, metrics });
   const settings = openSettingsStore({ path: files.settings });
   const limiter = createMemoryRateLimiter();
+  measureDisk(metrics, config.DATA_DIR);
   health.need('settings', () => settings.ready());
   return {
     log,

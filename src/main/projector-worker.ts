@@ -14,6 +14,7 @@ import { runProjector } from '../projections/projector.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
+import { countAppends } from './count-appends.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FromThread, ProjectorThreadInput, ToThread } from './projector-thread.ts';
 
@@ -31,7 +32,8 @@ const engines = await openThreadEngines(input.engines, {
   metrics,
   signal: stopping.signal,
 });
-const { log, store } = engines;
+const { store } = engines;
+const log = countAppends(engines.log, metrics);
 const running: RunningProjector[] = [];
 const report = createFoldReport(clock);
 const deps = { log, store, clock, logger, metrics, turns: createTurns(clock), report };

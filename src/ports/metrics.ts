@@ -20,6 +20,7 @@ export const labelNames = [
 export type MetricLabels = Readonly<Partial<Record<(typeof labelNames)[number], string>>>;
 
 export interface Metrics {
+  /** By 0 where a label is known before its first event: what has never been counted can't be seen to rise. */
   increment(name: CounterName, labels?: MetricLabels, by?: number): void;
   observe(name: HistogramName, value: number, labels?: MetricLabels): void;
   /** The value is asked for when the metrics are read. */
@@ -28,6 +29,7 @@ export interface Metrics {
 
 export type CounterName =
   | 'herald_accepted_total'
+  | 'herald_appends_failed_total'
   | 'herald_attempts_total'
   | 'herald_dead_letters_total'
   | 'herald_documents_cut_total'
@@ -50,10 +52,12 @@ export type GaugeName =
   | 'herald_answers_bytes'
   | 'herald_append_queue'
   | 'herald_backlog'
+  | 'herald_disk_free_bytes'
   | 'herald_event_loop_delay_seconds'
   | 'herald_in_flight'
   | 'herald_lane_age_seconds'
   | 'herald_lane_depth'
+  | 'herald_log_bytes'
   | 'herald_outbound_in_flight'
   | 'herald_projector_lag'
   | 'herald_redis_up'

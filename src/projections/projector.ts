@@ -47,6 +47,7 @@ export type FollowNumber = (claim: Claim, fold: PartitionFold) => Promise<void>;
 export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber): Promise<RunningProjector> {
   const { log, store, readModel, report } = deps;
   await store.prepare(readModel.definition);
+  countFromZero(deps);
   const loops = new Set<Promise<void>>();
   const consumer = await log.consume({
     group: projectorGroup(readModel.definition.name),
@@ -70,6 +71,18 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
       await Promise.all(loops);
     },
   };
+}
+
+/** What hasn't happened yet is 0, so that its first time is seen as a rise. */
+function countFromZero({ metrics, readModel }: FoldDependencies): void {
+  const ofReadModel = [
+    'herald_documents_cut_total',
+    'herald_fold_failures_total',
+    'herald_folded_events_total',
+    'herald_numbers_owned_again_total',
+  ] as const;
+  for (const name of ofReadModel) metrics.increment(name, { read_model: readModel.definition.name }, 0);
+  for (const topic of readModel.topics) metrics.increment('herald_dead_letters_total', { topic }, 0);
 }
 
 /** A number that was followed for so long had its reasons for its next end, and the wait begins small again. */

@@ -41,6 +41,7 @@ interface PartitionDependencies extends FoldDependencies {
 /** How many are due and not decided yet, by partition number. */
 function measureDue({ metrics }: Pick<FoldDependencies, 'metrics'>): Map<number, number> {
   const due = new Map<number, number>();
+  metrics.increment('herald_timers_fired_total', {}, 0);
   metrics.gauge('herald_timers_due', () => [...due.values()].reduce((sum, count) => sum + count, 0));
   return due;
 }

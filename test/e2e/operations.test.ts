@@ -12,6 +12,8 @@ import { until } from '../support/until.ts';
 let dataDir: DataDir;
 let service: Herald;
 let sink: HttpSink;
+/** Before anything has happened. */
+let firstPage: string;
 
 beforeAll(async () => {
   // The path says how often the receiver fails before it takes a webhook.
@@ -25,6 +27,7 @@ beforeAll(async () => {
   });
   dataDir = await makeDataDir();
   service = await startHerald(dataDir, { OUTBOUND_ALLOW: '127.0.0.1/32', RETRY_DELAYS: '100ms', LOG_LEVEL: 'debug' });
+  firstPage = await (await fetch(`${service.operationsUrl}/metrics`)).text();
 }, 120_000);
 
 afterAll(async () => {
@@ -125,6 +128,22 @@ describe('the canonical lines', () => {
 });
 
 describe('the metrics', () => {
+  it('count from 0 for every label that is known before its first event', () => {
+    const known = (name: string) =>
+      [...firstPage.matchAll(new RegExp(`^${name}(?:\\{([^}]*)\\})? 0$`, 'gm'))].map(([, labels = '']) =>
+        labels.split(',').toSorted().join(','),
+      );
+    const counters = [...documentedMetrics()].filter(([, { kind }]) => kind === 'counter').map(([name]) => name);
+    expect(counters.filter((name) => known(name).length === 0)).toEqual([]);
+    const attempts = known('herald_attempts_total');
+    expect(attempts).toContain('channel="EMAIL",class="system",outcome="failed",provider="resend"');
+    expect(attempts).toContain('channel="WEBHOOK",class="none",outcome="delivered",provider="custom"');
+    expect(known('herald_dead_letters_total')).toContain('topic="notifications.webhook.high"');
+    expect(known('herald_fold_failures_total')).toContain('read_model="inbox_2"');
+    expect(known('herald_streams_ended_total')).toContain('reason="slow"');
+    expect(known('herald_http_requests_total')).toContain('method="POST",route="/notify",status="503"');
+  });
+
   it('of the running service are the documented ones with the documented labels, and count what happened', async () => {
     const page = await (await fetch(`${service.operationsUrl}/metrics`)).text();
     const documented = documentedMetrics();

@@ -73,6 +73,7 @@ const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_accepted_total: 'Notifications accepted: durable in the log',
+  herald_appends_failed_total: 'Appends that the log did not acknowledge, by whether they may be in it',
   herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
   herald_dead_letters_total: 'Events whose bytes do not decode',
   herald_documents_cut_total: 'Documents too large for the store, stored with their texts cut or not at all',
@@ -97,10 +98,12 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_answers_bytes: 'Bytes of answers that wait for their readers, or for which room is taken',
   herald_append_queue: 'Events that wait to be appended',
   herald_backlog: 'Events that the log has and a group has not done',
+  herald_disk_free_bytes: 'Bytes that are free on the disk of DATA_DIR',
   herald_event_loop_delay_seconds: 'The longest delay of the event loop since it was last asked for',
   herald_in_flight: 'Delivery attempts in flight',
   herald_lane_age_seconds: 'How long ago the longest waiting delivery of a lane could have been sent',
   herald_lane_depth: 'Deliveries read ahead that wait in a lane',
+  herald_log_bytes: 'Bytes of the log on disk',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',

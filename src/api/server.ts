@@ -1,10 +1,14 @@
 // The HTTP server around an app: limits on what a client may send and how slowly, and a stop that finishes what is in flight.
 
 import { randomBytes } from 'node:crypto';
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 
+import type { ErrorCode } from '../domain/errors.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { ClientAddresses } from './client-addresses.ts';
+import { createClientAddresses } from './client-addresses.ts';
 
 export interface HttpServer {
   /** The port it really listens on. */
@@ -25,6 +29,11 @@ export const serverLimits = {
   silenceTimeout: 60_000,
   /** 1,000 streams and 3,000 others; one costs 10 to 30 KiB, 100 MiB in all. One more is closed as it comes. */
   maxConnections: 4000,
+  /**
+   * Of one address, or requests at once where a trusted proxy names it; one more is closed as it comes, or gets 429.
+   * All 1,000 streams and 500 requests beside them, for backends behind one NAT; 2,500 are left for others.
+   */
+  connectionsPerAddress: 1500,
 } as const;
 
 export type ServerLimits = { readonly [Name in keyof typeof serverLimits]: number };
@@ -33,17 +42,40 @@ interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
   readonly limits?: Partial<ServerLimits>;
+  /** Networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** @throws Error when the address can't be had */
-export async function listen(app: RequestListener, { host, port, logger, limits }: ListenOptions): Promise<HttpServer> {
-  const { silenceTimeout, maxConnections, ...timeouts } = { ...serverLimits, ...limits };
-  // A request without a host is refused here, in the shape of every refusal.
+export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpServer> {
+  const { host, port, logger, metrics, limits, trustedProxies = [] } = options;
+  const { silenceTimeout, maxConnections, connectionsPerAddress, ...timeouts } = { ...serverLimits, ...limits };
+  const addresses = createClientAddresses({ trustedProxies, placesPerAddress: connectionsPerAddress });
+  const tellRefused = (reason: 'address' | 'process') =>
+    metrics?.increment('herald_connections_refused_total', { reason });
+  // What is wrong with a request's hosts is refused here, in the shape of every refusal.
   const server = createServer({ ...timeouts, noDelay: true, requireHostHeader: false }, (req, res) => {
-    if (req.headers.host === undefined && req.httpVersion === '1.1') refuseHost(res);
-    else app(req, res);
+    const problem = problemWithHost(req);
+    if (problem !== null) return refuse(res, 400, refusalOf(problem));
+    if (hasPlace(req, res, addresses)) return app(req, res);
+    tellRefused('address');
+    refuse(res, 429, tooMany());
   });
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress;
+    // undefined: it has gone already.
+    if (address === undefined || addresses.isProxy(address)) return;
+    const giveBack = addresses.take(address);
+    if (giveBack === null) {
+      tellRefused('address');
+      socket.destroy();
+    } else {
+      socket.once('close', giveBack);
+    }
+  });
+  server.on('drop', () => tellRefused('process'));
   server.maxHeadersCount = 100;
   server.maxConnections = maxConnections;
   server.timeout = silenceTimeout;
@@ -53,8 +85,14 @@ export async function listen(app: RequestListener, { host, port, logger, limits 
     const { status, error } = refusals[err.code ?? ''] ?? noHttp;
     const refusal = refusalOf(error);
     logger.debug('a client sent what is no HTTP', { code: err.code, requestId: refusal.requestId });
-    if (socket.writable && err.code !== 'ECONNRESET') socket.end(asText(status, refusal));
-    else socket.destroy();
+    if (!socket.writable || err.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    socket.end(asText(status, refusal));
+    // A client that doesn't close its side would keep its place.
+    const cut = setTimeout(() => socket.destroy(), closeWithinMs);
+    socket.once('close', () => clearTimeout(cut));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -66,6 +104,8 @@ export async function listen(app: RequestListener, { host, port, logger, limits 
   return { port: portOf(server), close: (graceMs) => closeServer(server, graceMs) };
 }
 
+/** A refused client has so long to take the answer and to close. */
+const closeWithinMs = 1000;
 const letGoEveryMs = 20;
 
 function portOf(server: Server): number {
@@ -88,26 +128,57 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
 }
 
 /** What never became a request has an id of its own kind: no log line of a request bears it, the line about the connection does. */
-function refusalOf(error: string) {
+function refusalOf(error: string, code: ErrorCode = 'BAD_REQUEST', more: Readonly<Record<string, string>> = {}) {
   const requestId = `req_${randomBytes(10).toString('hex')}`;
-  const body = JSON.stringify({ code: 'BAD_REQUEST', error, details: [], requestId });
+  const body = JSON.stringify({ code, error, details: [], requestId });
   const headers = {
     'content-type': 'application/json; charset=utf-8',
     'x-content-type-options': 'nosniff',
     'x-request-id': requestId,
     'content-length': Buffer.byteLength(body),
     connection: 'close',
+    ...more,
   };
   return { requestId, headers, body };
 }
 
-function refuseHost(res: ServerResponse): void {
-  const { headers, body } = refusalOf('The request has no header Host.');
-  res.writeHead(400, headers);
+type Refusal = ReturnType<typeof refusalOf>;
+
+function tooMany(): Refusal {
+  return refusalOf('Too many requests of this address are under way.', 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
+}
+
+function refuse(res: ServerResponse, status: number, { headers, body }: Refusal): void {
+  res.writeHead(status, headers);
   res.end(body);
 }
 
-function asText(status: string, { headers, body }: ReturnType<typeof refusalOf>): string {
+/** RFC 9112 3.2: of two hosts a proxy before us may have meant the other. HTTP/1.0 needs none. */
+function problemWithHost({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
+  const { host } = headers;
+  if (host === undefined) return httpVersion === '1.1' ? 'The request has no header Host.' : null;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (isHost.test(rawHeaders[i] ?? '')) hosts++;
+  if (hosts > 1) return 'The request has more than one header Host.';
+  return hostForm.test(host) ? null : 'The header Host is not valid.';
+}
+
+const isHost = /^host$/i;
+/** Characters of RFC 3986 3.2.2 and 3.2.3: a name or an address, and a port. */
+const hostForm = /^[\w.~!$&'()*+,;=:%[\]-]*$/;
+
+/** Whether the request may be served: one that a trusted proxy passes on holds a place of its client. */
+function hasPlace(req: IncomingMessage, res: ServerResponse, addresses: ClientAddresses): boolean {
+  const { remoteAddress } = req.socket;
+  if (remoteAddress === undefined || !addresses.isProxy(remoteAddress)) return true;
+  const forwardedFor = req.headers['x-forwarded-for'];
+  const giveBack = addresses.take(addresses.clientOf(remoteAddress, String(forwardedFor ?? '')));
+  if (giveBack === null) return false;
+  res.once('close', giveBack);
+  return true;
+}
+
+function asText(status: string, { headers, body }: Refusal): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`;
 }

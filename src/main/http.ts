@@ -14,6 +14,8 @@ import { encryptionSecretOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import { tokenIssuerOf } from './tokens.ts';
 
+/** Whoever looks after the service holds a few: a crowd on this port neither fills the process nor keeps them out. */
+const operationsLimits = { maxConnections: 256, connectionsPerAddress: 64 };
 /** Requests in flight get so long to finish when the service stops. */
 const stopGraceMs = 5000;
 
@@ -50,7 +52,7 @@ export async function startOperations(deps: OperationsDependencies): Promise<Ope
     logger,
   });
   return {
-    ...(await open(operations, 'OPS_PORT', deps)),
+    ...(await open(operations, 'OPS_PORT', { ...deps, limits: operationsLimits })),
     started() {
       hasStarted = true;
     },
@@ -84,7 +86,13 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
       ...(jwks === undefined ? {} : { jwks }),
     },
   });
-  const { url, stop } = await open(api, 'PORT', { config, logger: adapters.logger });
+  const { url, stop } = await open(api, 'PORT', {
+    config,
+    logger: adapters.logger,
+    metrics: adapters.metrics,
+    limits: { connectionsPerAddress: config.CONNECTIONS_PER_ADDRESS },
+    trustedProxies: config.TRUSTED_PROXIES,
+  });
   return {
     url,
     stop() {
@@ -97,10 +105,10 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
 async function open(
   app: Parameters<typeof listen>[0],
   name: 'PORT' | 'OPS_PORT',
-  { config, logger }: { readonly config: Config; readonly logger: Process['logger'] },
+  { config, ...options }: { readonly config: Config } & Omit<Parameters<typeof listen>[1], 'host' | 'port'>,
 ): Promise<Http> {
   const { HOST: host, [name]: port } = config;
-  const server = await listen(app, { host, port, logger }).catch((error: unknown) => {
+  const server = await listen(app, { ...options, host, port }).catch((error: unknown) => {
     throw new StartError(
       `${name}: can't listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`,
     );

@@ -31,6 +31,7 @@ export type CounterName =
   | 'herald_accepted_total'
   | 'herald_appends_failed_total'
   | 'herald_attempts_total'
+  | 'herald_connections_refused_total'
   | 'herald_dead_letters_total'
   | 'herald_documents_cut_total'
   | 'herald_fold_failures_total'

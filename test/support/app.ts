@@ -47,6 +47,7 @@ export interface AppOptions {
   /** What the guard lets through, and who resolves names; default 127.0.0.1 and the system. */
   readonly outbound?: Partial<OutboundDependencies>;
   readonly server?: Partial<ServerLimits>;
+  readonly trustedProxies?: readonly string[];
 }
 
 export interface LogLine {
@@ -149,7 +150,9 @@ export async function startApp(given: AppOptions = {}) {
     host: '127.0.0.1',
     port: 0,
     logger,
+    metrics,
     ...(given.server === undefined ? {} : { limits: given.server }),
+    ...(given.trustedProxies === undefined ? {} : { trustedProxies: given.trustedProxies }),
   });
   const url = `http://127.0.0.1:${server.port}`;
 

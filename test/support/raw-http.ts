@@ -16,17 +16,19 @@ export interface RawOptions {
   readonly answers?: number;
   /** Ends it in any case. */
   readonly withinMs?: number;
+  /** The address to connect from; default 127.0.0.1. */
+  readonly from?: string;
   /** Sent every `everyMs` after the first bytes, as long as the connection is open. */
   readonly drip?: { readonly bytes: string; readonly everyMs: number };
 }
 
 export function rawRequest(port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<RawAnswer> {
-  const { answers = 1, withinMs = 5000, drip } = options;
+  const { answers = 1, withinMs = 5000, from = '127.0.0.1', drip } = options;
   return new Promise((resolve) => {
     const startedAt = performance.now();
     let text = '';
     let closed = false;
-    const socket = connect({ port, host: '127.0.0.1' });
+    const socket = connect({ port, host: '127.0.0.1', localAddress: from });
     const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip.bytes), drip.everyMs);
     const overdue = setTimeout(() => finish(), withinMs);
     const finish = () => {

@@ -75,6 +75,8 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_accepted_total: 'Notifications accepted: durable in the log',
   herald_appends_failed_total: 'Appends that the log did not acknowledge, by whether they may be in it',
   herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
+  herald_connections_refused_total:
+    'Connections closed as they came, and requests of a proxy refused, by whose room was taken',
   herald_dead_letters_total: 'Events whose bytes do not decode',
   herald_documents_cut_total: 'Documents too large for the store, stored with their texts cut or not at all',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',

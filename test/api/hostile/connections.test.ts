@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { listen, serverLimits } from '../../../src/api/server.ts';
+import type { MetricsRegistry } from '../../../src/adapters/node/metrics.ts';
 import type { App } from '../../support/app.ts';
 import { startApp } from '../../support/app.ts';
 import { ambiguousRequests, hardlyHttp, rawPost } from '../../support/hostile.ts';
@@ -127,6 +128,91 @@ describe('connections', () => {
     await until(async () => (await rawRequest(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).statuses[0] === 404);
   });
 
+  it('of clients that were cut and ignore it are free a second later', async () => {
+    const slow = await startApp({ delivers: false, server: { ...server, silenceTimeout: 60_000, maxConnections: 3 } });
+    const slowPort = Number(new URL(slow.url).port);
+    let told = 0;
+    // Half a request, and a client that doesn't close its side.
+    const half = Array.from({ length: 3 }, () => {
+      const socket = connect({ port: slowPort, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => undefined).on('end', () => told++);
+      socket.resume().write('GET /api/v1/tenant HTTP/1.1\r\nHost: x\r\n');
+      return socket;
+    });
+    await until(() => told === 3, { what: 'all to be told that they took too long' });
+    const get = 'GET /api/v1/tenant HTTP/1.1\r\nHost: x\r\n\r\n';
+    await until(async () => (await rawRequest(slowPort, get)).statuses[0] === 401, { what: 'a place' });
+    for (const socket of half) socket.destroy();
+    await slow.close();
+  });
+
+  describe('of one address', () => {
+    const get = 'GET /api/v1/tenant HTTP/1.1\r\nHost: x\r\n\r\n';
+    const forwarded = (to: string, method = 'GET') =>
+      `${method} /api/v1/tenant HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${to}\r\n`;
+    const refused = async (from: App) => {
+      const { deps } = from;
+      return (deps.metrics as MetricsRegistry).read();
+    };
+
+    it('are capped: half requests of one lock nobody else out, and it has its places back when they have ended', async () => {
+      const capped = await startApp({
+        delivers: false,
+        server: { maxConnections: 50, connectionsPerAddress: 10 },
+      });
+      const cappedPort = Number(new URL(capped.url).port);
+      let closed = 0;
+      const half = Array.from({ length: 60 }, () => {
+        const socket = connect({ port: cappedPort, host: '127.0.0.1', localAddress: '127.0.0.2' });
+        socket.on('error', () => undefined).on('close', () => closed++);
+        socket.write('GET /api/v1/tenant HTTP/1.1\r\n');
+        return socket;
+      });
+      await until(() => closed === 50, { what: 'those over the cap to be closed' });
+      expect((await rawRequest(cappedPort, get)).statuses).toEqual([401]);
+      // Whatever it says of itself: it is no proxy that is trusted.
+      const spoofed = await rawRequest(cappedPort, `${forwarded('203.0.113.7')}\r\n`, { from: '127.0.0.2' });
+      expect([spoofed.statuses, spoofed.closed]).toEqual([[], true]);
+      expect(await refused(capped)).toMatch(/herald_connections_refused_total\{reason="address"\} 51/);
+      for (const socket of half) socket.destroy();
+      await until(async () => (await rawRequest(cappedPort, get, { from: '127.0.0.2' })).statuses[0] === 401);
+      await capped.close();
+    });
+
+    it('are requests at once behind a trusted proxy, by the address that it names', async () => {
+      const capped = await startApp({
+        delivers: false,
+        server: { connectionsPerAddress: 3 },
+        trustedProxies: ['127.0.0.1/32'],
+      });
+      const cappedPort = Number(new URL(capped.url).port);
+      const { apiKey: key } = await capped.tenant('owner');
+      const post = (client: string) =>
+        `POST /api/v1/notify HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\n${json}\r\nX-Forwarded-For: ${client}\r\n`;
+      // Bodies that don't come, claimed to be of others.
+      const slow = Array.from({ length: 3 }, (_, i) => {
+        const socket = connect({ port: cappedPort, host: '127.0.0.1' });
+        socket.on('error', () => undefined);
+        socket.write(`${post(`198.51.100.${i}, 203.0.113.7`)}${length(1000)}\r\n\r\n{`);
+        return socket;
+      });
+      const whole = (client: string) => `${post(client)}${length(notification.length)}\r\n\r\n${notification}`;
+      const again = () => rawRequest(cappedPort, whole('198.51.100.9, 203.0.113.7'));
+      await until(async () => (await again()).statuses[0] === 429, { what: 'the address to be full' });
+      const { text } = await again();
+      expect(text).toMatch(/\{"code":"TOO_MANY_REQUESTS","error":"[^"]+","details":\[\],"requestId":"req_/);
+      expect(text).toMatch(/retry-after: 1\r\n/i);
+      // The proxy's own connections have no such cap, and nobody else is in the way.
+      const others = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => rawRequest(cappedPort, whole(`203.0.113.${100 + i}`))),
+      );
+      expect(others.map(({ statuses }) => statuses[0])).toEqual(others.map(() => 202));
+      for (const socket of slow) socket.destroy();
+      await until(async () => (await again()).statuses[0] === 202, { what: 'room for the address' });
+      await capped.close();
+    });
+  });
+
   it('take requests one behind the other, each answered in its turn', async () => {
     const one = post([json, length(notification.length)], notification);
     const answer = await rawRequest(port, one.repeat(50), { answers: 50 });
@@ -160,6 +246,7 @@ describe('connections', () => {
       connectionsCheckingInterval: 5000,
       silenceTimeout: 60_000,
       maxConnections: 4000,
+      connectionsPerAddress: 1500,
     });
   });
 });

@@ -15,7 +15,8 @@ export type FieldType = 'text' | 'number' | 'texts';
 export interface IndexDefinition {
   /** Equality fields first, then the order fields; the document's id breaks ties after them. */
   readonly fields: readonly string[];
-  /** Documents whose value here is null are not in the index (and are never found by it). One with a list is always sparse, and the list stands first. */
+  /** Documents whose value here is null are not in the index (and are never found by it). One with a list is always sparse: the list, and then one
+   * number, which is whole and has 42 bits; of the same number documents come in an order of the store's own, each time the same. */
   readonly sparse?: boolean;
 }
 

@@ -60,6 +60,12 @@ for (const withSignal of [true, false]) {
   });
 }
 
+/** In an index, or in the rows of a word. */
+const seeks =
+  /SEARCH \w+ USING (COVERING )?INDEX letters_v1_letters_by_|SCAN letters_v1_letters_by_labels_at_list VIRTUAL TABLE INDEX \d+:M1/;
+/** What an inner query hands on row by row, and the rows of a word. */
+const handedOn = /SCAN [fw]\b|SCAN \w+_list VIRTUAL TABLE INDEX \d+:M1\S*/g;
+
 describe('SQLite: every query', () => {
   const [collection] = letters.collections;
   const table = tableOf('letters', 1, collection!);
@@ -113,9 +119,9 @@ describe('SQLite: every query', () => {
     const found = await plans(queries.flatMap((query) => [findSql(table, query, 10), boundarySql(table, query)]));
     expect(found).toHaveLength(2 * 6 * 2 * 2 * 2 * 2);
     for (const plan of found) {
-      expect(plan).toMatch(/SEARCH \w+ USING ((COVERING )?INDEX letters_v1_letters_by_|PRIMARY KEY \(labels=\?)/);
+      expect(plan).toMatch(seeks);
       // The rows of the inner query are handed on one by one: the only thing "scanned".
-      expect(plan.replace(/SCAN [ew]\b/, '')).not.toMatch(/SCAN|TEMP B-TREE|MATERIALIZE/);
+      expect(plan.replaceAll(handedOn, '')).not.toMatch(/SCAN|TEMP B-TREE|MATERIALIZE/);
     }
   });
 
@@ -123,6 +129,18 @@ describe('SQLite: every query', () => {
     const query = { ...base, range: { field: 'at', from: 1, to: 9 }, after: [5, 'x'] };
     const [descending] = await plans([findSql(table, query, 10)]);
     expect(descending).toContain('(tenant=? AND at>? AND (at,id)<(?,?))');
+  });
+
+  it('of find by a text of a list seeks in its rows by both of their bounds', async () => {
+    const equals = { labels: 'red' };
+    const bounded = { ...base, equals, range: { field: 'at', from: 1, to: 9 } };
+    for (const query of [bounded, { ...bounded, after: [5, 'x'] }, { ...bounded, after: [99, 'x'] }]) {
+      for (const direction of ['ascending', 'descending'] as const) {
+        const order = { fields: ['at'], direction };
+        const [plan = ''] = await plans([findSql(table, { ...query, order }, 10)]);
+        expect(plan).toMatch(/SCAN letters_v1_letters_by_labels_at_list VIRTUAL TABLE INDEX \d+:M1(<>|><);/);
+      }
+    }
   });
 
   it('of find checks no row against an end of the range, also with a key from far outside of it', async () => {
@@ -145,8 +163,8 @@ describe('SQLite: every query', () => {
     );
     const found = await plans(queries.map((query) => countSql(table, { collection: 'letters', ...query }, 100)));
     for (const plan of found) {
-      expect(plan).toMatch(/SEARCH \w+ USING ((COVERING )?INDEX letters_v1_letters_by_|PRIMARY KEY \(labels=\?)/);
-      expect(plan.replaceAll(/SCAN [ew]\b/g, '')).not.toMatch(/SCAN|TEMP B-TREE/);
+      expect(plan).toMatch(seeks);
+      expect(plan.replaceAll(handedOn, '')).not.toMatch(/SCAN|TEMP B-TREE/);
     }
   });
 });

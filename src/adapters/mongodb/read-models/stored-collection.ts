@@ -78,9 +78,10 @@ function storedIndexOf(of: CollectionDefinition, index: IndexDefinition): Stored
   const unknown = index.fields.find((field) => of.fields[field] === undefined);
   if (unknown !== undefined) throw new Error(`${of.name} has an index on ${unknown}, which it doesn't declare`);
   const lists = index.fields.filter((field) => of.fields[field] === 'texts');
-  if (lists.length > 1 || (lists.length === 1 && lists[0] !== index.fields[0]))
-    throw new Error(`${of.name} has an index with a list that doesn't stand first, or with two`);
   const isList = lists.length > 0;
+  const isNumber = of.fields[index.fields[1] ?? ''] === 'number';
+  if (isList && !(index.fields.length === 2 && lists.length === 1 && lists[0] === index.fields[0] && isNumber))
+    throw new Error(`${of.name} has an index that isn't of a list and then a number`);
   const sparse = isList || index.sparse === true;
   return { name: `by_${index.fields.join('_')}${sparse ? '_sparse' : ''}`, fields: index.fields, sparse, isList };
 }

@@ -1,11 +1,18 @@
-// Indexes with a list of texts: a table each, with a row for every text of a document.
+// Indexes with a list of texts: a full-text table of SQLite (FTS5) each. It appends and merges sorted segments, where a B-tree would look up and rewrite a
+// page for every text of every document.
 //
-//   search_v1_searchable_by_terms_listedAt_sparse (terms, listedAt, id), ordered by all three: found as the rows of any other index are
+//   search_2_v1_searchable_2_by_terms_listedAt_list     the texts as words; keeps no contents, only for each word its rowids, in their order
+//   ..._by_terms_listedAt_list_places (place, id)       whose a rowid is
+//
+// The rowid is the document's place in the index's order: the number, and 21 bits of the id so that others of the same number have places beside it.
 
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Document } from '../../../ports/read-model-store.ts';
-import type { Cell, Connection } from '../connection.ts';
+import type { Connection } from '../connection.ts';
+import type { EntryWriter } from './list-entries.ts';
+import { createEntryWriter, entryOf } from './list-entries.ts';
+import { placesOf } from './list-places.ts';
 import type { Table, TableIndex } from './tables.ts';
 import { quoted } from './tables.ts';
 
@@ -14,7 +21,7 @@ export function alignLists(db: DatabaseSync, table: Table): boolean {
   const present = listTables(db, table);
   const declared = table.indexes.filter(({ isList }) => isList);
   const missing = declared.filter(({ name }) => !present.includes(name));
-  const surplus = present.filter((name) => !declared.some((index) => index.name === name));
+  const surplus = present.filter((name) => !declared.some((index) => name === index.name || name === placesOf(index)));
   for (const name of surplus) db.exec(`DROP TABLE ${quoted(name)}`);
   for (const index of missing) makeList(db, table, index);
   return missing.length > 0 || surplus.length > 0;
@@ -24,82 +31,66 @@ export function dropLists(db: DatabaseSync, table: Table): void {
   for (const name of listTables(db, table)) db.exec(`DROP TABLE ${quoted(name)}`);
 }
 
-/** For a document that has no entries yet. @throws TypeError where a list is something else */
-export function insertEntries(connection: Connection, table: Table, id: string, document: Document): void {
-  for (const index of table.indexes) {
-    if (!index.isList) continue;
-    const entry = entryOf(table, index, document);
-    if (entry !== null) connection.statement(insertSql(index)).run(entry.texts, ...entry.rest, id);
-  }
+/** What the documents written in one transaction change in the lists. */
+export interface ListChanges {
+  /** For a document that had no entries. @throws TypeError where a list is something else */
+  inserted(table: Table, id: string, document: Document): void;
+  /** In place of the document as it was; null: it is removed. @throws TypeError where a list is something else */
+  replaced(table: Table, id: string, before: Document, after: Document | null): void;
+  /** At the end: in the order of their places, since a lower one after a higher ends a segment. */
+  write(): void;
 }
 
-/** Instead of those of the document as it was; null: it is removed. @throws TypeError where a list is something else */
-export function replaceEntries(
-  connection: Connection,
-  table: Table,
-  id: string,
-  before: Document,
-  after: Document | null,
-): void {
-  for (const index of table.indexes) {
-    if (!index.isList) continue;
-    const old = entryOf(table, index, before);
-    const entry = after === null ? null : entryOf(table, index, after);
-    if (JSON.stringify(old) === JSON.stringify(entry)) continue;
-    if (old !== null) connection.statement(deleteSql(index)).run(old.texts, ...old.rest, id);
-    if (entry !== null) connection.statement(insertSql(index)).run(entry.texts, ...entry.rest, id);
-  }
+export function createListChanges(connection: Connection): ListChanges {
+  const writers = new Map<TableIndex, EntryWriter>();
+  const writerOf = (index: TableIndex): EntryWriter => {
+    const writer = writers.get(index) ?? createEntryWriter(index, (sql) => connection.statement(sql));
+    writers.set(index, writer);
+    return writer;
+  };
+  return {
+    inserted(table, id, document) {
+      for (const index of table.indexes)
+        if (index.isList) writerOf(index).change(id, null, entryOf(table, index, document));
+    },
+    replaced(table, id, before, after) {
+      for (const index of table.indexes) {
+        if (!index.isList) continue;
+        const entry = after === null ? null : entryOf(table, index, after);
+        writerOf(index).change(id, entryOf(table, index, before), entry);
+      }
+    },
+    write() {
+      for (const writer of writers.values()) writer.write();
+    },
+  };
 }
 
-interface Entry {
-  /** JSON text of the list. */
-  readonly texts: string;
-  readonly rest: readonly Exclude<Cell, null>[];
-}
+/** Documents whose entries are made at a time. */
+const documentsPerWrite = 1000;
 
-/** null: the document isn't in the index. */
-function entryOf(table: Table, { fields }: TableIndex, document: Document): Entry | null {
-  const [list = '', ...others] = fields;
-  const values = document as Readonly<Record<string, unknown>>;
-  const texts = values[list] ?? [];
-  if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string'))
-    throw new TypeError(`${table.collection}.${list} is declared as texts and was given something else`);
-  const rest = others.map((field) => (values[field] ?? null) as Cell).filter((value) => value !== null);
-  return texts.length === 0 || rest.length < others.length ? null : { texts: JSON.stringify(texts), rest };
-}
-
-function makeList(db: DatabaseSync, table: Table, { name, fields }: TableIndex): void {
-  const [list = '', ...others] = fields;
-  const columns = fields.map((field) => {
-    const isNumber = table.columns.find((column) => column.name === field)?.type === 'number';
-    return `${quoted(field)} ${isNumber ? 'INTEGER' : 'TEXT'} NOT NULL`;
-  });
-  const keys = [...fields.map(quoted), 'id'].join(', ');
-  db.exec(
-    `CREATE TABLE ${quoted(name)} (${columns.join(', ')}, id TEXT NOT NULL, PRIMARY KEY (${keys})) WITHOUT ROWID`,
+function makeList(db: DatabaseSync, table: Table, index: TableIndex): void {
+  const options = `content='', contentless_delete=1, detail=none, tokenize='ascii'`;
+  db.exec(`CREATE VIRTUAL TABLE ${quoted(index.name)} USING fts5(texts, ${options})`);
+  db.exec(`CREATE TABLE ${quoted(placesOf(index))} (place INTEGER PRIMARY KEY, id TEXT NOT NULL)`);
+  const select = db.prepare(
+    `SELECT id, document FROM ${table.name} WHERE id > ? ORDER BY id LIMIT ${documentsPerWrite}`,
   );
-  const present = others.map((field) => ` AND d.${quoted(field)} IS NOT NULL`).join('');
-  db.exec(`INSERT OR IGNORE INTO ${quoted(name)} (${keys})
-    SELECT ${['e.value', ...others.map((field) => `d.${quoted(field)}`), 'd.id'].join(', ')}
-    FROM ${table.name} AS d, json_each(d.document, '$.${list}') AS e WHERE true${present}`);
+  for (let after = ''; ;) {
+    const rows = select.all(after);
+    if (rows.length === 0) return;
+    const writer = createEntryWriter(index, (sql) => db.prepare(sql));
+    for (const row of rows) {
+      after = String(row['id']);
+      writer.change(after, null, entryOf(table, index, JSON.parse(String(row['document'])) as Document));
+    }
+    writer.write();
+  }
 }
 
-function insertSql({ name, fields }: TableIndex): string {
-  const [, ...others] = fields;
-  // Numbered: the list is the first parameter and stands last.
-  const rest = [...others, 'id'].map((_, i) => `?${i + 2}`).join(', ');
-  const keys = [...fields.map(quoted), 'id'].join(', ');
-  return `INSERT OR IGNORE INTO ${quoted(name)} (${keys}) SELECT value, ${rest} FROM json_each(?1)`;
-}
-
-function deleteSql({ name, fields }: TableIndex): string {
-  const [list = '', ...others] = fields;
-  const rest = [...others.map(quoted), 'id'].map((field, i) => `${field} = ?${i + 2}`).join(' AND ');
-  return `DELETE FROM ${quoted(name)} WHERE ${quoted(list)} IN (SELECT value FROM json_each(?1)) AND ${rest}`;
-}
-
+/** Without those that SQLite makes for a full-text table. */
 function listTables(db: DatabaseSync, table: Table): string[] {
-  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?";
+  const sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name GLOB ?";
   return db
     .prepare(sql)
     .all(`${table.name}_by_*`)

@@ -11,6 +11,8 @@ import type { SQLInputValue } from 'node:sqlite';
 
 import type { CountQuery, FieldValue, Query } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
+import { indexForCount, indexForOrder } from './fitting-index.ts';
+import { boundaryInListSql, countedInListSql, findInListSql } from './list-queries.ts';
 import type { Table, TableIndex } from './tables.ts';
 import { quoted, sparseTerms, wantedColumns } from './tables.ts';
 
@@ -25,11 +27,13 @@ export interface Sql {
  * @throws NoFittingIndexError
  */
 export function findSql(table: Table, query: Query, limit: number, rowsMax = rowsPerPageMax): Sql {
-  const seek = seekOf(table, query);
-  const keys = [...query.order.fields.map(quoted), 'id'];
+  const index = indexForOrder(table, query);
   const filter = filterOf(table, query.filter);
   const wanted = wantedColumns(table, query.fields);
-  if (indexForOrder(table, query).isList) return findInListSql(table, { seek, keys, filter, wanted }, limit, rowsMax);
+  checkRange(table, query);
+  if (index.isList) return findInListSql(table, index, query, { limit, rowsMax, wanted, filter });
+  const seek = seekOf(table, index, query);
+  const keys = [...query.order.fields.map(quoted), 'id'];
   if (filter === null) {
     const text = `SELECT ${[...wanted, ...keys].join(', ')} ${seek.text} LIMIT ?`;
     return { text, values: [...seek.values, limit + 1] };
@@ -42,25 +46,11 @@ export function findSql(table: Table, query: Query, limit: number, rowsMax = row
   return { text, values: [...seek.values, rowsMax, ...filter.values, limit + 1] };
 }
 
-interface ListedRows {
-  readonly seek: Sql;
-  readonly keys: readonly string[];
-  readonly filter: Sql | null;
-  readonly wanted: readonly string[];
-}
-
-/** The rows of a list's table have the key alone: the documents are looked up by their ids. */
-function findInListSql(table: Table, { seek, keys, filter, wanted }: ListedRows, limit: number, rowsMax: number): Sql {
-  const lookedMax = filter === null ? limit + 1 : rowsMax;
-  const passing = filter === null ? '' : `WHERE ${filter.text} LIMIT ${limit + 1}`;
-  const text = `SELECT ${[...wanted.map((column) => `w.${column}`), ...keys.map((key) => `e.${key}`)].join(', ')}
-    FROM (SELECT ${keys.join(', ')} ${seek.text} LIMIT ${lookedMax}) AS e CROSS JOIN ${table.name} AS w ON w.id = e.id ${passing}`;
-  return { text, values: [...seek.values, ...(filter?.values ?? [])] };
-}
-
 /** The key of the last row that a filtered page, or a piece of one, may look at, and one row more when there is one. */
 export function boundarySql(table: Table, query: Query, rowsMax = rowsPerPageMax): Sql {
-  const seek = seekOf(table, query);
+  const index = indexForOrder(table, query);
+  if (index.isList) return boundaryInListSql(table, index, query, rowsMax);
+  const seek = seekOf(table, index, query);
   const keys = [...query.order.fields.map(quoted), 'id'];
   return { text: `SELECT ${keys.join(', ')} ${seek.text} LIMIT 2 OFFSET ?`, values: [...seek.values, rowsMax - 1] };
 }
@@ -79,7 +69,7 @@ export function countPieceSql(
   const filter = filterOf(table, query.filter);
   if (filter === null || index.isList || !isBound(query.range?.from)) return null;
   const fields = index.fields.slice(Object.keys(query.equals).length);
-  const seek = seekOf(table, {
+  const seek = seekOf(table, index, {
     ...query,
     order: { fields, direction: 'ascending' },
     limit: rows,
@@ -97,27 +87,27 @@ export function countPieceSql(
  */
 export function countSql(table: Table, query: CountQuery, cap: number): Sql {
   const index = indexForCount(table, query);
-  const where = [...equalityTerms(query), ...sparseTerms(index)];
-  const values = equalityValues(query);
-  if (query.range !== undefined) {
-    const bounds = rangeTerms(query.range);
-    where.push(...bounds.texts);
-    values.push(...bounds.values);
-  }
   const filter = filterOf(table, query.filter);
-  const columns = filter === null ? '1' : [...new Set(filter.fields)].map(quoted).join(', ');
-  const inner =
-    index.isList && filter !== null
-      ? `SELECT d.* FROM (SELECT id ${fromIndex(table, index, where)} LIMIT ${cap + 1}) AS e CROSS JOIN ${table.name} AS d ON d.id = e.id`
-      : `SELECT ${columns} ${fromIndex(table, index, where)} LIMIT ${cap + 1}`;
+  const inner = index.isList
+    ? countedInListSql(table, index, query, { cap, isFiltered: filter !== null })
+    : countedSql(table, index, query, cap);
   const passed = filter === null ? 'count(*)' : `count(*) FILTER (WHERE ${filter.text})`;
   // The filter stands before the rows in the text, so do its values.
-  return { text: `SELECT count(*), ${passed} FROM (${inner}) AS w`, values: [...(filter?.values ?? []), ...values] };
+  const values = [...(filter?.values ?? []), ...inner.values];
+  return { text: `SELECT count(*), ${passed} FROM (${inner.text}) AS w`, values };
+}
+
+function countedSql(table: Table, index: TableIndex, query: CountQuery, cap: number): Sql {
+  const bounds = query.range === undefined ? { texts: [], values: [] } : rangeTerms(query.range);
+  const where = [...equalityTerms(query), ...sparseTerms(index), ...bounds.texts];
+  const fields = Object.keys(query.filter ?? {});
+  const columns = fields.length === 0 ? '1' : fields.map(quoted).join(', ');
+  const text = `SELECT ${columns} ${fromIndex(table, index, where)} LIMIT ${cap + 1}`;
+  return { text, values: [...equalityValues(query), ...bounds.values] };
 }
 
 /** FROM, WHERE and ORDER BY of a query, without its filter. */
-function seekOf(table: Table, query: Query): Sql {
-  const index = indexForOrder(table, query);
+function seekOf(table: Table, index: TableIndex, query: Query): Sql {
   const where = [...equalityTerms(query), ...sparseTerms(index)];
   const values = equalityValues(query);
   const bounds = boundTerms(table, query);
@@ -130,13 +120,17 @@ function seekOf(table: Table, query: Query): Sql {
 
 function fromIndex(table: Table, index: TableIndex, where: readonly string[]): string {
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
-  const from = index.isList ? quoted(index.name) : `${table.name} INDEXED BY ${quoted(index.name)}`;
-  return `FROM ${from}${condition}`;
+  return `FROM ${table.name} INDEXED BY ${quoted(index.name)}${condition}`;
 }
 
 interface Terms {
   readonly texts: string[];
   readonly values: SQLInputValue[];
+}
+
+function checkRange({ collection }: Table, { range, order }: Query): void {
+  if (range !== undefined && range.field !== order.fields[0])
+    throw new NoFittingIndexError(`${collection}: a range on ${range.field} needs it as the first order field`);
 }
 
 /**
@@ -146,9 +140,6 @@ interface Terms {
 function boundTerms(table: Table, query: Query): Terms {
   const [first] = query.order.fields;
   const { range, after } = query;
-  if (range !== undefined && range.field !== first) {
-    throw new NoFittingIndexError(`${table.collection}: a range on ${range.field} needs it as the first order field`);
-  }
   const ascending = query.order.direction === 'ascending';
   const texts: string[] = [];
   const values: SQLInputValue[] = [];
@@ -234,36 +225,4 @@ function filterOf(table: Table, filter: Query['filter']): (Sql & { readonly fiel
     values.push(...present);
   }
   return { fields: entries.map(([field]) => field), text: texts.join(' AND '), values };
-}
-
-/** Its fields are exactly the equality fields, in whatever order, then the order fields as they stand. */
-function indexForOrder(table: Table, query: Query): TableIndex {
-  const equality = Object.keys(query.equals);
-  const order = query.order.fields;
-  const fits = (index: TableIndex) =>
-    index.fields.length === equality.length + order.length &&
-    equality.every((field) => index.fields.indexOf(field) < equality.length && index.fields.includes(field)) &&
-    (!index.isList || equality.length > 0) &&
-    order.every((field, i) => index.fields[equality.length + i] === field);
-  return denseFirst(table, fits) ?? noIndex(table, query.equals, order);
-}
-
-/** It begins with the equality fields, in whatever order, then the range's. */
-function indexForCount(table: Table, query: CountQuery): TableIndex {
-  const equality = Object.keys(query.equals);
-  const fits = (index: TableIndex) =>
-    equality.every((field) => index.fields.indexOf(field) < equality.length && index.fields.includes(field)) &&
-    (!index.isList || equality.length > 0) &&
-    (query.range === undefined || index.fields[equality.length] === query.range.field);
-  return denseFirst(table, fits) ?? noIndex(table, query.equals, query.range === undefined ? [] : [query.range.field]);
-}
-
-function denseFirst(table: Table, fits: (index: TableIndex) => boolean): TableIndex | undefined {
-  const fitting = table.indexes.filter(fits);
-  return fitting.find(({ sparse }) => !sparse) ?? fitting[0];
-}
-
-function noIndex(table: Table, equals: Query['equals'], order: readonly string[]): never {
-  const wanted = `equality on (${Object.keys(equals).join(', ')}), then (${order.join(', ')})`;
-  throw new NoFittingIndexError(`${table.collection} declares no index for ${wanted}`);
 }

@@ -20,7 +20,7 @@ export interface Column {
 }
 
 export interface TableIndex {
-  /** Of the index; where it has a list, of the table of its entries (see lists.ts). */
+  /** Of the index; where it has a list, of the full-text table (see lists.ts). */
   readonly name: string;
   readonly fields: readonly string[];
   readonly sparse: boolean;
@@ -65,7 +65,7 @@ export function quoted(field: string): string {
 
 /** The terms that a sparse index's rows fulfil, and that a query must repeat for SQLite to use it. */
 export function sparseTerms(index: TableIndex): readonly string[] {
-  return index.sparse && !index.isList ? index.fields.map((field) => `${quoted(field)} IS NOT NULL`) : [];
+  return index.sparse ? index.fields.map((field) => `${quoted(field)} IS NOT NULL`) : [];
 }
 
 /** What is read of a row: the document, or these fields in its place. @throws NoFittingIndexError for what isn't declared */
@@ -82,10 +82,12 @@ function tableIndexOf(table: string, collection: CollectionDefinition, index: In
   if (unknown !== undefined) throw new Error(`${collection.name} has an index on ${unknown}, which it doesn't declare`);
   const lists = index.fields.filter((field) => collection.fields[field] === 'texts');
   const isList = lists.length > 0;
-  if (isList && (lists.length > 1 || lists[0] !== index.fields[0]))
-    throw new Error(`${collection.name} has an index with a list that doesn't stand first, or with two`);
+  const isNumber = collection.fields[index.fields[1] ?? ''] === 'number';
+  if (isList && !(index.fields.length === 2 && lists.length === 1 && lists[0] === index.fields[0] && isNumber))
+    throw new Error(`${collection.name} has an index that isn't of a list and then a number`);
   const sparse = isList || index.sparse === true;
-  const name = `${table}_by_${index.fields.join('_')}${sparse ? '_sparse' : ''}`;
+  const kind = isList ? '_list' : sparse ? '_sparse' : '';
+  const name = `${table}_by_${index.fields.join('_')}${kind}`;
   return { name, fields: index.fields, sparse, isList };
 }
 

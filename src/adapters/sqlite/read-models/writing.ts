@@ -9,7 +9,8 @@ import { documentText, NewerOwnerError } from '../../../ports/read-model-store.t
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
-import { insertEntries, replaceEntries } from './lists.ts';
+import type { ListChanges } from './lists.ts';
+import { createListChanges } from './lists.ts';
 import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { View } from './view.ts';
@@ -80,21 +81,23 @@ function move(connection: Connection, view: View, owner: Ownership, moved: Reado
 }
 
 function write(connection: Connection, view: View, writes: readonly Write[]): void {
+  const lists = createListChanges(connection);
   for (const { collection, id, document, isNew } of writes) {
     const table = view.table(collection);
     if (document === null) {
-      if (hasLists(table)) replaceLists(connection, table, id, null);
+      if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
       connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
       continue;
     }
     const row = { id, text: documentText(collection, id, document), values: columnValues(table, document) };
     if (isNew === true && inserted(connection, table, row)) {
-      if (hasLists(table)) insertEntries(connection, table, id, document);
+      if (hasLists(table)) lists.inserted(table, id, document);
       continue;
     }
-    if (hasLists(table)) replaceLists(connection, table, id, document);
+    if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
     if (!updated(connection, table, row)) inserted(connection, table, row);
   }
+  lists.write();
 }
 
 function hasLists(table: Table): boolean {
@@ -102,10 +105,14 @@ function hasLists(table: Table): boolean {
 }
 
 /** Before the document itself is written: its entries follow from what is stored. */
-function replaceLists(connection: Connection, table: Table, id: string, document: Document | null): void {
+function replaceLists(
+  connection: Connection,
+  lists: ListChanges,
+  { table, id, document }: { readonly table: Table; readonly id: string; readonly document: Document | null },
+): void {
   const [stored] = connection.rows(`SELECT document FROM ${table.name} WHERE id = ?`, [id]);
   const before = stored === undefined ? {} : (JSON.parse(String(stored[0])) as Document);
-  replaceEntries(connection, table, id, before, document);
+  lists.replaced(table, id, before, document);
 }
 
 interface Row {

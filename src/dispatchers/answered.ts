@@ -10,7 +10,11 @@ import { nextTurn } from './next-turn.ts';
 export interface Answered {
   /** Whether an outcome of this work event was found. */
   has(work: LogEntry): boolean;
+  /** Whether this work event, and so all that the log took after it, can have none. */
+  isAfter(work: LogEntry): boolean;
 }
+
+export const nothingAnswered: Answered = { has: () => false, isAfter: () => true };
 
 /** @param since of the first event that isn't committed as finished: when the log took it, UTC ms. @throws Error when the log can't be read */
 export type FindAnswered = (partition: number, since: number) => Promise<Answered>;
@@ -30,7 +34,7 @@ export function createFindAnswered({ channel, log }: { channel: Channel; log: Ev
     const first = await log.offsetAt(deliveriesTopic, partition, since - clockSkewMs);
     const end = (await log.ends(deliveriesTopic))[partition] ?? 0;
     const range = { topic: deliveriesTopic, partition, from: Math.max(first, end - outcomesMax), to: end };
-    let causes = new Set<EventId>();
+    const causes = new Set<EventId>();
     let lastAt = -Infinity;
     let read = 0;
     for await (const { event, appendedAt } of log.read(range)) {
@@ -40,12 +44,8 @@ export function createFindAnswered({ channel, log }: { channel: Channel; log: Ev
       if (++read % turnMax === 0) await nextTurn();
     }
     return {
-      has({ event, appendedAt }) {
-        if (causes.size === 0 || event === null) return false;
-        // Whatever the log took after the last of these outcomes has none among them.
-        if (appendedAt > lastAt + clockSkewMs) causes = new Set();
-        return causes.delete(event.eventId);
-      },
+      has: ({ event }) => event !== null && causes.delete(event.eventId),
+      isAfter: ({ appendedAt }) => causes.size === 0 || appendedAt > lastAt + clockSkewMs,
     };
   };
 }

@@ -1,21 +1,23 @@
-// Reads what a dispatcher owns, a loop per partition number and topic, as far ahead as there is room, and passes it to the executor.
+// Reads what a dispatcher owns, each partition number and topic: onwards as it comes, and once more what tenants beyond their share left in the log.
 
-import { encodedWithin, heldBytes } from '../domain/held-bytes.ts';
+import { heldBytes } from '../domain/held-bytes.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog, LogEntry, PartitionReader } from '../ports/event-log.ts';
+import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
+import { nothingAnswered } from './answered.ts';
 import type { Answered, FindAnswered } from './answered.ts';
+import { createCatchUp } from './catch-up.ts';
 import type { OwnedNumber } from './claims.ts';
 import type { Executor } from './executor.ts';
 import { nextTurn } from './next-turn.ts';
-import { createOffsetWindow } from './offset-window.ts';
 import type { PartitionTracker, ReadAhead } from './read-ahead.ts';
+import { turnEventsMax } from './reading.ts';
+import type { Reading } from './reading.ts';
 import type { RecentIds } from './recent-ids.ts';
 import { MissingPositionError, startPosition } from './start-position.ts';
 import type { StartFrom } from './start-position.ts';
-import { isWorkEvent, workItemOf } from './work-item.ts';
-import type { Place } from './work-item.ts';
+import { finishItem, isWorkEvent, workItemOf } from './work-item.ts';
 
 export interface ConsumerLoopDependencies {
   readonly group: string;
@@ -34,51 +36,68 @@ export interface ConsumerLoopDependencies {
 /** Reads one topic of a number until the number is over. Never rejects. */
 export type ReadTopic = (number: OwnedNumber, topic: Topic) => Promise<void>;
 
-const nothingAnswered: Answered = { has: () => false };
+/** The same in bytes of the log; one event is taken in any case. */
+const turnBytesMax = 128 * 1024;
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
 
 export function createConsumerLoop(dependencies: ConsumerLoopDependencies): ReadTopic {
   const { group, log, clock, logger, executor, readAhead, recentIds, findAnswered, from, fail } = dependencies;
   let itemsRead = 0;
+  const catchUp = createCatchUp({ log, clock, untilItWorks, offer });
 
   async function readTopic(number: OwnedNumber, topic: Topic): Promise<void> {
-    const opened = await untilItWorks(number, topic, () => open(number, topic));
-    if (opened === null) return;
-    const { reader, tracker } = opened;
+    const reading = await untilItWorks(number, topic, () => open(number, topic));
+    if (reading === null) return;
+    void catchUp(reading);
+    await readOn(reading);
+  }
+
+  async function readOn(reading: Reading): Promise<void> {
+    const { number, tracker } = reading;
+    const { topic } = tracker;
+    const reader = number.claim.read(new Map([[topic, tracker.start]]));
+    const take = () => reader.take({ eventsMax: turnEventsMax, bytesMax: turnBytesMax });
     let answered: Answered | null = null;
-    for (;;) {
-      const room = await tracker.room();
-      if (room === null || number.isOver) return;
-      const { eventsMax } = room;
-      const bytesMax = encodedWithin(room.bytesMax);
-      const entries = await untilItWorks(number, topic, () => reader.take({ eventsMax, bytesMax }));
-      if (entries === null || entries.length === 0 || number.isOver) return;
-      answered ??= await untilItWorks(number, topic, () => answeredOf(number, topic, entries));
+    while (await tracker.mayReadOn()) {
+      const entries = number.isOver ? null : await untilItWorks(number, topic, take);
+      const [first] = entries ?? [];
+      if (entries === null || first === undefined || number.isOver) return;
+      answered ??= await untilItWorks(number, topic, () => reading.answered(first));
       if (answered === null || number.isOver) return;
-      for (const entry of entries) takeIn(entry, { number, tracker }, answered);
+      for (const entry of entries) {
+        if (answered.isAfter(entry)) answered = nothingAnswered;
+        readEntry(reading, entry, answered);
+      }
       await nextTurn();
     }
   }
 
-  async function open(
-    number: OwnedNumber,
-    topic: Topic,
-  ): Promise<{ reader: PartitionReader; tracker: PartitionTracker }> {
+  async function open(number: OwnedNumber, topic: Topic): Promise<Reading> {
     const { claim } = number;
+    const { partition } = claim;
     const committed = claim.committed.get(topic) ?? null;
-    const start = await startPosition({ group, topic, partition: claim.partition, committed }, log, from);
-    const tracker = readAhead.track(topic, claim.partition, createOffsetWindow(start, committed));
-    const reader = claim.read(new Map([[topic, start.offset]]));
+    const start = await startPosition({ group, topic, partition, committed }, log, from);
+    const tracker = readAhead.track({ topic, partition }, start, committed);
     if (number.isOver) tracker.close();
     else number.trackers.push(tracker);
-    return { reader, tracker };
-  }
-
-  /** Where a person has said where to begin, everything from there on is done. */
-  async function answeredOf({ claim }: OwnedNumber, topic: Topic, [first]: readonly LogEntry[]): Promise<Answered> {
-    const isOurs = first !== undefined && (claim.committed.get(topic) ?? null) !== null;
-    return isOurs ? findAnswered(claim.partition, first.appendedAt) : nothingAnswered;
+    let finding: Promise<Answered> | null = null;
+    return {
+      number,
+      tracker,
+      async answered({ appendedAt }) {
+        // Where a person has said where to begin, everything from there on is done.
+        if (committed === null) return nothingAnswered;
+        // What is answered of those that lag is among the latest outcomes, however old their work is.
+        finding ??= findAnswered(partition, tracker.isRestoring() ? 0 : appendedAt);
+        try {
+          return await finding;
+        } catch (err) {
+          finding = null;
+          throw err;
+        }
+      },
+    };
   }
 
   /** What the log can't do now it is asked for again, with growing delay; null once the number is over. */
@@ -105,15 +124,24 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     }
   }
 
-  function takeIn(entry: LogEntry, of: Pick<Place, 'number' | 'tracker'>, answered: Answered): void {
+  function readEntry(reading: Reading, entry: LogEntry, answered: Answered): void {
     const { event, offset } = entry;
-    const { tracker } = of;
-    const bytes = heldBytes(entry.size);
-    const isRepeat = event !== null && recentIds.isRepeat(event.eventId, tracker);
-    if (!tracker.begin(offset, bytes)) return;
+    const { tracker } = reading;
     // What doesn't decode is the notifications projector's dead letter; here it is passed over.
-    if (event === null || isRepeat || !isWorkEvent(event) || answered.has(entry)) return tracker.finish(offset, bytes);
-    const item = workItemOf(event, { ...of, offset, bytes, order: itemsRead++ });
+    if (event === null || !isWorkEvent(event)) return tracker.pass(offset);
+    const { tenantId, eventId } = event;
+    const admission = tracker.admit({ tenantId, offset, bytes: heldBytes(entry.size) });
+    if (admission === 'taken') offer(reading, entry, answered);
+    else if (admission === 'finished') recentIds.isRepeat(eventId, tracker);
+  }
+
+  /** Of what was taken: a resent produce repeats its event, and what is answered already was done. */
+  function offer({ number, tracker }: Reading, entry: LogEntry, answered: Answered): void {
+    const { event, offset } = entry;
+    if (event === null || !isWorkEvent(event)) return;
+    const item = workItemOf(event, { number, tracker, offset, bytes: heldBytes(entry.size), order: itemsRead++ });
+    const isAnswered = answered.has(entry);
+    if (recentIds.isRepeat(event.eventId, tracker) || isAnswered) return finishItem(item);
     const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;
     if (sendAt === null) executor.offer(item);
     else executor.defer(item, sendAt);

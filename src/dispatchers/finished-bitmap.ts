@@ -1,12 +1,12 @@
 // What is finished beyond a position, as text: bit i (least significant first) stands for the offset position + 1 + i, in base64url.
 
-/** The limit on a commit's metadata: 4,096 characters of 6 bits. */
-export const bitmapBitsMax = 4096 * 6;
+/** Of a commit's 4,096 characters of metadata a half, 6 bits each; the rest says who lags. */
+export const bitmapBitsMax = 2048 * 6;
 
 const alphabetPattern = /^[A-Za-z0-9_-]{0,4096}$/;
 
 /**
- * @param finished ascending offsets, all above the position. What lies more than 24,576 offsets beyond it (a window is 10,000 events,
+ * @param finished ascending offsets, all above the position. What lies more than 12,288 offsets beyond it (a window is 10,000 events,
  * so only across wide gaps) isn't recorded: after a restart it is done again, which at-least-once allows.
  */
 export function encodeFinished(position: number, finished: readonly number[]): string {

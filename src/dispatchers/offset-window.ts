@@ -14,32 +14,25 @@ export interface OffsetWindow {
   begin(offset: number): boolean;
   /** Finishing twice says nothing new. @throws Error for an offset that was never begun */
   finish(offset: number): void;
-  /** What is to be committed, when it has moved since `noteCommitted`; else null. */
-  uncommitted(): CommittedPosition | null;
-  /** The given position (as `uncommitted` gave it) is durable. */
-  noteCommitted(position: CommittedPosition): void;
+  /** The lowest offset that is unfinished, or was not read yet. */
+  mark(): number;
+  /** All below it was read, since the restart. */
+  readonly readTo: number;
+  /** The mark, and what is finished beyond it. */
+  position(): CommittedPosition;
 }
 
 /** Places freed at the front are given back once there are so many of them and they are half of all. */
 const compactAt = 1024;
 
-/**
- * @param start where to begin, with the bitmap of what is finished beyond it (a text that isn't one counts as none)
- * @param committed what is durable already; null when even the start is to be committed
- */
-export function createOffsetWindow(
-  start: CommittedPosition,
-  committed: CommittedPosition | null = start,
-): OffsetWindow {
+/** @param start where to begin, with the bitmap of what is finished beyond it (a text that isn't one counts as none) */
+export function createOffsetWindow(start: CommittedPosition): OffsetWindow {
   let offsets: number[] = [];
   let isFinished: boolean[] = [];
   let first = 0;
   let next = start.offset;
   const restored = decodeFinished(start.offset, start.metadata) ?? [];
   let restoredAt = 0;
-  let hasMoved = false;
-  let latest = start;
-  let durable = committed;
 
   function begin(offset: number): boolean {
     if (offset < next) throw new Error(`offset ${offset} was read after ${next - 1}`);
@@ -56,13 +49,11 @@ export function createOffsetWindow(
     const at = indexOf(offset);
     if (at === null || isFinished[at] === true) return;
     isFinished[at] = true;
-    hasMoved = true;
     if (at === first) advance();
   }
 
   function advance(): void {
     while (isFinished[first] === true) first++;
-    hasMoved = true;
     if (first < compactAt || first * 2 < offsets.length) return;
     offsets = offsets.slice(first);
     isFinished = isFinished.slice(first);
@@ -109,13 +100,10 @@ export function createOffsetWindow(
     },
     begin,
     finish,
-    uncommitted() {
-      if (hasMoved) latest = position();
-      hasMoved = false;
-      return durable?.offset === latest.offset && durable.metadata === latest.metadata ? null : latest;
+    mark,
+    get readTo() {
+      return next;
     },
-    noteCommitted(position) {
-      durable = position;
-    },
+    position,
   };
 }

@@ -1,166 +1,184 @@
-// How far reading may run ahead of delivering, in bytes as they are held: each partition has memory of its own, and beyond it a share of its lane's pool.
+// How far reading may run ahead of delivering, in bytes as they are held: the tenants of a lane share its memory, each holds at most what is still free
+// (shares.ts), and what is beyond that stays in the log. So reading goes on to the log's end, whatever slow tenants keep.
 //
-//   partition  [== own ==|=== of the pool ===]   own memory is never anybody else's: whoever holds nothing reads on, whatever slow tenants keep
-//   pool       [==========|====.....free.....]   beyond its own a partition may hold as much as is free: one of them half, two a third each, ...
-//
-// A pool is a topic's, so HIGH waits for no memory of DEFAULT or BULK.
+// A lane is a topic, so HIGH waits for no memory of DEFAULT or BULK.
 
 import type { Topic } from '../domain/topics.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
-import type { OffsetWindow } from './offset-window.ts';
+import type { ComeBack } from './come-back.ts';
+import { createPartitionAccount } from './partition-account.ts';
+import type { Admission } from './partition-account.ts';
+import type { Work } from './shares.ts';
 
 export interface ReadAheadLimits {
-  /** Events of one partition from its mark on, so that what is finished beyond the mark fits into a commit. */
-  readonly eventsMax: number;
-  /** Bytes that every partition may hold for itself, read and unfinished. */
-  readonly ownBytesMax: number;
-  /** Bytes that the partitions of one topic, a lane, may hold together beyond their own. */
-  readonly poolBytesMax: number;
-  /** Taken in one turn of the event loop: at some 10 us an event a reader's turn stays under 1 ms. */
-  readonly takeEventsMax: number;
-  readonly takeBytesMax: number;
+  /** Bytes that the tenants of one topic, a lane, may hold together, over all its partitions: read and unfinished. */
+  readonly laneBytesMax: number;
+  /** Offsets of one pass over what was left in the log. */
+  readonly comeBackMax: number;
 }
 
 const kibibyte = 1024;
-const mebibyte = 1024 * kibibyte;
 
 /**
- * Of a channel: 3 lanes x (12 numbers x 128 KiB + 4 MiB) = 16.5 MiB, 66 MiB for the four. A take may pass its limit by 64 small events or one large
- * one, at most 0.6 MiB (200 KiB of body and 64 KiB of data, two bytes a character): 36 x 0.6 MiB more where every number of every lane is flooded with
- * the largest. 128 KiB are some 85 small events, half of the pool some 1,400.
+ * Of a channel: 3 lanes x 5.5 MiB = 16.5 MiB, 66 MiB for the four. One tenant on its two numbers holds a third of a lane on each, some 1,250 small
+ * events; the largest event takes 0.6 MiB (200 KiB of body and 64 KiB of data, two bytes a character). A pass of 1,000 small events is one fetch on Kafka.
  */
-const readAheadLimits: ReadAheadLimits = {
-  eventsMax: 10_000,
-  ownBytesMax: 128 * kibibyte,
-  poolBytesMax: 4 * mebibyte,
-  takeEventsMax: 64,
-  takeBytesMax: 128 * kibibyte,
-};
+const readAheadLimits: ReadAheadLimits = { laneBytesMax: 5_632 * kibibyte, comeBackMax: 1_000 };
 
-export interface TakeLimits {
-  readonly eventsMax: number;
-  readonly bytesMax: number;
-}
-
-/** One partition of one claim: what of it was read, what is finished, whether more may be read. Bytes are those that are held. */
+/** One partition of one claim: what of it was read, what is finished, whether more may be read. */
 export interface PartitionTracker {
   readonly topic: Topic;
   readonly partition: number;
+  /** Where it is to be read from. */
+  readonly start: number;
   /** The claim is lost: what isn't in flight is not begun any more, what is finished is not committed any more. */
   readonly isClosed: boolean;
   /** Goes up with each attempt that is begun and each event that is finished. */
   readonly moves: number;
-  /** Notes an event that was read. False when it was finished before the restart. */
-  begin(offset: number, bytes: number): boolean;
-  finish(offset: number, bytes: number): void;
+  /** Whether somebody lags still that did so before the restart. */
+  isRestoring(): boolean;
+  /** What is nobody's work was read. */
+  pass(offset: number): void;
+  /** Notes work that was read, in the order of the log. */
+  admit(work: Work): Admission;
+  finish(work: Work): void;
   /** An attempt of it is being sent. */
   noteAttempt(): void;
-  /** Waits until more may be taken; null once it is closed. */
-  room(): Promise<TakeLimits | null>;
+  /** Waits until more may be read; false once it is closed. */
+  mayReadOn(): Promise<boolean>;
+  /** Waits until somebody has room for what he left in the log; null once it is closed. */
+  comeBack(): Promise<ComeBack | null>;
   uncommitted(): CommittedPosition | null;
   noteCommitted(position: CommittedPosition): void;
   close(): void;
 }
 
 export interface ReadAhead {
-  track(topic: Topic, partition: number, window: OffsetWindow): PartitionTracker;
-}
-
-interface Pool {
-  /** What the partitions of a lane hold beyond their own. */
-  bytes: number;
-  /** Of each paused partition: the call that goes on with it if it may. */
-  readonly paused: Set<() => void>;
+  /** @param committed what is durable already; null when even the start is to be committed */
+  track(
+    of: { readonly topic: Topic; readonly partition: number },
+    start: CommittedPosition,
+    committed: CommittedPosition | null,
+  ): PartitionTracker;
 }
 
 export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): ReadAhead {
-  const { eventsMax, ownBytesMax, poolBytesMax } = limits;
-  const pools = new Map<Topic, Pool>();
-  const beyondOwn = (bytes: number) => Math.max(0, bytes - ownBytesMax);
+  const lanes = new Map<Topic, Lane>();
 
-  function poolOf(topic: Topic): Pool {
-    const pool = pools.get(topic) ?? { bytes: 0, paused: new Set() };
-    pools.set(topic, pool);
-    return pool;
+  function laneOf(topic: Topic): Lane {
+    const lane = lanes.get(topic) ?? createLane(limits.laneBytesMax);
+    lanes.set(topic, lane);
+    return lane;
   }
 
-  function setPool(pool: Pool, bytes: number): void {
-    const isLess = bytes < pool.bytes;
-    pool.bytes = bytes;
-    if (isLess) for (const tryToGoOn of pool.paused) tryToGoOn();
-  }
-
-  function track(topic: Topic, partition: number, window: OffsetWindow): PartitionTracker {
-    const pool = poolOf(topic);
-    let bytes = 0;
-    let moves = 0;
-    let isClosed = false;
-    let goOn: (() => void) | null = null;
-
-    const bytesMax = () => ownBytesMax + Math.max(0, poolBytesMax - pool.bytes);
-    const isFull = () => window.length >= eventsMax || bytes >= bytesMax();
-    const isHalf = () => window.length <= eventsMax / 2 && bytes <= bytesMax() / 2;
-
-    function hold(now: number): void {
-      const beyond = beyondOwn(now) - beyondOwn(bytes);
-      bytes = now;
-      if (beyond !== 0) setPool(pool, pool.bytes + beyond);
-    }
-
-    function tryToGoOn(): void {
-      if (goOn === null || !(isClosed || isHalf())) return;
-      pool.paused.delete(tryToGoOn);
-      goOn();
-      goOn = null;
-    }
-
-    async function room(): Promise<TakeLimits | null> {
-      if (!isClosed && isFull()) {
-        await new Promise<void>((resolve) => {
-          goOn = resolve;
-          pool.paused.add(tryToGoOn);
-        });
-      }
-      if (isClosed) return null;
-      return {
-        eventsMax: Math.min(limits.takeEventsMax, eventsMax - window.length),
-        bytesMax: Math.min(limits.takeBytesMax, bytesMax() - bytes),
+  return {
+    track(of, start, committed) {
+      const lane = laneOf(of.topic);
+      let held = 0;
+      const memory = {
+        free: lane.free,
+        hold(bytes: number) {
+          held += bytes;
+          lane.hold(bytes);
+        },
       };
-    }
+      const account = createPartitionAccount(start, memory);
+      let moves = 0;
+      let isClosed = false;
+      let hasMoved = false;
+      let latest = start;
+      let durable = committed;
 
-    return {
-      topic,
-      partition,
-      get isClosed() {
-        return isClosed;
-      },
-      get moves() {
-        return moves;
-      },
-      begin(offset, size) {
-        const isNew = window.begin(offset);
-        if (isNew) hold(bytes + size);
-        return isNew;
-      },
-      finish(offset, size) {
-        if (isClosed) return;
-        moves++;
-        window.finish(offset);
-        hold(bytes - size);
-        tryToGoOn();
-      },
-      noteAttempt: () => void moves++,
-      room,
-      uncommitted: () => window.uncommitted(),
-      noteCommitted: (position) => window.noteCommitted(position),
-      close() {
-        if (isClosed) return;
-        isClosed = true;
-        hold(0);
-        tryToGoOn();
-      },
-    };
-  }
+      return {
+        ...of,
+        start: account.start,
+        get isClosed() {
+          return isClosed;
+        },
+        get moves() {
+          return moves;
+        },
+        isRestoring: account.isRestoring,
+        pass(offset) {
+          hasMoved = true;
+          account.pass(offset);
+        },
+        admit(work) {
+          hasMoved = true;
+          const admission = account.admit(work);
+          if (admission === 'surplus') lane.noteChange();
+          return admission;
+        },
+        finish(work) {
+          if (isClosed) return;
+          moves++;
+          hasMoved = true;
+          account.finish(work);
+          lane.noteChange();
+        },
+        noteAttempt: () => void moves++,
+        async mayReadOn() {
+          lane.noteChange();
+          for (;;) {
+            if (isClosed || account.mayReadOn()) return !isClosed;
+            await lane.changed();
+          }
+        },
+        async comeBack() {
+          hasMoved = true;
+          for (;;) {
+            const range = isClosed ? null : account.comeBack(limits.comeBackMax);
+            if (isClosed || range !== null) return range;
+            await lane.changed();
+          }
+        },
+        uncommitted() {
+          if (hasMoved) latest = account.position();
+          hasMoved = false;
+          return durable?.offset === latest.offset && durable.metadata === latest.metadata ? null : latest;
+        },
+        noteCommitted(position) {
+          durable = position;
+        },
+        close() {
+          if (isClosed) return;
+          isClosed = true;
+          lane.hold(-held);
+          lane.noteChange();
+        },
+      };
+    },
+  };
+}
 
-  return { track };
+interface Lane {
+  free(): number;
+  hold(bytes: number): void;
+  noteChange(): void;
+  /** Resolves after the next changes, those of one turn of the event loop together. */
+  changed(): Promise<void>;
+}
+
+function createLane(bytesMax: number): Lane {
+  let bytes = 0;
+  let waiting = Promise.withResolvers<void>();
+  let isWaited = false;
+
+  return {
+    free: () => bytesMax - bytes,
+    hold(more) {
+      bytes += more;
+    },
+    noteChange() {
+      if (!isWaited) return;
+      isWaited = false;
+      const { resolve } = waiting;
+      waiting = Promise.withResolvers<void>();
+      setImmediate(resolve);
+    },
+    changed() {
+      isWaited = true;
+      return waiting.promise;
+    },
+  };
 }

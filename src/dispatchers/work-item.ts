@@ -27,7 +27,8 @@ export interface WorkItem extends Place {
 
 /** Its outcome is durable (or it needs none): its offset counts as finished. */
 export function finishItem(item: WorkItem): void {
-  item.tracker.finish(item.offset, item.bytes);
+  const { event, offset, bytes } = item;
+  item.tracker.finish({ tenantId: event.tenantId, offset, bytes });
 }
 
 /** How long ago the oldest of them could have been sent; 0 when there is none. */

@@ -11,8 +11,3 @@ const objectsBytes = 1024;
 export function heldBytes(encodedBytes: number): number {
   return perByte * encodedBytes + objectsBytes;
 }
-
-/** For how many bytes of the log that are to be taken `held` is room, if they are one event; at least one. */
-export function encodedWithin(held: number): number {
-  return Math.max(1, Math.floor((held - objectsBytes) / perByte));
-}

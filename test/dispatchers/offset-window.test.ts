@@ -15,11 +15,11 @@ describe('the offset window', () => {
     for (const offset of [0, 1, 2, 3]) window.begin(offset);
     window.finish(1);
     window.finish(2);
-    expect(window.uncommitted()?.offset).toBe(0);
+    expect(window.position().offset).toBe(0);
     window.finish(0);
-    expect(window.uncommitted()).toEqual({ offset: 3, metadata: '' });
+    expect(window.position()).toEqual({ offset: 3, metadata: '' });
     window.finish(3);
-    expect(window.uncommitted()).toEqual({ offset: 4, metadata: '' });
+    expect(window.position()).toEqual({ offset: 4, metadata: '' });
     expect(window.length).toBe(0);
   });
 
@@ -27,26 +27,9 @@ describe('the offset window', () => {
     const window = createOffsetWindow({ offset: 5, metadata: '' });
     for (const offset of [5, 9, 400, 401]) window.begin(offset);
     for (const offset of [401, 5, 9]) window.finish(offset);
-    expect(window.uncommitted()).toEqual({ offset: 400, metadata: encodeFinished(400, [401]) });
+    expect(window.position()).toEqual({ offset: 400, metadata: encodeFinished(400, [401]) });
     window.finish(400);
-    expect(window.uncommitted()).toEqual({ offset: 402, metadata: '' });
-  });
-
-  it('has nothing to commit until something moved, and again when a commit failed', () => {
-    const window = createOffsetWindow(atZero);
-    expect(window.uncommitted()).toBeNull();
-    window.begin(0);
-    expect(window.uncommitted()).toBeNull();
-    window.finish(0);
-    const moved = window.uncommitted();
-    expect(window.uncommitted()).toEqual(moved);
-    window.noteCommitted(moved ?? atZero);
-    expect(window.uncommitted()).toBeNull();
-  });
-
-  it('commits even its start when nothing was committed before', () => {
-    const window = createOffsetWindow({ offset: 7, metadata: '' }, null);
-    expect(window.uncommitted()).toEqual({ offset: 7, metadata: '' });
+    expect(window.position()).toEqual({ offset: 402, metadata: '' });
   });
 
   it('takes a finish twice as one, and one of what was never begun as a bug', () => {
@@ -71,26 +54,26 @@ describe('the offset window', () => {
     const window = createOffsetWindow(atZero);
     for (let offset = 0; offset < 10_000; offset++) window.begin(offset);
     for (let offset = 1; offset < 10_000; offset++) window.finish(offset);
-    expect(window.uncommitted()?.metadata.length).toBeLessThanOrEqual(1668);
+    expect(window.position().metadata.length).toBeLessThanOrEqual(1668);
   });
 
   it('records what fits across wide gaps, and hands out the rest again', () => {
     const window = createOffsetWindow(atZero);
-    const far = [1, 24_576, 24_577, 1_000_000];
+    const far = [1, 12_288, 12_289, 1_000_000];
     window.begin(0);
     for (const offset of far) window.begin(offset);
     for (const offset of far) window.finish(offset);
-    const position = window.uncommitted() ?? atZero;
+    const position = window.position();
     expect(position.metadata.length).toBeLessThanOrEqual(metadataMax);
     const again = createOffsetWindow(position);
-    expect([0, ...far].filter((offset) => again.begin(offset))).toEqual([0, 24_577, 1_000_000]);
+    expect([0, ...far].filter((offset) => again.begin(offset))).toEqual([0, 12_289, 1_000_000]);
   });
 
   it('keeps in a commit what was finished before the restart and is not read again yet', () => {
     const before = createOffsetWindow({ offset: 0, metadata: encodeFinished(0, [2, 5, 8]) });
     before.begin(0);
     before.finish(0);
-    const position = before.uncommitted() ?? atZero;
+    const position = before.position();
     const again = createOffsetWindow(position);
     expect([1, 2, 3, 4, 5, 6, 7, 8].filter((offset) => !again.begin(offset))).toEqual([2, 5, 8]);
   });
@@ -99,7 +82,7 @@ describe('the offset window', () => {
     const window = createOffsetWindow({ offset: 1, metadata: encodeFinished(1, [2, 3, 7]) });
     window.begin(1);
     window.finish(1);
-    expect(window.uncommitted()).toEqual({ offset: 4, metadata: encodeFinished(4, [7]) });
+    expect(window.position()).toEqual({ offset: 4, metadata: encodeFinished(4, [7]) });
   });
 
   it('hands out after any number of restarts exactly what was not finished at the last commit', () => {
@@ -128,8 +111,8 @@ describe('the offset window', () => {
             finished.add(offset);
           }
           expect(window.length).toBeGreaterThanOrEqual(open.length);
-          const position = window.uncommitted();
-          if (commits && position !== null) committed = position;
+          const position = window.position();
+          if (commits) committed = position;
           if (!commits) finished = durable;
           expect(offsets.filter((offset) => offset < committed.offset).every((offset) => finished.has(offset))).toBe(
             true,

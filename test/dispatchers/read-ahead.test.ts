@@ -1,165 +1,104 @@
-// How far reading runs ahead: to the limit, then on at half of it; and never so far that others wait for it.
+// How far reading runs ahead: to the log's end, while what is beyond a tenant's share stays there; and what of it is committed.
 
 import { describe, expect, it } from '@jest/globals';
 
-import { createOffsetWindow } from '../../src/dispatchers/offset-window.ts';
 import { createReadAhead } from '../../src/dispatchers/read-ahead.ts';
 import type { PartitionTracker } from '../../src/dispatchers/read-ahead.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 
-const limits = {
-  eventsMax: 10,
-  ownBytesMax: 200,
-  poolBytesMax: 1200,
-  takeEventsMax: 4,
-  takeBytesMax: 1000,
-};
-const newWindow = () => createOffsetWindow({ offset: 0, metadata: '' });
+const start = { offset: 0, metadata: '' };
+const limits = { laneBytesMax: 1_000, comeBackMax: 100 };
+const work = (tenant: string, offset: number, bytes: number) => ({ tenantId: tenant as TenantId, offset, bytes });
 
-/** Whether a wait for room is over, without waiting for anything more to happen. */
-async function isOver(room: Promise<unknown>): Promise<boolean> {
-  return Promise.race([room.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+function tracked(readAhead: ReturnType<typeof createReadAhead>, topic: string, partition: number): PartitionTracker {
+  return readAhead.track({ topic, partition }, start, start);
 }
 
-function begin(tracker: PartitionTracker, offsets: readonly number[], bytes: number): void {
-  for (const offset of offsets) tracker.begin(offset, bytes);
+/** Whether a wait is over, without waiting for more than what has happened already. */
+async function isOver(wait: Promise<unknown>): Promise<boolean> {
+  let over = false;
+  void wait.then(() => (over = true));
+  for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
+  return over;
 }
 
-function tracked<T extends readonly string[]>(
-  readAhead: ReturnType<typeof createReadAhead>,
-  topics: readonly [...T],
-): { [K in keyof T]: PartitionTracker } {
-  return topics.map((topic, partition) => readAhead.track(topic, partition, newWindow())) as {
-    [K in keyof T]: PartitionTracker;
-  };
+/** How many events of 50 bytes a tenant's reader takes. */
+function takeAll(tracker: PartitionTracker, tenant: string): number {
+  for (let offset = 0; ; offset++) if (tracker.admit(work(tenant, offset, 50)) !== 'taken') return offset;
 }
-
-const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
 describe('the read-ahead', () => {
-  it('offers what is left of the window, and no more than a turn may take', async () => {
-    const tracker = createReadAhead(limits).track('t', 0, newWindow());
-    expect(await tracker.room()).toEqual({ eventsMax: 4, bytesMax: 1000 });
-    begin(tracker, range(0, 8), 50);
-    // Its own and what is free of the pool: 200 + 1,000, of which it holds 400.
-    expect(await tracker.room()).toEqual({ eventsMax: 2, bytesMax: 800 });
-  });
-
-  it('stops at the events of a partition and goes on at half of them', async () => {
-    const tracker = createReadAhead(limits).track('t', 0, newWindow());
-    begin(tracker, range(0, 10), 1);
-    const room = tracker.room();
-    for (const offset of [0, 1, 2, 3]) tracker.finish(offset, 1);
-    expect(await isOver(room)).toBe(false);
-    tracker.finish(4, 1);
-    expect(await room).toEqual({ eventsMax: 4, bytesMax: 1000 });
-  });
-
-  it('counts what is finished beyond the mark: it must fit into a commit', async () => {
-    const tracker = createReadAhead(limits).track('t', 0, newWindow());
-    begin(tracker, range(0, 10), 1);
-    for (const offset of range(1, 10)) tracker.finish(offset, 1);
-    const room = tracker.room();
-    expect(await isOver(room)).toBe(false);
-    tracker.finish(0, 1);
-    expect(await isOver(room)).toBe(true);
-  });
-
-  it('stops where it holds as much of the pool as is left of it, and goes on at half of that', async () => {
-    const tracker = createReadAhead(limits).track('t', 0, newWindow());
-    begin(tracker, range(0, 8), 100);
-    const room = tracker.room();
-    expect(await isOver(room)).toBe(false);
-    for (const offset of [0, 1]) tracker.finish(offset, 100);
-    // 600 are held, 400 of them of the pool: 1,000 would be the limit.
-    expect(await isOver(room)).toBe(false);
-    tracker.finish(2, 100);
-    expect(await isOver(room)).toBe(true);
-  });
-
-  it('lets a partition that holds nothing read on, whatever the others of its lane hold', async () => {
+  it('lets one tenant of a partition hold half of a lane, and leaves to the next as much as each of the others has', () => {
     const readAhead = createReadAhead(limits);
-    const [x, y, z] = tracked(readAhead, ['t', 't', 't']);
-    begin(x, [0], 900);
-    begin(y, [0], 900);
-    const room = z.room();
-    expect(await isOver(room)).toBe(true);
-    expect(await room).toEqual({ eventsMax: 4, bytesMax: 200 });
+    expect(takeAll(tracked(readAhead, 't', 0), 'a') * 50).toBe(500);
+    expect(takeAll(tracked(readAhead, 't', 1), 'b') * 50).toBe(250);
+    expect(takeAll(tracked(readAhead, 't', 2), 'c') * 50).toBe(100);
   });
 
-  it('lets a partition go on by the half of its own, whatever the others of its lane hold', async () => {
-    const readAhead = createReadAhead(limits);
-    const [x, y, z] = tracked(readAhead, ['t', 't', 't']);
-    begin(x, [0], 900);
-    begin(y, [0], 900);
-    begin(z, [0, 1], 100);
-    const room = z.room();
-    expect(await isOver(room)).toBe(false);
-    z.finish(0, 100);
-    expect(await isOver(room)).toBe(true);
-    expect(await room).toEqual({ eventsMax: 4, bytesMax: 100 });
-  });
-
-  it('never lets one lane wait for memory of another', async () => {
-    const readAhead = createReadAhead(limits);
-    const [x, y, other] = tracked(readAhead, ['bulk', 'bulk', 'high']);
-    begin(x, [0], 900);
-    begin(y, [0], 900);
-    begin(other, [0], 300);
-    expect(await isOver(other.room())).toBe(true);
-    expect(await other.room()).toEqual({ eventsMax: 4, bytesMax: 1000 });
-  });
-
-  it('leaves as much of the pool to the next as the others have, however early they came', async () => {
-    const takeAll = async (tracker: PartitionTracker) => {
-      let held = 0;
-      for (let offset = 0; await isOver(tracker.room()); offset += 5) {
-        tracker.begin(offset, 20);
-        held += 20;
-      }
-      return held;
-    };
-    const wide = createReadAhead({ ...limits, eventsMax: 1000 });
-    const [first, second, third] = tracked(wide, ['t', 't', 't']);
-    expect(await takeAll(first)).toBe(200 + 600);
-    expect(await takeAll(second)).toBe(200 + 300);
-    expect(await takeAll(third)).toBe(200 + 160);
-  });
-
-  it('holds no more than the memory of its own of each, the pool, and a take beyond them', async () => {
-    const readAhead = createReadAhead(limits);
-    const all = tracked(
-      readAhead,
-      range(0, 12).map(() => 't'),
-    );
-    let held = 0;
-    let offset = 0;
-    for (let hasTaken = true; hasTaken;) {
-      hasTaken = false;
-      for (const tracker of all) {
-        const room = tracker.room();
-        if (!(await isOver(room))) continue;
-        tracker.begin(offset++, 90);
-        held += 90;
-        hasTaken = true;
-      }
+  it('reads on past what a tenant may not hold, and takes those of others that come behind it', async () => {
+    const tracker = tracked(createReadAhead(limits), 't', 0);
+    const taken = takeAll(tracker, 'flood');
+    for (let offset = taken + 1; offset < 30_000; offset++) {
+      expect(tracker.admit(work('flood', offset, 50))).toBe('surplus');
+      if (offset % 1000 === 0) expect(await tracker.mayReadOn()).toBe(true);
     }
-    expect(held).toBeGreaterThanOrEqual(12 * 200 + 1200 - 12 * 90);
-    expect(held).toBeLessThanOrEqual(12 * 200 + 1200 + 12 * 90);
+    expect(tracker.admit(work('b', 30_000, 50))).toBe('taken');
+  });
+
+  it('never lets one lane wait for memory of another', () => {
+    const readAhead = createReadAhead(limits);
+    for (let partition = 0; partition < 12; partition++) takeAll(tracked(readAhead, 'bulk', partition), `${partition}`);
+    expect(takeAll(tracked(readAhead, 'high', 0), 'a') * 50).toBe(500);
+  });
+
+  it('holds no more than the memory of a lane, however many tenants and partitions', () => {
+    const readAhead = createReadAhead(limits);
+    let held = 0;
+    for (let i = 0; i < 12; i++) held += takeAll(tracked(readAhead, 't', i), `${i}`) * 50;
+    expect(held).toBeLessThanOrEqual(1_000);
+  });
+
+  it('comes back to what was left once its tenant holds half of what it may', async () => {
+    const tracker = tracked(createReadAhead(limits), 't', 0);
+    takeAll(tracker, 'a');
+    const range = tracker.comeBack();
+    for (let offset = 0; offset < 3; offset++) tracker.finish(work('a', offset, 50));
+    expect(await isOver(range)).toBe(false);
+    tracker.finish(work('a', 3, 50));
+    expect(await range).toMatchObject({ from: 10, to: 11 });
   });
 
   it('gives back what a lost partition held, and says so to whoever waits for room in it', async () => {
     const readAhead = createReadAhead(limits);
-    const [lost, other] = tracked(readAhead, ['t', 't']);
-    begin(lost, [0, 1], 800);
-    begin(other, [0], 250);
-    const [lostRoom, otherRoom] = [lost.room(), other.room()];
-    expect(await isOver(otherRoom)).toBe(false);
+    const [lost, other] = [tracked(readAhead, 't', 0), tracked(readAhead, 't', 1)];
+    takeAll(lost, 'a');
+    expect(lost.admit(work('b', 11, 200))).toBe('taken');
+    expect(other.admit(work('c', 0, 200))).toBe('surplus');
+    const [lostRange, otherRange] = [lost.comeBack(), other.comeBack()];
+    expect(await isOver(otherRange)).toBe(false);
     lost.close();
-    expect(await lostRoom).toBeNull();
-    expect(await otherRoom).not.toBeNull();
-    lost.finish(0, 800);
-    expect(await other.room()).toEqual({ eventsMax: 4, bytesMax: 1000 });
-    begin(other, [1], 700);
-    expect(await isOver(other.room())).toBe(false);
+    expect(await lostRange).toBeNull();
+    expect(await lost.mayReadOn()).toBe(false);
+    expect(await otherRange).toMatchObject({ from: 0, to: 1 });
+    lost.finish(work('a', 0, 50));
+    expect(takeAll(tracked(readAhead, 't', 3), 'd') * 50).toBe(500);
+  });
+
+  it('has nothing to commit until something moved, and again when a commit failed', () => {
+    const tracker = tracked(createReadAhead(limits), 't', 0);
+    expect(tracker.uncommitted()).toBeNull();
+    tracker.admit(work('a', 0, 50));
+    expect(tracker.uncommitted()).toBeNull();
+    tracker.finish(work('a', 0, 50));
+    const moved = tracker.uncommitted();
+    expect(moved).toEqual({ offset: 1, metadata: '' });
+    expect(tracker.uncommitted()).toEqual(moved);
+    tracker.noteCommitted(moved ?? start);
+    expect(tracker.uncommitted()).toBeNull();
+  });
+
+  it('commits even its start when nothing was committed before', () => {
+    const tracker = createReadAhead(limits).track({ topic: 't', partition: 0 }, { offset: 7, metadata: '' }, null);
+    expect(tracker.uncommitted()).toEqual({ offset: 7, metadata: '' });
   });
 });

@@ -1,0 +1,94 @@
+// A tenant of one partition that speaks for itself: what it has in memory and what is in the log alone, both in the order of its events.
+//
+//   its events:   1   4   6  |  9  12  15     1 and 6 are under way, 4 is finished; from 9 on (`next`) they are to be read again
+//                 u   f   u  |  surplus       its state: unfinished [1], all from 5 on (a finished one is never above `resume`)
+//
+// From the moment that it lags until nothing of it is unfinished, the partition's window counts all of it as finished: only this says what isn't.
+
+import type { TenantId } from '../domain/ids.ts';
+
+/** The hash of a tenant, as a commit has it. */
+export type TenantKey = string;
+
+/** What of a tenant's work was taken and isn't finished. */
+export interface Held {
+  readonly tenantId: TenantId;
+  bytes: number;
+  /** Ascending, since a tenant's work is taken in its order. */
+  readonly offsets: Set<number>;
+  /** The greatest that was finished while it held something; -1: none. */
+  finishedMax: number;
+}
+
+/** What is unfinished of a lagging tenant: these, and all from `resume` on, as far as was read. */
+export interface LaggardState {
+  /** Ascending, below `resume`. */
+  readonly unfinished: readonly number[];
+  readonly resume: number;
+}
+
+export interface Laggard {
+  readonly key: TenantKey;
+  /** null: its tenant was not met since the restart. */
+  held: Held | null;
+  /** All its work below was taken. */
+  next: number;
+  /** All its work in [next, to) is in the log alone; `next` is not below it when there is none. */
+  to: number;
+  /** Of the event at `next`, where there was no room for it; else 0. */
+  nextBytes: number;
+  /** From before the restart, until `next` has reached its end. */
+  restored: LaggardState | null;
+  /** It lagged at the restart. */
+  readonly isOfBefore: boolean;
+}
+
+/** Its surplus is in the log alone: what comes of it has to wait until that is taken. */
+export function newLaggard(key: TenantKey, held: Held): Laggard {
+  return { key, held, next: 0, to: 0, nextBytes: 0, restored: null, isOfBefore: false };
+}
+
+export function isBehind({ next, to }: Laggard): boolean {
+  return next < to;
+}
+
+export function firstOf({ unfinished, resume }: LaggardState): number {
+  return unfinished[0] ?? resume;
+}
+
+/** Of a restart, where all had been read below `readTo`: everything of it is to be read again, but for what is finished. */
+export function restoredLaggard(key: TenantKey, state: LaggardState, readTo: number): Laggard {
+  const to = Math.max(readTo, state.resume);
+  return { key, held: null, next: firstOf(state), to, nextBytes: 0, restored: state, isOfBefore: true };
+}
+
+/** Whether the event at `next` or beyond was finished before the restart. */
+export function wasFinished({ restored }: Laggard, offset: number): boolean {
+  return restored !== null && offset < restored.resume && !restored.unfinished.includes(offset);
+}
+
+/** Everything of it below the offset was taken, or is finished. */
+export function moveOn(laggard: Laggard, next: number): void {
+  laggard.next = next;
+  const { restored, held } = laggard;
+  if (restored === null || next < restored.resume) return;
+  laggard.restored = null;
+  if (held !== null) noteFinished(held, restored.resume - 1);
+}
+
+export function noteFinished(held: Held, offset: number): void {
+  held.finishedMax = Math.max(held.finishedMax, offset);
+}
+
+export function stateOf({ held, next, restored }: Laggard): LaggardState {
+  const taken = held === null ? [] : [...held.offsets];
+  if (restored !== null) {
+    return {
+      unfinished: [...taken, ...restored.unfinished.filter((offset) => offset >= next)],
+      resume: restored.resume,
+    };
+  }
+  const resume = (held?.finishedMax ?? -1) + 1;
+  const unfinished = taken.filter((offset) => offset < resume);
+  return unfinished.length > 0 ? { unfinished, resume } : { unfinished, resume: taken[0] ?? next };
+}

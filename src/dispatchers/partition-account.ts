@@ -1,0 +1,152 @@
+// What of one partition was read, what of it is in memory, what is finished, and whose surplus is to be read again from the log.
+//
+//   read on ──> admit ── room ──> taken ──> finished             a tenant that holds its share lags: what comes of it stays in the log,
+//                 └── none ──> surplus ──> come back ──> taken    and is read again, in its order, when there is room
+//
+// The window keeps everyone who doesn't lag; a laggard speaks for itself, and the window counts all of it as finished.
+
+import type { CommittedPosition } from '../ports/event-log.ts';
+import { comeBackTo } from './come-back.ts';
+import type { ComeBack } from './come-back.ts';
+import { decodeFinished } from './finished-bitmap.ts';
+import type { Held, Laggard } from './laggard.ts';
+import { isBehind, moveOn, noteFinished } from './laggard.ts';
+import { createLaggards } from './laggards.ts';
+import { createOffsetWindow } from './offset-window.ts';
+import { decodePosition, encodePosition, laggardsMax } from './position-text.ts';
+import { isHungry, mayHold } from './shares.ts';
+import type { Memory, Work } from './shares.ts';
+
+/** Taken: it is held until it is finished. Surplus: it stays in the log. Finished: before the restart. */
+export type Admission = 'taken' | 'surplus' | 'finished';
+
+export interface PartitionAccount {
+  /** Where it is to be read from. */
+  readonly start: number;
+  /** Whether somebody lags still that did so before the restart. */
+  isRestoring(): boolean;
+  /** What is nobody's work. */
+  pass(offset: number): void;
+  /** To be asked with each event that is read on, in order. */
+  admit(work: Work): Admission;
+  finish(work: Work): void;
+  /** Whether more may be read; false only while more tenants lag than a commit can name. */
+  mayReadOn(): boolean;
+  /** A range of what is to be read again, for whoever has waited longest of those that have room; null: for nobody now. */
+  comeBack(offsetsMax: number): ComeBack | null;
+  position(): CommittedPosition;
+}
+
+export interface AccountLimits {
+  /** Events of the window from its mark on: at most 10,000 bits of the 12,288 that a commit has for them. */
+  readonly eventsMax: number;
+  readonly laggardsMax: number;
+}
+
+export const accountLimits: AccountLimits = { eventsMax: 10_000, laggardsMax };
+
+/** @param memory of the lane, shared with its other partitions */
+export function createPartitionAccount(
+  committed: CommittedPosition,
+  memory: Memory,
+  limits: AccountLimits = accountLimits,
+): PartitionAccount {
+  const restored = decodePosition(committed);
+  const window = createOffsetWindow(restored.window);
+  const laggards = createLaggards(restored.laggards, readBefore(restored.window));
+  /** It was taken beyond its share, since no more may lag. */
+  let overfull: Held | null = null;
+
+  function hold(by: Held, { offset, bytes }: Work): void {
+    by.offsets.add(offset);
+    by.bytes += bytes;
+    memory.hold(bytes);
+  }
+
+  /** From now on it speaks for itself, what it holds already included. */
+  function lag(by: Held): Laggard {
+    for (const offset of by.offsets) window.finish(offset);
+    return laggards.add(by);
+  }
+
+  function admit(work: Work): Admission {
+    const { tenantId, offset, bytes } = work;
+    const laggard = laggards.of(tenantId);
+    const isNew = window.begin(offset);
+    if (laggard !== undefined) {
+      if (!isNew) return 'surplus';
+      window.finish(offset);
+      return admitLate(laggard, work);
+    }
+    if (!isNew) return 'finished';
+    const by = laggards.heldBy(tenantId);
+    const hasRoom = mayHold(by.bytes, bytes, memory.free());
+    if (!hasRoom && laggards.size < limits.laggardsMax) {
+      window.finish(offset);
+      return admitLate(lag(by), work);
+    }
+    if (!hasRoom) overfull = by;
+    hold(by, work);
+    return 'taken';
+  }
+
+  function admitLate(laggard: Laggard, work: Work): Admission {
+    const { offset, bytes } = work;
+    if (isBehind(laggard)) {
+      laggard.to = offset + 1;
+      return 'surplus';
+    }
+    const by = laggards.heldBy(work.tenantId);
+    const hasRoom = mayHold(by.bytes, bytes, memory.free());
+    if (hasRoom) hold(by, work);
+    else laggard.nextBytes = bytes;
+    laggard.to = offset + 1;
+    moveOn(laggard, hasRoom ? offset + 1 : offset);
+    return hasRoom ? 'taken' : 'surplus';
+  }
+
+  function finish({ tenantId, offset, bytes }: Work): void {
+    const by = laggards.held(tenantId);
+    if (by === undefined || !by.offsets.delete(offset)) return;
+    by.bytes -= bytes;
+    memory.hold(-bytes);
+    noteFinished(by, offset);
+    const laggard = laggards.of(tenantId);
+    if (laggard !== undefined) return laggards.forgetIfDone(laggard);
+    window.finish(offset);
+    if (by.offsets.size === 0) laggards.release(by);
+  }
+
+  /** One that hangs stops nobody: where the window is full its tenant speaks for itself, and the window goes on. */
+  function mayReadOn(): boolean {
+    const mayMoreLag = () => laggards.size < limits.laggardsMax;
+    while (window.length >= limits.eventsMax && mayMoreLag()) {
+      const first = laggards.ownerOf(window.mark());
+      if (first === null) break;
+      lag(first);
+    }
+    if (overfull !== null && (mayMoreLag() || isHungry(overfull.bytes, memory.free()))) overfull = null;
+    return overfull === null && window.length < limits.eventsMax;
+  }
+
+  return {
+    start: restored.window.offset,
+    isRestoring() {
+      for (const laggard of laggards.all()) if (laggard.isOfBefore) return true;
+      return false;
+    },
+    pass(offset) {
+      if (window.begin(offset)) window.finish(offset);
+    },
+    admit,
+    finish,
+    mayReadOn,
+    comeBack: (offsetsMax) => comeBackTo({ laggards, memory, hold, offsetsMax, readTo: window.readTo }),
+    position: () => encodePosition({ window: window.position(), laggards: laggards.states() }),
+  };
+}
+
+/** All that was left in the log before the restart is below it: it was read, so the window counts it as finished. */
+function readBefore({ offset, metadata }: CommittedPosition): number {
+  return Math.max(offset, (decodeFinished(offset, metadata)?.at(-1) ?? -1) + 1);
+}

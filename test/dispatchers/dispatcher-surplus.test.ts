@@ -1,0 +1,190 @@
+// A tenant's surplus, whatever makes it one, gives way to the others of its lane and number: it stays in the log and comes back in its order.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { RateLimitDecision, RateLimiter } from '../../src/ports/rate-limiter.ts';
+import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
+import { workTopic } from '../../src/domain/topics.ts';
+import { until } from '../support/until.ts';
+import { delivered, makeWorld, outcomesOf, retryable, settingsOf } from './harness.ts';
+import type { Send, World } from './harness.ts';
+import { requested, requestedTogether } from './work-events.ts';
+
+/** Of one tenant on one number: more than the 3,200 small events for which a number had memory, and than a tenant's share of a lane, some 2,000. */
+const floodEvents = 4_500;
+const topic = workTopic('WEBHOOK', 'BULK');
+let world: World;
+
+beforeEach(async () => {
+  world = await makeWorld();
+});
+
+afterEach(() => world.close());
+
+const idsOf = (of: readonly { readonly notificationId: string }[]) => of.map(({ notificationId }) => notificationId);
+const sentOf = (of: readonly { readonly tenantId: string; readonly notificationId: string }[], tenant: string) =>
+  idsOf(of.filter(({ tenantId }) => tenantId === tenant));
+const outcomesFor = (tenant: string) => outcomesOf(world.said).filter(({ tenantId }) => String(tenantId) === tenant);
+const hang = () => new Promise<never>(() => {});
+const flood = (count = floodEvents) => requestedTogether(count, { tenant: 'tnt_flood', priority: 'BULK' });
+
+/** BULK of other tenants, by turns, on the number of an event. */
+function beside(event: { readonly partition: number } | undefined, count: number, tenants = 1) {
+  const onIt = (tenant: string) => {
+    for (let tries = 0; tries < 20; tries++) {
+      const one = requested({ tenant, priority: 'BULK' });
+      if (one.partition === event?.partition) return one;
+    }
+    return null;
+  };
+  const names: string[] = [];
+  for (let i = 0; names.length < tenants; i++) if (onIt(`tnt_${i}`) !== null) names.push(`tnt_${i}`);
+  return Array.from({ length: count }, (_, i) => onIt(names[i % tenants] ?? '')).filter((one) => one !== null);
+}
+
+describe('BULK of others on the number of a tenant', () => {
+  it('whose receiver hangs is sent at once, however much of it waits', async () => {
+    const events = flood();
+    await world.run({
+      send: ({ tenantId }) => (String(tenantId) === 'tnt_flood' ? hang() : Promise.resolve(delivered)),
+    });
+    await world.append(events);
+    for (let sent = 1; sent <= 20; sent++) {
+      await world.append(beside(events[0], 1));
+      await until(() => outcomesOf(world.said).length === sent, { what: `the other's BULK number ${sent}` });
+    }
+    expect(outcomesFor('tnt_flood')).toEqual([]);
+  });
+
+  it('whose rate is used up is sent at once, and what waits comes at its turn: in its order, each once', async () => {
+    const { limiter, open } = manualLimiter();
+    const events = flood();
+    const { sends } = await world.run({ directory: rated(100), limiter });
+    await world.append(events);
+    const others = beside(events[0], 20);
+    await world.append(others);
+    await until(() => outcomesOf(world.said).length === others.length);
+    expect(sentOf(sends, 'tnt_flood')).toEqual([]);
+    open(1_000_000);
+    await until(() => outcomesFor('tnt_flood').length === events.length, { timeoutMs: 60_000 });
+    expect(sentOf(sends, 'tnt_flood')).toEqual(idsOf(events));
+    await until(async () => {
+      const position = await world.committed(others[0] ?? requested(), topic);
+      return position?.offset === events.length + others.length && position.metadata === '';
+    });
+  });
+
+  it('comes back in its order while new work of it and of many others comes in', async () => {
+    const events = flood();
+    const { sends } = await world.run({ limits: { inFlightPerTenantProviderMax: 1 } });
+    await world.append(events);
+    const later = requestedTogether(500, { tenant: 'tnt_flood', priority: 'BULK' }).filter(
+      ({ partition }) => partition === events[0]?.partition,
+    );
+    const others = beside(events[0], 200, 9);
+    await world.append([...others, ...later]);
+    await until(() => outcomesOf(world.said).length === events.length + others.length + later.length, {
+      timeoutMs: 60_000,
+    });
+    expect(sentOf(sends, 'tnt_flood')).toEqual(idsOf([...events, ...later]));
+    expect(new Set(idsOf(sends)).size).toBe(sends.length);
+  });
+});
+
+describe('one attempt that hangs', () => {
+  it('stops nothing of its number, however many events come after it', async () => {
+    const hangs = requested({ tenant: 'tnt_hangs', priority: 'BULK' });
+    const { sends } = await world.run({
+      send: ({ tenantId }) => (String(tenantId) === 'tnt_hangs' ? hang() : Promise.resolve(delivered)),
+    });
+    await world.append([hangs]);
+    await until(() => sends.length === 1);
+    const others = beside(hangs, 11_000, 20);
+    await world.append(others);
+    await until(() => outcomesOf(world.said).length === others.length, { timeoutMs: 60_000 });
+  });
+});
+
+describe('a kill while a tenant lags', () => {
+  it('sends again what was in flight alone: what was finished far beyond is known, and what waits comes in its order', async () => {
+    const events = flood();
+    let left = 700;
+    const ofFlood: Send = () => (left-- > 0 ? Promise.resolve(left % 50 === 0 ? retryable() : delivered) : hang());
+    const first = await world.run({
+      send: (delivery, context) =>
+        String(delivery.tenantId) === 'tnt_flood' ? ofFlood(delivery, context) : Promise.resolve(delivered),
+    });
+    await world.append(events);
+    const others = beside(events[0], 300, 9);
+    await world.append(others);
+    await until(() => outcomesOf(world.said).length === 700 + others.length, { timeoutMs: 30_000 });
+    await until(async () => (await world.committed(others[0] ?? requested(), topic))?.offset === 700);
+    const inFlight = new Set(sentOf(first.sends, 'tnt_flood').slice(700));
+    first.kill();
+    await world.reopen();
+
+    const second = await world.run();
+    const later = beside(events[0], 20);
+    await world.append(later);
+    await until(() => second.sends.length >= events.length - 700 + later.length, { timeoutMs: 60_000 });
+    expect(inFlight.size).toBeGreaterThan(0);
+    expect(sentOf(second.sends, 'tnt_flood')).toEqual(idsOf(events).slice(700));
+    expect(idsOf(second.sends).filter((id) => idsOf(others).includes(id))).toEqual([]);
+    expect(second.sends).toHaveLength(events.length - 700 + later.length);
+  });
+
+  it('passes over what was answered and not committed', async () => {
+    const events = flood();
+    let sent = 0;
+    let commits = true;
+    const first = await world.run({
+      send: () => (sent++ < 400 ? Promise.resolve(delivered) : hang()),
+      wrapLog: (log) => ({
+        ...log,
+        consume: (options) =>
+          log.consume({
+            ...options,
+            owned: (claim) => options.owned({ ...claim, commit: (of) => (commits ? claim.commit(of) : hang()) }),
+          }),
+      }),
+    });
+    await world.append(events.slice(0, -1));
+    const one = events[0] ?? requested();
+    await until(async () => ((await world.committed(one, topic))?.offset ?? 0) > 0);
+    commits = false;
+    await until(() => outcomesOf(world.said).length === 400);
+    first.kill();
+    await world.reopen();
+    const second = await world.run();
+    await until(() => second.sends.length >= events.length - 401, { timeoutMs: 60_000 });
+    expect(idsOf(second.sends)).toEqual(idsOf(events).slice(400, -1));
+  });
+});
+
+/** `tnt_flood` allows its provider so many attempts a second. */
+function rated(maxPerSecond: number): Partial<TenantDirectory> {
+  return {
+    provider: async (tenantId) => {
+      const config = tenantId === 'tnt_flood' ? { maxPerSecond } : {};
+      return { ...settingsOf(tenantId, 'WEBHOOK'), config };
+    },
+  };
+}
+
+/** A limiter whose windows the test opens. */
+function manualLimiter() {
+  let left = 0;
+  const limiter: Pick<RateLimiter, 'take'> = {
+    async take(): Promise<RateLimitDecision> {
+      const allowed = left > 0;
+      if (allowed) left--;
+      return { allowed, remaining: left, resetMs: 20 };
+    },
+  };
+  return {
+    limiter,
+    open(count: number) {
+      left = count;
+    },
+  };
+}

@@ -1,0 +1,234 @@
+// Whatever order things come in: each event is taken once, a tenant's in their order, and a restart takes again exactly what was unfinished.
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { accountLimits, createPartitionAccount } from '../../src/dispatchers/partition-account.ts';
+import type { AccountLimits } from '../../src/dispatchers/partition-account.ts';
+import { decodePosition, encodePosition, laggardsMax, tenantKey } from '../../src/dispatchers/position-text.ts';
+import { isHungry, mayHold } from '../../src/dispatchers/shares.ts';
+import type { Work } from '../../src/dispatchers/shares.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+
+const start = { offset: 0, metadata: '' };
+
+function memoryOf(bytesMax: number) {
+  let held = 0;
+  return {
+    free: () => bytesMax - held,
+    hold(bytes: number) {
+      held += bytes;
+    },
+  };
+}
+
+/** A partition whose events the test makes, read as a dispatcher reads it. */
+function reader(log: readonly Work[], position = start, bytesMax = 20, limits: AccountLimits = accountLimits) {
+  const account = createPartitionAccount(position, memoryOf(bytesMax), limits);
+  const taken: Work[] = [];
+  let at = log.findIndex(({ offset }) => offset >= account.start);
+  if (at < 0) at = log.length;
+  return {
+    account,
+    taken,
+    /** What was taken and isn't finished. */
+    open: new Set<Work>(),
+    readOn(count: number) {
+      for (const work of log.slice(at, at + count)) {
+        if (!account.mayReadOn()) return;
+        at++;
+        if (account.admit(work) === 'taken') this.take(work);
+      }
+    },
+    comeBack(offsetsMax: number) {
+      const range = account.comeBack(offsetsMax);
+      if (range === null) return false;
+      let seenBelow = range.to;
+      for (const work of log.filter(({ offset }) => offset >= range.from && offset < range.to)) {
+        const seen = range.see(work);
+        if (seen === 'taken') this.take(work);
+        if (seen === 'full') {
+          seenBelow = work.offset;
+          break;
+        }
+      }
+      range.end(seenBelow);
+      return true;
+    },
+    take(work: Work) {
+      taken.push(work);
+      this.open.add(work);
+    },
+    finish(work: Work) {
+      this.open.delete(work);
+      account.finish(work);
+    },
+  };
+}
+
+const anyLog = fc
+  .array(fc.record({ tenant: fc.nat(5), gap: fc.constantFrom(1, 1, 1, 1, 7), bytes: fc.integer({ min: 1, max: 6 }) }), {
+    minLength: 1,
+    maxLength: 120,
+  })
+  .map((events) => {
+    let offset = -1;
+    return events.map(({ tenant, gap, bytes }): Work => {
+      offset += gap;
+      return { tenantId: `tnt_${tenant}` as TenantId, offset, bytes };
+    });
+  });
+
+const anyStep = fc.oneof(
+  fc.record({ kind: fc.constant('read' as const), n: fc.integer({ min: 1, max: 20 }) }),
+  fc.record({ kind: fc.constant('back' as const), n: fc.integer({ min: 1, max: 30 }) }),
+  fc.record({ kind: fc.constant('finish' as const), n: fc.nat(1000) }),
+  fc.record({ kind: fc.constant('commit' as const), n: fc.constant(0) }),
+  fc.record({ kind: fc.constant('restart' as const), n: fc.constant(0) }),
+);
+
+const anyLimits = fc.constantFrom(accountLimits, { eventsMax: 5, laggardsMax: 3 }, { eventsMax: 8, laggardsMax: 1 });
+
+describe('the account of a partition', () => {
+  it('takes each event once between restarts, a tenant by the order of its events, and after one again exactly what was not finished at the commit', () => {
+    fc.assert(
+      fc.property(anyLog, fc.array(anyStep, { maxLength: 80 }), anyLimits, (log, steps, limits) => {
+        let committed = start;
+        let durable = new Set<number>();
+        let finished = new Set<number>();
+        let life = reader(log, committed, 20, limits);
+        const restart = () => {
+          finished = new Set(durable);
+          life = reader(log, committed, 20, limits);
+        };
+        const check = () => {
+          const offsets = life.taken.map(({ offset }) => offset);
+          expect(new Set(offsets).size).toBe(offsets.length);
+          expect(offsets.filter((offset) => durable.has(offset) && !finishedHere.has(offset))).toEqual([]);
+          for (const tenant of new Set(life.taken.map(({ tenantId }) => tenantId))) {
+            const own = life.taken.filter(({ tenantId }) => tenantId === tenant).map(({ offset }) => offset);
+            expect(own).toEqual(own.toSorted((a, b) => a - b));
+          }
+        };
+        let finishedHere = new Set<number>();
+        const finishOne = (pick: number) => {
+          const work = [...life.open][pick % Math.max(1, life.open.size)];
+          if (work === undefined) return;
+          life.finish(work);
+          finished.add(work.offset);
+          finishedHere.add(work.offset);
+        };
+        for (const { kind, n } of steps) {
+          if (kind === 'read') life.readOn(n);
+          if (kind === 'back') life.comeBack(n);
+          if (kind === 'finish') finishOne(n);
+          if (kind === 'commit') {
+            committed = life.account.position();
+            durable = new Set(finished);
+            expect(committed.metadata.length).toBeLessThanOrEqual(4096);
+            expect(log.every(({ offset }) => offset >= committed.offset || finished.has(offset))).toBe(true);
+          }
+          if (kind === 'restart') {
+            finishedHere = new Set();
+            restart();
+          }
+          check();
+        }
+        // To the end: nothing is forgotten.
+        for (let rounds = 0; finished.size < log.length; rounds++) {
+          expect(rounds).toBeLessThan(2_000);
+          life.readOn(10);
+          life.comeBack(10);
+          finishOne(0);
+          check();
+        }
+        while (life.comeBack(1_000));
+        life.readOn(1_000);
+        const end = life.account.position();
+        expect(end.metadata).toBe('');
+        expect(end.offset).toBeGreaterThan(log.at(-1)?.offset ?? 0);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('never stands behind one that hangs: where the window is full its tenant speaks for itself', () => {
+    const log = Array.from({ length: 50_000 }, (_, offset): Work => {
+      return { tenantId: (offset === 10 ? 'tnt_hangs' : `tnt_${offset % 7}`) as TenantId, offset, bytes: 1 };
+    });
+    const life = reader(log, start, 1_000);
+    while (life.taken.length < log.length) {
+      life.readOn(64);
+      for (const work of life.open) if (work.offset !== 10) life.finish(work);
+    }
+    const position = life.account.position();
+    expect(position.offset).toBe(10);
+    expect(position.metadata.length).toBeLessThan(100);
+    const again = reader(log, position, 1_000);
+    again.readOn(50_000);
+    while (again.comeBack(1_000));
+    expect(again.taken.map(({ offset }) => offset)).toEqual([10]);
+  });
+});
+
+describe('the text of a position', () => {
+  it('is read back as it was written, and fits into a commit, however many lag and however much of each is under way', () => {
+    const anyState = fc.array(
+      fc.record({ first: fc.nat(3_000_000), steps: fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 40 }) }),
+      { minLength: 1, maxLength: laggardsMax },
+    );
+    fc.assert(
+      fc.property(anyState, fc.nat(3_000_000), (tenants, mark) => {
+        const laggards = tenants.map(({ first, steps }, i) => {
+          let at = 1_000_000_000 + first;
+          const unfinished = steps.map((step) => (at += step));
+          return { key: tenantKey(`tnt_${i}`), unfinished, resume: at + 1 };
+        });
+        const window = { offset: 1_000_000_000 + mark, metadata: 'A'.repeat(2048) };
+        const position = encodePosition({ window, laggards });
+        expect(position.metadata.length).toBeLessThanOrEqual(4096);
+        const back = decodePosition(position);
+        expect(back.window).toEqual(window);
+        expect(back.laggards.map(({ key }) => key)).toEqual(laggards.map(({ key }) => key));
+        for (const [i, { unfinished, resume }] of back.laggards.entries()) {
+          const whole = laggards[i];
+          // What was cut counts as unfinished from there on.
+          expect(whole?.unfinished.slice(0, unfinished.length)).toEqual(unfinished);
+          expect(resume).toBe(whole?.unfinished[unfinished.length] ?? whole?.resume);
+        }
+      }),
+    );
+  });
+
+  it('that is none says nothing, and one that is cut says nothing either', () => {
+    for (const metadata of ['.', '.A', 'AB.', '{"not":"ours"}', '.AAAA']) {
+      const { window, laggards } = decodePosition({ offset: 5, metadata });
+      expect(laggards).toEqual([]);
+      expect(window.offset).toBe(5);
+    }
+  });
+});
+
+describe('the shares of a memory', () => {
+  it('leave to whoever comes next as much as the largest has, and are never more than the memory', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ who: fc.nat(9), bytes: fc.integer({ min: 1, max: 50 }) })), (asked) => {
+        const held = new Map<number, number>();
+        let free = 500;
+        for (const { who, bytes } of asked) {
+          const own = held.get(who) ?? 0;
+          if (!mayHold(own, bytes, free)) continue;
+          held.set(who, own + bytes);
+          free -= bytes;
+          expect(own + bytes).toBeLessThanOrEqual(free);
+        }
+        expect(free).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+
+  it('are worth coming back for at half', () => {
+    expect(isHungry(50, 100)).toBe(true);
+    expect(isHungry(51, 100)).toBe(false);
+  });
+});

@@ -17,5 +17,10 @@ export function banner(at: { readonly url: string; readonly operationsUrl: strin
 
   curl -sS ${at.url}/api/v1/notify/inapp/ada -H 'x-api-key: ${at.apiKey}'
 
+  A first webhook, a first mail:
+
+  npm run -s herald -- listen
+  npm run -s herald -- mail
+
 `;
 }

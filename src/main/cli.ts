@@ -1,4 +1,4 @@
-// The command line: herald serve | token | config | rebuild | reconcile | rotate-secrets | copy-log.
+// The command line: herald serve | token | listen | mail | config | rebuild | reconcile | rotate-secrets | copy-log.
 
 import { parseArgs } from 'node:util';
 
@@ -13,6 +13,9 @@ const usage = `Usage: npm run -s herald -- COMMAND
         [--channel email,sms,webhook,in-app]          the channels that this process delivers on (all)
         [--from beginning|end|TIME]                   where a dispatcher begins that finds no committed position (TIME: ISO 8601)
   token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
+  listen [--port 4000] [--forward URL] [--status 200] print the webhooks that are sent to this machine, their signatures checked; with the demo tenant's secret
+        [--secret whsec_...] [--url URL]              unless another is given; --status 500 shows retries
+  mail [--port 2525] [--url URL]                      a mail server on this machine that shows what is sent to it
   config                                              list every setting, its value and its default
   rebuild                                             fold every read model anew from the log, while the service is stopped
   reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
@@ -41,6 +44,24 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     const { values } = parseArgs({ args, options });
     const { printToken } = await import('./token.ts');
     await printToken(readConfig(), { ...values, hours: hoursOf(values.hours) });
+  },
+  async listen(args) {
+    const options = {
+      port: { type: 'string' },
+      forward: { type: 'string' },
+      status: { type: 'string' },
+      secret: { type: 'string' },
+      url: { type: 'string' },
+    } as const;
+    const { port, status, ...rest } = parseArgs({ args, options }).values;
+    const answers = numberOf('--status', status ?? '200', { min: 200, max: 599 });
+    const { listenToWebhooks } = await import('./tools/listen.ts');
+    await listenToWebhooks(readConfig(), { ...rest, port: portOf(port ?? '4000'), status: answers });
+  },
+  async mail(args) {
+    const { values } = parseArgs({ args, options: { port: { type: 'string' }, url: { type: 'string' } } });
+    const { showMails } = await import('./tools/mail.ts');
+    await showMails(readConfig(), { url: values.url, port: portOf(values.port ?? '2525') });
   },
   async config(args) {
     parseArgs({ args, options: {} });
@@ -110,6 +131,17 @@ function startOf(text: string | undefined): 'beginning' | 'end' | number | null 
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw new UsageError('--from: should be beginning, end or an ISO 8601 time');
   return time;
+}
+
+function portOf(text: string): number {
+  return numberOf('--port', text, { min: 0, max: 65_535 });
+}
+
+function numberOf(option: string, text: string, { min, max }: { readonly min: number; readonly max: number }): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < min || number > max)
+    throw new UsageError(`${option}: should be a whole number from ${min} to ${max}`);
+  return number;
 }
 
 function hoursOf(text: string | undefined): number {

@@ -1,0 +1,9 @@
+// Jest for `npm run test:tools`: what other programs make of what Herald gives them (generated clients, Prometheus' rules); they come from the package registries.
+import embedded from './jest.config.js';
+
+export default {
+  ...embedded,
+  displayName: 'tools',
+  testMatch: ['<rootDir>/test/**/*.tools.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+};

@@ -1,11 +1,17 @@
-// Turns for work that holds memory: of a tenant one at a time, of all tenants at most so many.
+// Turns for work that holds memory and the thread: of a tenant one at a time with rests between them, of all tenants at most so many.
 
 import type { TenantId } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
 
-export type TakeTurn = (tenantId: TenantId, work: () => Promise<void>) => Promise<void>;
+/** @param work answers how many ms it took, without its waits. The call rejects as the work does. */
+export type TakeTurn = (tenantId: TenantId, work: () => Promise<number>) => Promise<void>;
 
-/** The call rejects as the work does. */
-export function createCatchUpTurns(atOnceMax: number): TakeTurn {
+/** A tenant rests three times as long as its work took, so that it has a quarter of the thread at most; others don't wait for it. */
+const restsPerWork = 3;
+/** What took longer was others' work for the greater part. */
+const restMaxMs = 3000;
+
+export function createCatchUpTurns(atOnceMax: number, clock: Pick<Clock, 'sleep'>): TakeTurn {
   const lastOf = new Map<TenantId, Promise<void>>();
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -20,18 +26,24 @@ export function createCatchUpTurns(atOnceMax: number): TakeTurn {
     if (next === undefined) running--;
     else next();
   };
+  const rest = async (tookMs: number): Promise<void> => {
+    const restMs = Math.min(restsPerWork * tookMs, restMaxMs);
+    if (restMs >= 1) await clock.sleep(restMs);
+  };
 
   return (tenantId, work) => {
+    let tookMs = 0;
     const turn = (lastOf.get(tenantId) ?? Promise.resolve()).then(async () => {
       await enter();
       try {
-        await work();
+        tookMs = await work();
       } finally {
         leave();
       }
     });
     const over = turn
       .catch(() => {})
+      .then(() => rest(tookMs))
       .then(() => {
         if (lastOf.get(tenantId) === over) lastOf.delete(tenantId);
       });

@@ -13,7 +13,8 @@ export interface Announcement extends Position {
   readonly notificationId: NotificationId;
   readonly appendedAt: number;
   readonly change: StatusChange;
-  readonly data: unknown;
+  /** What is told, JSON: made once for all who listen. */
+  readonly json: string;
 }
 
 /** null: nobody's status changes by it. */
@@ -24,7 +25,7 @@ export function announcementOf({ event, topic, partition, offset, appendedAt }: 
   const { tenantId, notificationId, channel, recipient, occurredAt } = event;
   const { status, error } = change;
   const data = { notificationId, status, channel, recipient, error, timestamp: isoTime(occurredAt) };
-  return { topic, partition, offset, appendedAt, tenantId, notificationId, change, data };
+  return { topic, partition, offset, appendedAt, tenantId, notificationId, change, json: JSON.stringify(data) };
 }
 
 const topicOrder = new Map(notificationsReadModel.topics.map((topic, i) => [topic, i]));

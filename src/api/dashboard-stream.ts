@@ -50,7 +50,7 @@ export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 
 /** Follows the log only while somebody listens. */
 export function createDashboardStreams(deps: Dependencies) {
-  const { log, reader, logger } = deps;
+  const { log, reader, turns, logger } = deps;
   const catchUp = createCatchUp(deps);
   const listeners = new Map<TenantId, Set<Listener>>();
   const { name } = notificationsReadModel.definition;
@@ -92,7 +92,8 @@ export function createDashboardStreams(deps: Dependencies) {
         const folded = await foldedPositions();
         const announcements = inOrderOfTime(waiting);
         waiting = [];
-        const later = announcements.filter((one) => !announceIfFolded(one, folded));
+        const later: Announcement[] = [];
+        for (const one of announcements) if (!(await announceIfFolded(one, folded))) later.push(one);
         waiting = later.length === 0 ? waiting : [...later, ...waiting];
       }
     } catch (err) {
@@ -112,10 +113,12 @@ export function createDashboardStreams(deps: Dependencies) {
 
   type Folded = Awaited<ReturnType<typeof foldedPositions>>;
 
-  const announceIfFolded = (one: Announcement, folded: Folded): boolean => {
+  /** One after another, so that each stream has them in their order; whoever else is on the thread has its turn between streams. */
+  const announceIfFolded = async (one: Announcement, folded: Folded): Promise<boolean> => {
     if ((folded.get(one.partition)?.get(one.topic) ?? 0) <= one.offset) return false;
     if (!filter.isLater(one.notificationId, one.change)) return true;
     for (const listener of listeners.get(one.tenantId) ?? []) {
+      if (turns.isOver()) await turns.next();
       if (listener.held === null) tellOne(listener, one);
       else hold(listener, listener.held, one);
     }
@@ -132,7 +135,9 @@ export function createDashboardStreams(deps: Dependencies) {
       const isDone = await catchUp(tenantId, marks, {
         began: ({ isWhole }) => sayConnected(tenantId, listener, resumes === 'lost' || (resumes === 'yes' && !isWhole)),
         async missed(one) {
-          if (await stream.room()) tellOne(listener, one);
+          const isOpen = await stream.room();
+          if (isOpen) tellOne(listener, one);
+          return isOpen;
         },
       });
       if (!isDone) return stream.end();
@@ -195,7 +200,7 @@ function sayConnected(tenantId: TenantId, { stream, marks }: Listener, hasGap: b
 }
 
 function tellOne({ stream, marks }: Listener, one: Announcement): void {
-  if (marks.pass(one)) stream.send({ id: marks.text, data: one.data });
+  if (marks.pass(one)) stream.send({ id: marks.text, json: one.json });
 }
 
 function hold({ stream }: Listener, held: Announcement[], one: Announcement): void {

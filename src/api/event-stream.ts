@@ -4,16 +4,21 @@ import type { ServerResponse } from 'node:http';
 
 import type { Lagging, StreamBacklog } from './stream-backlog.ts';
 
-export interface StreamMessage {
-  readonly event?: string;
-  readonly id?: string;
-  readonly data: unknown;
+/** `data` becomes JSON, `json` is. */
+export type StreamMessage = { readonly event?: string; readonly id?: string } & (
+  | { readonly data: unknown }
+  | { readonly json: string }
+);
+
+/** A message as its bytes, for many streams: made once, held once, however many readers it waits for. */
+export function messageBytes(message: StreamMessage): Uint8Array {
+  return Buffer.from(messageText(message));
 }
 
 /** What a feed sends through. */
 export interface EventStream {
   /** False when the stream has ended: nothing more will arrive. Without regard to `hasRoom` a reader that lags too far behind is dropped. */
-  send(message: StreamMessage): boolean;
+  send(message: StreamMessage | Uint8Array): boolean;
   /** Whether the reader keeps up: a feed that can wait sends only then. */
   readonly hasRoom: boolean;
   /** Resolves when there is room; false when the stream has ended. */
@@ -60,7 +65,7 @@ export function createEventStream(
     res.destroy();
     nowWaits(0);
   };
-  const write = (text: string): boolean => {
+  const write = (text: string | Uint8Array): boolean => {
     if (!isOpen()) return false;
     if (res.writableLength > limits.bufferedBytesMax) {
       drop();
@@ -73,7 +78,7 @@ export function createEventStream(
   };
 
   return {
-    send: (message) => write(messageText(message)),
+    send: (message) => write(message instanceof Uint8Array ? message : messageText(message)),
     get hasRoom() {
       return isOpen() && !res.writableNeedDrain;
     },
@@ -112,6 +117,8 @@ export function createEventStream(
 }
 
 /** JSON holds no line break, and ids and names here neither. */
-function messageText({ event, id, data }: StreamMessage): string {
-  return `${event === undefined ? '' : `event: ${event}\n`}${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+function messageText(message: StreamMessage): string {
+  const { event, id } = message;
+  const json = 'json' in message ? message.json : JSON.stringify(message.data);
+  return `${event === undefined ? '' : `event: ${event}\n`}${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`;
 }

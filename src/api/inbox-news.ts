@@ -3,7 +3,9 @@
 import { badField } from '../domain/errors.ts';
 import { inboxItemIdOf } from '../domain/ids.ts';
 import type { InboxMarks, InboxNews } from '../projections/inbox/queries.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { EventStream } from './event-stream.ts';
+import { messageBytes } from './event-stream.ts';
 import { toItem } from './handlers/inbox.ts';
 import { isoTime } from './record.ts';
 
@@ -14,7 +16,7 @@ export function parseMarks(text: string): InboxMarks {
   return { sequence: Number(match[1]), readOffset: Number(match[2]) };
 }
 
-function marksText({ sequence, readOffset }: InboxMarks): string {
+export function marksText({ sequence, readOffset }: InboxMarks): string {
   return `${sequence}.${readOffset}`;
 }
 
@@ -23,23 +25,47 @@ export function tellBeginning(stream: EventStream, marks: InboxMarks): void {
   stream.send({ event: 'connected', id: marksText(marks), data: {} });
 }
 
-/** Tells as much as there is room for; each message carries the marks that stand once it is told. */
+/** A message, and the marks that stand once it is told: its id. */
+export interface NewsMessage {
+  readonly bytes: Uint8Array;
+  readonly marks: InboxMarks;
+}
+
+/** What all who stand at the same marks are told, rendered once. Whoever else is on the thread has its turn between items. */
+export async function newsMessages(
+  turns: ThreadTurns,
+  before: InboxMarks,
+  { items, reads }: InboxNews,
+): Promise<readonly NewsMessage[]> {
+  const messages: NewsMessage[] = [];
+  let marks = before;
+  const add = (event: string, data: unknown): void => {
+    messages.push({ bytes: messageBytes({ event, id: marksText(marks), data }), marks });
+  };
+  for (const item of items) {
+    if (turns.isOver()) await turns.next();
+    marks = { ...marks, sequence: item.sequence };
+    add('notification', toItem(item));
+  }
+  for (const { offset, ids, readAt } of reads) {
+    if (turns.isOver()) await turns.next();
+    marks = { ...marks, readOffset: offset };
+    add('read', { ids: ids.map(inboxItemIdOf), readAt: isoTime(readAt) });
+  }
+  return messages;
+}
+
+/** Tells as much as there is room for: the marks that it has come to, and whether that was all. */
 export function tellNews(
   stream: EventStream,
   before: InboxMarks,
-  { items, reads }: InboxNews,
+  messages: readonly NewsMessage[],
 ): { readonly marks: InboxMarks; readonly isAll: boolean } {
   let marks = before;
-  for (const item of items) {
+  for (const message of messages) {
     if (!stream.hasRoom) return { marks, isAll: false };
-    marks = { ...marks, sequence: item.sequence };
-    stream.send({ event: 'notification', id: marksText(marks), data: toItem(item) });
-  }
-  for (const { offset, ids, readAt } of reads) {
-    if (!stream.hasRoom) return { marks, isAll: false };
-    marks = { ...marks, readOffset: offset };
-    const data = { ids: ids.map(inboxItemIdOf), readAt: isoTime(readAt) };
-    stream.send({ event: 'read', id: marksText(marks), data });
+    stream.send(message.bytes);
+    ({ marks } = message);
   }
   return { marks, isAll: true };
 }

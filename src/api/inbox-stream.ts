@@ -3,42 +3,36 @@
 // An event of a recipient with a stream makes that inbox due; it is read again once the read model has folded the event, whichever of the two is heard of first.
 
 import type { DomainEvent } from '../domain/events.ts';
-import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
 import { inboxPartition } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { inboxReadModel } from '../projections/inbox/index.ts';
-import type { InboxMarks, InboxNews } from '../projections/inbox/queries.ts';
-import { inboxMarks, inboxSince } from '../projections/inbox/queries.ts';
+import type { InboxMarks } from '../projections/inbox/queries.ts';
+import { inboxMarks } from '../projections/inbox/queries.ts';
+import { createCatchUpTurns } from './catch-up-turns.ts';
 import type { EventStream } from './event-stream.ts';
-import { tellBeginning, tellNews } from './inbox-news.ts';
+import type { InboxAddress, Listener } from './inbox-feed.ts';
+import { feedListeners } from './inbox-feed.ts';
+import { tellBeginning } from './inbox-news.ts';
 import { createLogEnds } from './log-ends.ts';
 
 interface Dependencies {
   readonly log: Pick<EventLog, 'tail' | 'ends' | 'partitioning'>;
   readonly reader: ReadModelReader;
+  readonly turns: ThreadTurns;
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
   readonly logger: Logger;
 }
 
-export interface InboxAddress {
-  readonly tenantId: TenantId;
-  readonly recipient: string;
-}
-
-/** Items read from the read model at a time. */
-const itemsPerLook = 100;
+/** Looks into inboxes at once, one of a tenant: 256 KiB of items, rendered and written. */
+const atOnceMax = 16;
 const lateMs = 100;
 /** Before another try, when the read model can't be read. */
 const retryMs = 1000;
-
-interface Listener {
-  readonly stream: EventStream;
-  marks: InboxMarks;
-  /** Its reader is behind: it is fed again once that has caught up. */
-  isWaiting: boolean;
-}
 
 interface Inbox extends InboxAddress {
   readonly listeners: Set<Listener>;
@@ -46,19 +40,24 @@ interface Inbox extends InboxAddress {
   readonly due: Map<Topic, { readonly partition: number; readonly next: number; readonly last: number }>;
   /** A listener has just come, or has caught up: the inbox is read for it, whatever is due. */
   isWanted: boolean;
+  /** A look into it runs, or waits for its turn. */
+  isFeeding: boolean;
+  /** Something has come since that look began. */
+  isWoken: boolean;
 }
 
 export type InboxStreams = ReturnType<typeof createInboxStreams>;
 
 /** Follows the log only while somebody listens. */
-export function createInboxStreams({ log, reader, logger }: Dependencies) {
+export function createInboxStreams({ log, reader, turns, clock, logger }: Dependencies) {
+  const takeTurn = createCatchUpTurns(atOnceMax, clock);
   const { name } = inboxReadModel.definition;
   const endsNow = createLogEnds(log, inboxReadModel.topics);
   const inboxes = new Map<string, Inbox>();
   let stop: (() => void) | null = null;
-  let isFeeding = false;
-  let isWoken = false;
   let late: NodeJS.Timeout | null = null;
+  /** That the read model can't be read, since the last try. */
+  let isSaid = false;
 
   const take = ({ event, topic, partition, offset }: LogEntry): void => {
     const key = event === null ? null : keyOfEvent(event);
@@ -72,36 +71,45 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
   const feedIn = (ms: number): void => {
     late ??= setTimeout(() => {
       late = null;
-      void feed();
+      isSaid = false;
+      feed();
     }, ms);
   };
 
-  /** Feeds every inbox that is due. One run at a time; being woken meanwhile makes another. */
-  const feed = async (): Promise<void> => {
-    isWoken = true;
-    if (isFeeding) return;
-    isFeeding = true;
-    try {
-      while (isWoken) {
-        isWoken = false;
-        for (const inbox of inboxes.values()) if (inbox.isWanted || inbox.due.size > 0) await feedInbox(inbox);
-      }
-    } catch (err) {
-      logger.warn('the inbox streams wait for the read model', { err });
-      if (inboxes.size > 0) feedIn(retryMs);
-    } finally {
-      isFeeding = false;
-    }
+  /** Every inbox that is due, each by itself: no tenant's waits for another's. */
+  const feed = (): void => {
+    for (const inbox of inboxes.values()) if (inbox.isWanted || inbox.due.size > 0) wake(inbox);
   };
 
-  const feedInbox = async (inbox: Inbox): Promise<void> => {
+  /** One look at a time, in the turns of its tenant; being woken meanwhile makes another. */
+  const wake = (inbox: Inbox): void => {
+    inbox.isWoken = true;
+    if (inbox.isFeeding) return;
+    inbox.isFeeding = true;
+    void takeTurn(inbox.tenantId, () => feedInbox(inbox))
+      .catch((err: unknown) => {
+        if (!isSaid) logger.warn('the inbox streams wait for the read model', { err });
+        isSaid = true;
+        inbox.isWoken = false;
+        if (inboxes.size > 0) feedIn(retryMs);
+      })
+      .finally(() => {
+        inbox.isFeeding = false;
+        if (inbox.isWoken) wake(inbox);
+      });
+  };
+
+  const feedInbox = async (inbox: Inbox): Promise<number> => {
+    const startedAt = clock.monotonic();
     const { isWanted } = inbox;
-    inbox.isWanted = false;
+    inbox.isWanted = inbox.isWoken = false;
     try {
       const folded = await foldedOf(inbox);
-      if (!isWanted && folded.size === 0) return;
-      for (const listener of inbox.listeners) await feedListener(inbox, listener);
+      if (!isWanted && folded.size === 0) return 0;
+      const isMore = await feedListeners({ reader, turns }, inbox, inbox.listeners, (one) => feedLater(inbox, one));
+      if (isMore) inbox.isWanted = inbox.isWoken = true;
       for (const [topic, upTo] of folded) settleDue(inbox, topic, upTo);
+      return clock.monotonic() - startedAt;
     } catch (err) {
       inbox.isWanted ||= isWanted;
       throw err;
@@ -118,17 +126,6 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
     return folded;
   };
 
-  const feedListener = async (inbox: Inbox, listener: Listener): Promise<void> => {
-    const { tenantId, recipient } = inbox;
-    for (;;) {
-      if (!listener.stream.hasRoom) return feedLater(inbox, listener);
-      const news: InboxNews = await inboxSince(reader, tenantId, recipient, listener.marks, itemsPerLook);
-      const told = tellNews(listener.stream, listener.marks, news);
-      listener.marks = told.marks;
-      if (told.isAll && !news.more) return;
-    }
-  };
-
   /** What a slow reader hasn't room for stays in the read model until it has; nobody waits for it. */
   const feedLater = (inbox: Inbox, listener: Listener): void => {
     if (listener.isWaiting) return;
@@ -137,7 +134,7 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
       listener.isWaiting = false;
       if (!isOpen) return;
       inbox.isWanted = true;
-      void feed();
+      wake(inbox);
     });
   };
 
@@ -153,7 +150,7 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
           inbox.due.set(topic, { partition, next: Math.min(next, due.next), last: Math.max(end - 1, due.last) });
       }
       inbox.isWanted = true;
-      await feed();
+      wake(inbox);
     } catch (err) {
       logger.warn('an inbox stream could not be begun', { tenantId: inbox.tenantId, err });
       stream.end();
@@ -162,7 +159,7 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
 
   const start = (): void => {
     const untail = log.tail(inboxReadModel.topics, take);
-    const unsubscribe = reader.onChange(name, () => void feed());
+    const unsubscribe = reader.onChange(name, feed);
     stop = () => {
       untail();
       unsubscribe();
@@ -180,6 +177,8 @@ export function createInboxStreams({ log, reader, logger }: Dependencies) {
         listeners: new Set<Listener>(),
         due: new Map(),
         isWanted: true,
+        isFeeding: false,
+        isWoken: false,
       };
       inboxes.set(key, inbox);
       const listener = { stream, marks, isWaiting: false };

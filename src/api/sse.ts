@@ -17,6 +17,8 @@ export const streamLimits = {
   perProcessMax: 1000,
   /** So that one tenant leaves room for others. */
   perTenantMax: 200,
+  /** A person with some devices; more than that are connections that nobody has let go of. */
+  perRecipientMax: 20,
   /** What a reader may lag behind, where nobody can wait for it. */
   bufferedBytesMax: 256 * 1024,
   /** What waits for the readers of all streams: past it who is furthest behind is dropped, and resumes. 1,000 of them may have 16 KiB each. */
@@ -35,6 +37,8 @@ export interface StreamAnswer {
 
 export interface StreamPlan {
   readonly tenantId: TenantId;
+  /** Of an inbox: whose it is. */
+  readonly recipient?: string;
   /** Sends through the stream from now on; returns what is to be done when it ends. */
   open(stream: EventStream): () => void;
   /** Asked every `checkEveryMs`: whether the caller may still listen. */
@@ -56,7 +60,8 @@ export type Streams = ReturnType<typeof createStreams>;
 export function createStreams({ closing, clock, logger, metrics, limits: given }: Dependencies) {
   const limits = { ...streamLimits, ...given };
   const open = new Map<OpenStream, StreamPlan>();
-  const perTenant = new Map<TenantId, number>();
+  const perTenant = createCounts();
+  const perRecipient = createCounts();
   const backlog = createStreamBacklog(limits.totalBufferedBytesMax, () => open.keys());
   metrics.gauge('herald_streams', () => open.size);
   for (const reason of endReasons) metrics.increment('herald_streams_ended_total', { reason }, 0);
@@ -73,22 +78,20 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
     for (const stream of open.keys()) stream.end('stopping');
   });
 
-  const take = (tenantId: TenantId) => {
-    const count = perTenant.get(tenantId) ?? 0;
+  const take = ({ tenantId, recipient }: StreamPlan): (() => void) => {
     if (closing.aborted) throw unavailable('The service is stopping.');
     if (open.size >= limits.perProcessMax)
       throw unavailable('There are too many open streams. Try again later.', retryAfterSeconds);
-    if (count >= limits.perTenantMax) {
-      throw new DomainError('TOO_MANY_REQUESTS', `A tenant has at most ${limits.perTenantMax} open streams.`, {
-        retryAfterSeconds,
-      });
-    }
-    perTenant.set(tenantId, count + 1);
-  };
-  const giveBack = (tenantId: TenantId) => {
-    const count = perTenant.get(tenantId) ?? 0;
-    if (count > 1) perTenant.set(tenantId, count - 1);
-    else perTenant.delete(tenantId);
+    if (perTenant.of(tenantId) >= limits.perTenantMax) throw tooMany('A tenant', limits.perTenantMax);
+    const reader = recipient === undefined ? null : `${tenantId}\n${recipient}`;
+    if (reader !== null && perRecipient.of(reader) >= limits.perRecipientMax)
+      throw tooMany('A recipient', limits.perRecipientMax);
+    perTenant.add(tenantId, 1);
+    if (reader !== null) perRecipient.add(reader, 1);
+    return () => {
+      perTenant.add(tenantId, -1);
+      if (reader !== null) perRecipient.add(reader, -1);
+    };
   };
 
   return {
@@ -96,7 +99,7 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
     serve(res: ServerResponse, plan: StreamPlan, headers: Readonly<Record<string, string>>): Promise<void> {
       // It has gone while it was authenticated: nothing would say so a second time.
       if (res.destroyed || res.closed) throw new ClientGoneError();
-      take(plan.tenantId);
+      const giveBack = take(plan);
       res.writeHead(200, { ...streamHeaders, ...headers });
       res.flushHeaders();
       const stream = createEventStream(res, limits, backlog);
@@ -107,7 +110,7 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
         res.once('close', () => {
           stopTimer();
           open.delete(stream);
-          giveBack(plan.tenantId);
+          giveBack();
           metrics.increment('herald_streams_ended_total', { reason: stream.endReason() });
           done();
           resolve();
@@ -118,6 +121,24 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
 }
 
 const retryAfterSeconds = 5;
+
+function tooMany(whose: string, max: number): DomainError {
+  return new DomainError('TOO_MANY_REQUESTS', `${whose} has at most ${max} open streams.`, { retryAfterSeconds });
+}
+
+/** How many there are of each; none isn't kept. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const of = (key: string): number => counts.get(key) ?? 0;
+  return {
+    of,
+    add(key: string, by: number): void {
+      const count = of(key) + by;
+      if (count > 0) counts.set(key, count);
+      else counts.delete(key);
+    },
+  };
+}
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -233,6 +233,21 @@ describe('a stream', () => {
     expect([full.status, full.body.code, full.headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '5']);
   });
 
+  it('of a recipient beyond the twentieth gets 429 with Retry-After, and other recipients have theirs', async () => {
+    await start();
+    const tenant = await app.tenant('a');
+    for (let i = 0; i < 20; i++) expect((await inbox(tenant, 'ada')).status).toBe(200);
+    const tooMany = await tenant.withKey('GET', '/notify/inapp/ada/stream');
+    expect([tooMany.status, tooMany.body.code, tooMany.headers.get('retry-after')]).toEqual([
+      429,
+      'TOO_MANY_REQUESTS',
+      '5',
+    ]);
+    expect([(await inbox(tenant, 'bob')).status, (await dashboard(tenant)).status]).toEqual([200, 200]);
+    await open.shift()?.close();
+    await until(async () => (await inbox(tenant, 'ada')).status === 200, { what: 'the place to be free' });
+  });
+
   it('whose reader does not read is waited for, then dropped; the reader beside it has everything', async () => {
     await start({ heartbeatMs: 200 });
     const tenant = await app.tenant('a');

@@ -74,7 +74,7 @@ const stream: OperationDocs = {
       },
     ],
   },
-  refusals: { TOO_MANY_REQUESTS: 'A tenant has at most 200 open streams.' },
+  refusals: { TOO_MANY_REQUESTS: 'A recipient has at most 20 open streams.' },
 };
 
 export const inboxDocs = { list, read, stream };

@@ -28,7 +28,7 @@ export function createStreamHandlers({ inboxStreams, dashboardStreams, directory
       const marks = lastEventId === null ? await inboxStreams.marksOf(address) : parseMarks(lastEventId);
       return {
         stream: {
-          tenantId: tenant.id,
+          ...address,
           open: (stream) => inboxStreams.add(address, stream, marks),
           isAllowed: async () => (await directory.holderOfApiKey(apiKey)) !== null,
           endsAt: null,

@@ -71,6 +71,29 @@ describe('the SQLite event log', () => {
     expect((await open().append(requested(0, 1))).kind).toBe('durable');
   });
 
+  it('reads a range of large events with a turn of the event loop after every few', async () => {
+    const log = open();
+    const body = 'x'.repeat(190_000);
+    for (let i = 0; i < 20; i++) {
+      const event = requested(0, i);
+      await log.append({ ...event, request: { ...event.request, body } });
+    }
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    let read = 0;
+    const [topic, partition] = [high, 0];
+    const to = (await log.ends(topic))[partition] ?? 0;
+    for await (const { size } of log.read({ topic, partition, from: 0, to })) read += size;
+    isDone = true;
+    expect(read).toBeGreaterThan(20 * 190_000);
+    expect(turns).toBeGreaterThanOrEqual(10);
+  });
+
   it('refuses what does not fit into its queue, and takes it again when there is room', async () => {
     const log = open({ limits: { queueEvents: 10, queueBytes: 1_000_000 } });
     const results = await Promise.all(Array.from({ length: 15 }, (_, n) => log.append(requested(0, n))));

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../domain/errors.ts';
 import type { BodyRoom } from './body-memory.ts';
 import { ClientGoneError } from './errors.ts';
+import { checkNumbers } from './exact-numbers.ts';
 import { checkStrings } from './text-check.ts';
 
 const bodyBytesMax = 256 * 1024;
@@ -108,6 +109,7 @@ function parseJson(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   const value = parsed(text);
   if (suspicious.test(text)) checkStrings(value);
+  checkNumbers(text);
   return value;
 }
 

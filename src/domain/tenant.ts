@@ -85,5 +85,7 @@ export const sealedFor = {
   provider: (tenantId: TenantId, channel: Channel) => `${tenantId}:${channel}`,
   apiKey: (tenantId: TenantId) => `${tenantId}:api-key`,
   namedKey: (tenantId: TenantId, id: ApiKeyId) => `${tenantId}:api-key:${id}`,
+  /** What tells whether a secret is the one that seals the settings. */
+  settings: 'settings',
   webhookSecret: (tenantId: TenantId) => `${tenantId}:webhook-secret`,
 } as const;

@@ -9,10 +9,11 @@ import { createCodec } from '../codec/index.ts';
 import { followAppends } from './append-health.ts';
 import type { Config } from './config.ts';
 import { countAppends } from './count-appends.ts';
-import { openEngines } from './engines.ts';
+import { type Engines, openEngines } from './engines.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
 import { secretBoxOf } from './secrets.ts';
+import { checkTie } from './tie.ts';
 
 export type Adapters = Awaited<ReturnType<typeof openAdapters>>;
 
@@ -29,7 +30,10 @@ export async function openAdapters(deps: AdapterDependencies) {
   const { settings, limiter } = engines;
   const { log, isUp } = followAppends(countAppends(engines.log, metrics), clock);
   health.need('log', isUp);
-  const secretBox = secretBoxOf(config);
+  const secretBox = await tiedSecretBox(config, engines).catch(async (error: unknown) => {
+    await engines.close();
+    throw error;
+  });
   const apiKeys = createApiKeys(clock);
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
   const outbound = createOutbound({ allow: config.OUTBOUND_ALLOW, clock, metrics });
@@ -58,4 +62,11 @@ export async function openAdapters(deps: AdapterDependencies) {
       await engines.close();
     },
   };
+}
+
+/** Before anything is sealed, sent or appended. */
+async function tiedSecretBox(config: Config, { tie, settings }: Engines) {
+  const secretBox = await secretBoxOf(config);
+  await checkTie({ tie, settings, secretBox });
+  return secretBox;
 }

@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | config | rebuild | reconcile | rotate-secrets | copy-log.
+// The command line: herald serve | token | listen | mail | config | rebuild | adopt | reconcile | rotate-secrets | copy-log.
 
 import { parseArgs } from 'node:util';
 
@@ -18,6 +18,7 @@ const usage = `Usage: npm run -s herald -- COMMAND
   mail [--port 2525] [--url URL]                      a mail server on this machine that shows what is sent to it
   config                                              list every setting, its value and its default
   rebuild                                             fold every read model anew from the log, while the service is stopped
+  adopt                                               take log, settings and secret as they are for one another, after one of them was lost, while the service is stopped
   reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
                                                       missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way
   rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
@@ -76,6 +77,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     parseArgs({ args, options: {} });
     const { rebuildReadModels } = await import('./rebuild.ts');
     await rebuildReadModels(readConfig());
+  },
+  async adopt(args) {
+    parseArgs({ args, options: {} });
+    const { adopt } = await import('./adopt.ts');
+    await adopt(readConfig());
   },
   async reconcile(args) {
     const options = {

@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 
-import { openKafkaEventLog } from '../adapters/kafka/event-log.ts';
+import { type KafkaEventLog, openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
+import { forgetReadModels } from '../adapters/mongodb/read-models/forgotten.ts';
 import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
@@ -13,7 +14,7 @@ import { readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
-import type { OpenSettings, ServingDependencies } from './engines.ts';
+import type { OpenSettings, ServingDependencies, Tie, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { patiently } from './patient-log.ts';
 import { StartError } from './start-error.ts';
@@ -32,6 +33,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
   return {
     log,
     settings,
+    tie: tieOf(config, log),
     limiter,
     async openViews(hasThread) {
       const store = openMongoReadModelStore({ connection, logger, clock });
@@ -47,6 +49,31 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
       await connection.close();
     },
   };
+}
+
+/** The read models are taken out of use: they may follow another log. */
+export async function openClusterTied(deps: ClusterDependencies): Promise<TiedStores> {
+  const { config, clock, logger, signal } = deps;
+  const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
+  const log = await openClusterLog(deps);
+  const close = async () => {
+    await log.close();
+    await connection.close();
+  };
+  try {
+    await refuseWhileProjected(deps, log);
+    await forgetReadModels(connection);
+    const settings = await openMongoSettingsStore({ connection, logger, clock });
+    return { tie: tieOf(config, log), settings, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function tieOf({ KAFKA_PREFIX: prefix }: ClusterConfig, { identity }: KafkaEventLog): Tie {
+  const log = `the log of KAFKA_BROKERS${prefix === null ? '' : ` and KAFKA_PREFIX ${prefix}`}`;
+  return { identity, log, settings: 'the database of MONGODB_URL' };
 }
 
 export async function openClusterSettings(
@@ -67,17 +94,22 @@ export async function openClusterSettings(
 export async function openClusterLogAndViews(deps: ClusterDependencies): Promise<LogAndViews> {
   const views = await openClusterThreadEngines(deps);
   try {
-    for (const { definition } of readModels) {
-      const members = await patiently(deps, () => views.log.activeMembers(projectorGroup(definition.name)));
-      if (members === 0) continue;
-      throw new StartError(
-        `${definition.name}: ${members} processes project it: stop the roles projector and scheduler first`,
-      );
-    }
+    await refuseWhileProjected(deps, views.log);
     return views;
   } catch (error) {
     await views.close();
     throw error;
+  }
+}
+
+/** @throws StartError */
+async function refuseWhileProjected(deps: ClusterDependencies, log: KafkaEventLog): Promise<void> {
+  for (const { definition } of readModels) {
+    const members = await patiently(deps, () => log.activeMembers(projectorGroup(definition.name)));
+    if (members === 0) continue;
+    throw new StartError(
+      `${definition.name}: ${members} processes project it: stop the roles projector and scheduler first`,
+    );
   }
 }
 

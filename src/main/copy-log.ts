@@ -20,6 +20,7 @@ import { kafkaSettingsOf } from './cluster-engines.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import { isCluster } from './config.ts';
 import { alreadyCopied, copiedSummary, whatToStartWith } from './copy-log-summary.ts';
+import { isThere, openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 import { lockOrExplain } from './lock.ts';
 import { createProcess, type Process } from './process.ts';
@@ -32,12 +33,14 @@ export async function copyLogToKafka(config: Config): Promise<void> {
   if (!isCluster(config))
     throw new StartError('KAFKA_BROKERS, SCHEMA_REGISTRY_URL, MONGODB_URL, REDIS_URL: say which engines to copy into.');
   const files = dataFiles(config.DATA_DIR);
-  if (!existsSync(files.log)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no log to copy (log.db).`);
-  const lock = lockOrExplain(config);
-  const settings = openSettingsStore({ path: files.settings });
+  if (!isThere(files.log)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no log to copy (log.db).`);
+  if (!isThere(files.settings))
+    throw new StartError(`${files.settings} is not there: without it nobody could use what is copied.`);
+  const lock = await lockOrExplain(config);
+  const settings = await openOrExplain(files.settings, 'settings', () => openSettingsStore({ path: files.settings }));
   try {
     await checkSecret(config, settings);
-    const source = openCopySource(files.log);
+    const source = await openOrExplain(files.log, 'log', () => openCopySource(files.log));
     try {
       await copyInto(config, { source, settings });
     } finally {
@@ -120,7 +123,7 @@ async function checkSecret(config: Config, settings: SettingsStore): Promise<voi
     const tenant = (await settings.settings(id))?.tenant;
     if (tenant === undefined) return;
     try {
-      secretBoxOf(config).open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(id));
+      (await secretBoxOf(config)).open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(id));
     } catch {
       throw new StartError('ENCRYPTION_SECRET: is not the one that sealed the settings in DATA_DIR.');
     }

@@ -1,41 +1,45 @@
 // The embedded engines: SQLite files in DATA_DIR, which one process holds, and limits in memory.
 
-import { existsSync } from 'node:fs';
-
 import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
-import { openEventLog } from '../adapters/sqlite/event-log/event-log.ts';
+import { openEventLog, type SqliteEventLog } from '../adapters/sqlite/event-log/event-log.ts';
 import { createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
+import { followLog } from '../adapters/sqlite/read-models/followed-log.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { readModels } from '../projections/index.ts';
 import type { Config } from './config.ts';
+import { isThere, openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
-import type { OpenSettings, ServingDependencies } from './engines.ts';
 import { measureDisk } from './disk-metrics.ts';
+import type { OpenSettings, ServingDependencies, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { lockOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
 
-/** @throws StartError while another process holds DATA_DIR */
-export function openEmbeddedEngines(deps: ServingDependencies): Engines {
-  const { config, codec, clock, logger, metrics, health, turns } = deps;
-  const lock = lockOrExplain(config);
-  const files = dataFiles(config.DATA_DIR);
-  const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger, metrics });
-  const settings = openSettingsStore({ path: files.settings });
+/** @throws StartError while another process holds DATA_DIR, and when its files are damaged or don't belong together */
+export async function openEmbeddedEngines(deps: ServingDependencies): Promise<Engines> {
+  const { config, health, logger, metrics, turns } = deps;
+  const { log, settings, files, close } = await openLogAndSettings(deps, refuseMissing);
   const limiter = createMemoryRateLimiter();
   measureDisk(metrics, config.DATA_DIR);
   health.need('settings', () => settings.ready());
   return {
     log,
     settings,
+    tie: { identity: log.history, log: files.log, settings: files.settings },
     limiter,
     async openViews(hasThread) {
-      const store = openReadModelStore({ path: files.views, logger });
-      for (const { definition } of readModels) await store.prepare(definition);
-      await store.close();
+      await openOrExplain(files.views, 'views', async () => {
+        followLog({ path: files.views, history: log.history, logger });
+        const store = openReadModelStore({ path: files.views, logger });
+        try {
+          for (const { definition } of readModels) await store.prepare(definition);
+        } finally {
+          await store.close();
+        }
+      });
       if (!hasThread) return { reader: openReadModelReader({ path: files.views, turns }), thread: null };
       const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
       const reader = openReadModelReader({ path: files.views, changes: changes.reader, turns });
@@ -44,39 +48,90 @@ export function openEmbeddedEngines(deps: ServingDependencies): Engines {
     },
     async close() {
       await limiter.close();
-      await log.close();
-      await settings.close();
-      lock.release();
+      await close();
     },
   };
 }
 
-export function openEmbeddedLogAndViews({ config, codec, clock, logger }: EngineDependencies): LogAndViews {
-  const lock = lockOrExplain(config);
-  const files = dataFiles(config.DATA_DIR);
-  const log = openEventLog({ ...eventLogShape, path: files.log, codec, clock, logger });
-  const store = openReadModelStore({ path: files.views, logger });
-  return {
-    log,
-    store,
-    async close() {
-      await store.close();
-      await log.close();
-      lock.release();
-    },
-  };
+/** Whatever they say of one another; what isn't there is made. */
+export async function openEmbeddedTied(deps: EngineDependencies): Promise<TiedStores> {
+  const { log, settings, files, close } = await openLogAndSettings(deps, () => undefined);
+  return { tie: { identity: log.history, log: files.log, settings: files.settings }, settings, close };
+}
+
+/** What a rebuild and other work on the whole log needs; the read models follow this log then. */
+export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise<LogAndViews> {
+  const { config, logger } = deps;
+  const opened = await openLocked(config);
+  const { files, close } = opened;
+  try {
+    if (!isThere(files.log) && isThere(files.views)) refuseMissing(files.log, files.views);
+    const log = await openLog(deps, files.log);
+    opened.add(log);
+    const store = await openOrExplain(files.views, 'views', () => {
+      followLog({ path: files.views, history: log.history, logger });
+      return openReadModelStore({ path: files.views, logger });
+    });
+    opened.add(store);
+    return { log, store, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 export async function openEmbeddedLogBesideViews(deps: EngineDependencies): Promise<LogBesideViews> {
-  const { log, store, close } = openEmbeddedLogAndViews(deps);
+  const { log, store, close } = await openEmbeddedLogAndViews(deps);
   for (const { definition } of readModels) await store.prepare(definition);
   return { log, reader: store, close };
 }
 
 /** Beside the process that holds DATA_DIR: its writes wait for these, each a few ms, and these for its. */
-export function openEmbeddedSettings({ DATA_DIR: dataDir }: Config): OpenSettings {
+export async function openEmbeddedSettings({ DATA_DIR: dataDir }: Config): Promise<OpenSettings> {
   const path = dataFiles(dataDir).settings;
-  if (!existsSync(path)) throw new StartError(`DATA_DIR: ${dataDir} holds no settings (settings.db).`);
-  const settings = openSettingsStore({ path });
+  if (!isThere(path)) throw new StartError(`DATA_DIR: ${dataDir} holds no settings (settings.db).`);
+  const settings = await openOrExplain(path, 'settings', () => openSettingsStore({ path }));
   return { settings, close: () => settings.close() };
+}
+
+/** @param refuse called for a file that isn't there though another says that it should be */
+async function openLogAndSettings(deps: EngineDependencies, refuse: (missing: string, because: string) => void) {
+  const opened = await openLocked(deps.config);
+  const { files, close } = opened;
+  try {
+    if (!isThere(files.log))
+      for (const other of [files.settings, files.views]) if (isThere(other)) refuse(files.log, other);
+    const log = await openLog(deps, files.log);
+    opened.add(log);
+    if (log.history.hasSettings && !isThere(files.settings)) refuse(files.settings, files.log);
+    const settings = await openOrExplain(files.settings, 'settings', () => openSettingsStore({ path: files.settings }));
+    opened.add(settings);
+    return { log, settings, files, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** DATA_DIR, and what is opened in it to be closed in the reverse order. */
+async function openLocked(config: Config) {
+  const lock = await lockOrExplain(config);
+  const opened: { close(): Promise<void> }[] = [{ close: async () => lock.release() }];
+  return {
+    files: dataFiles(config.DATA_DIR),
+    add: (one: { close(): Promise<void> }) => void opened.push(one),
+    async close() {
+      for (const one of opened.toReversed()) await one.close();
+    },
+  };
+}
+
+function openLog({ codec, clock, logger, metrics }: EngineDependencies, path: string): Promise<SqliteEventLog> {
+  return openOrExplain(path, 'log', () => openEventLog({ ...eventLogShape, path, codec, clock, logger, metrics }));
+}
+
+function refuseMissing(missing: string, because: string): never {
+  throw new StartError(
+    `${missing} is not there, and ${because} says that it was: put it back from its backup. To begin with an empty one in its place, run "herald adopt".`,
+  );
 }

@@ -2,7 +2,7 @@
 
 import type { Codec } from '../codec/index.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog } from '../ports/event-log.ts';
+import type { EventLog, LogIdentity } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
@@ -15,9 +15,23 @@ import { isCluster } from './config.ts';
 import type { Health } from './health.ts';
 import type { ThreadEngines } from './thread-engines.ts';
 
+/** A log and settings that are for one another, and where a person finds them. */
+export interface Tie {
+  readonly identity: LogIdentity;
+  readonly log: string;
+  readonly settings: string;
+}
+
+export interface TiedStores {
+  readonly tie: Tie;
+  readonly settings: SettingsStore;
+  close(): Promise<void>;
+}
+
 export interface Engines {
   readonly log: EventLog;
   readonly settings: SettingsStore;
+  readonly tie: Tie;
   readonly limiter: RateLimiter;
   /** A reader of the read models, whose collections exist then; and what the projectors' thread opens its own engines from. */
   openViews(hasThread: boolean): Promise<Views>;
@@ -71,6 +85,13 @@ export async function openEngines(deps: ServingDependencies): Promise<Engines> {
   const { config } = deps;
   if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterEngines({ ...deps, config });
   return (await import('./embedded-engines.ts')).openEmbeddedEngines(deps);
+}
+
+/** Log and settings, whether they are for one another or not. @throws StartError while an embedded service runs */
+export async function openTied(deps: EngineDependencies): Promise<TiedStores> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterTied({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedTied(deps);
 }
 
 /** @throws StartError while the service projects */

@@ -82,7 +82,7 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
       readLimit: config.READ_LIMIT,
       tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM, algorithms: config.AUTH_ALGORITHMS },
       corsOrigins: config.CORS_ORIGINS,
-      cursorSecret: encryptionSecretOf(config),
+      cursorSecret: await encryptionSecretOf(config),
       ...(jwks === undefined ? {} : { jwks }),
     },
   });

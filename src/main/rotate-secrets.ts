@@ -14,6 +14,7 @@ import { openSettings } from './engines.ts';
 import { createProgress } from './progress.ts';
 import { secretBoxOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
+import { rotateTie } from './tie.ts';
 
 /** The service's own write may hold the store, or an engine may be away for a moment. */
 const triesMax = 5;
@@ -31,8 +32,9 @@ export async function rotateSecrets(config: Config): Promise<void> {
   const logger = createLogger({ level: config.LOG_LEVEL });
   const { settings, close } = await openSettings({ config, clock, logger, signal: new AbortController().signal });
   try {
-    const reseal = resealTenant({ settings, secretBox: secretBoxOf(config) });
-    const rotated = await rotateAll({ settings, clock, reseal });
+    const secretBox = await secretBoxOf(config);
+    const rotated = await rotateAll({ settings, clock, reseal: resealTenant({ settings, secretBox }) });
+    await repeated(clock, () => rotateTie(settings, secretBox));
     process.stdout.write(summaryOf(rotated));
     if (rotated.unreadable.length > 0) throw new StartError(whatIsUnreadable(rotated.unreadable));
   } finally {

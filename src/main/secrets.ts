@@ -6,18 +6,18 @@ import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { Config } from './config.ts';
+import { openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 
 /** readConfig has made sure that production gives one. */
-export function encryptionSecretOf(config: Config): string {
-  return (
-    config.ENCRYPTION_SECRET ??
-    readOrCreateSecret(dataFiles(config.DATA_DIR).encryptionSecret, () => randomBytes(32).toString('base64url'))
-  );
+export async function encryptionSecretOf(config: Config): Promise<string> {
+  if (config.ENCRYPTION_SECRET !== null) return config.ENCRYPTION_SECRET;
+  const path = dataFiles(config.DATA_DIR).encryptionSecret;
+  return openOrExplain(path, 'secret', () => readOrCreateSecret(path, () => randomBytes(32).toString('base64url')));
 }
 
 /** Seals under the secret in use, opens under the former one as well. */
-export function secretBoxOf(config: Config): SecretBox {
+export async function secretBoxOf(config: Config): Promise<SecretBox> {
   const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
-  return createSecretBox(encryptionSecretOf(config), previous === null ? [] : [previous]);
+  return createSecretBox(await encryptionSecretOf(config), previous === null ? [] : [previous]);
 }

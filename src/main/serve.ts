@@ -2,7 +2,6 @@
 //
 //   operations ──> engines ──> projectors' thread ──> dispatchers ──> API ──> banner ... SIGTERM ──> the same backwards
 
-import { makeDataDir } from '../adapters/node/data-dir.ts';
 import { provisionTenant } from '../commands/provision-tenant.ts';
 import type { Channel } from '../domain/events.ts';
 import { bullets } from '../domain/tenant.ts';
@@ -22,7 +21,9 @@ import { startDispatchers } from './dispatchers.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { keepHeapsSmall } from './heap.ts';
+import { makeOrExplain } from './lock.ts';
 import { startApi, startOperations } from './http.ts';
+import { checkPositions } from './positions-check.ts';
 import { createProcess } from './process.ts';
 import type { ProjectorThread } from './projector-thread.ts';
 import { startProjectorThread } from './projector-thread.ts';
@@ -50,7 +51,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const signal = firstSignal();
   void signal.then(() => told.abort());
   // Secrets that nobody gave are made in there, with either set of engines.
-  if (!config.isProduction) makeDataDir(config.DATA_DIR);
+  if (!config.isProduction) await makeOrExplain(config);
   const parts = createProcess(config);
   const { logger } = parts;
   const health = createHealth();
@@ -106,6 +107,7 @@ async function startRoles(
   const runsScheduler = roles.has('scheduler');
   const { reader, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
   running.push({ stop: async () => reader.close() });
+  await checkPositions({ log: adapters.log, reader, clock: adapters.clock });
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
   const thread = threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told });
   if (thread !== null) running.push(thread);

@@ -1,7 +1,7 @@
 // herald token: a bearer token of the embedded issuer on stdout, and nothing else.
 
-import { makeDataDir } from '../adapters/node/data-dir.ts';
 import type { Config } from './config.ts';
+import { makeOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
 import { demoOwner, embeddedIssuerOf } from './tokens.ts';
 
@@ -15,7 +15,7 @@ interface TokenOptions {
 export async function printToken(config: Config, { sub, email, name, hours }: TokenOptions): Promise<void> {
   if (config.AUTH_JWKS_URL !== null)
     throw new StartError('AUTH_JWKS_URL is set: tokens come from that identity provider, there is no embedded issuer.');
-  makeDataDir(config.DATA_DIR);
+  await makeOrExplain(config);
   const person = sub === undefined ? demoOwner : { sub };
   const { token } = await embeddedIssuerOf(config);
   const told = { ...person, ...(email === undefined ? {} : { email }), ...(name === undefined ? {} : { name }) };

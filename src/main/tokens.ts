@@ -4,6 +4,7 @@ import { createEmbeddedIssuer } from '../adapters/node/issuer.ts';
 import { createRemoteTokenKeys } from '../adapters/node/jwks.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
 import type { Config } from './config.ts';
+import { openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 
 const embedded = { issuer: 'herald', audience: 'herald' };
@@ -28,5 +29,6 @@ export async function tokenIssuerOf(config: Config): Promise<TokenIssuer> {
 }
 
 export function embeddedIssuerOf(config: Config) {
-  return createEmbeddedIssuer({ keyPath: dataFiles(config.DATA_DIR).issuerKey, ...embedded });
+  const keyPath = dataFiles(config.DATA_DIR).issuerKey;
+  return openOrExplain(keyPath, 'issuerKey', () => createEmbeddedIssuer({ keyPath, ...embedded }));
 }

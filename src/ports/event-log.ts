@@ -122,6 +122,16 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
+/** What ties a log and the stores beside it together, so that none of them is taken for another one's. */
+export interface LogIdentity {
+  /** Made with the log, for good; a copy of its files has the same. */
+  readonly id: string;
+  /** Settings were tied to it. */
+  readonly hasSettings: boolean;
+  /** Durable when it resolves; may be said again. @throws Error when it can't be written */
+  noteSettings(): Promise<void>;
+}
+
 export interface EventLog {
   readonly partitioning: Partitioning;
 

@@ -74,6 +74,9 @@ export interface SettingsChanges {
   readonly tenantIds: readonly TenantId[];
 }
 
+/** What the settings belong to: the id of the log that they are the settings of, and a text that was sealed under the secret that seals all of them. */
+export type SettingsMark = 'log' | 'secret';
+
 /** Which of a tenant's templates are asked for. */
 export interface TemplatePlace {
   readonly limit: number;
@@ -89,7 +92,7 @@ export interface TemplatePage {
   readonly isCut: boolean;
 }
 
-/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses` raises the store's revision. */
+/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses` and those of marks raises the store's revision. */
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
   createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
@@ -131,6 +134,11 @@ export interface SettingsStore {
    * What has changed since it was read is left as it is. Resolves with how many were replaced; none is no write.
    */
   replaceSealed(tenantId: TenantId, newByOld: ReadonlyMap<string, string>): Promise<number>;
+
+  mark(name: SettingsMark): Promise<string | null>;
+  /** Notes it where there is none yet; resolves with the one that holds. */
+  keepMark(name: SettingsMark, value: string): Promise<string>;
+  replaceMark(name: SettingsMark, value: string): Promise<void>;
 
   /** Tenants changed after the revision (0: nothing is reported, only the revision to begin with). */
   changesSince(revision: number): Promise<SettingsChanges>;

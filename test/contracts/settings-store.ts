@@ -484,6 +484,24 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       });
     });
 
+    describe('marks', () => {
+      it('are kept by whoever comes first, and by a restart', async () => {
+        expect(await store.mark('log')).toBeNull();
+        const kept = await Promise.all(['one', 'two', 'three'].map((value) => store.keepMark('log', value)));
+        expect(new Set(kept).size).toBe(1);
+        await harness.reopen();
+        expect(await harness.store.mark('log')).toBe(kept[0]);
+        expect(await harness.store.mark('secret')).toBeNull();
+      });
+
+      it('are replaced whether there was one or not', async () => {
+        await store.replaceMark('secret', 'one');
+        await store.replaceMark('secret', 'two');
+        expect(await store.mark('secret')).toBe('two');
+        expect(await store.mark('log')).toBeNull();
+      });
+    });
+
     it('rejects once it is away', async () => {
       await store.close();
       expect(await store.ready()).toBe(false);

@@ -31,6 +31,8 @@ afterAll(async () => {
 });
 
 const start = (secrets: Record<string, string>) => startHerald(dataDir, { ...world.environment, ...secrets });
+const onAnother = { ENCRYPTION_SECRET: 'an encryption secret that sealed none of it' };
+const adopt = (secrets: Record<string, string>) => command(['adopt'], { ...dataDir.environment, ...secrets });
 const rotate = (secrets: Record<string, string>) => command(['rotate-secrets'], { ...dataDir.environment, ...secrets });
 const saveWebhookSecret = (service: Herald, apiKey: string) =>
   service.dashboard('POST', '/providers', { channel: 'WEBHOOK', provider: 'custom', apiKey, config: {} });
@@ -143,8 +145,15 @@ describe('the encryption secret', () => {
     expect(await sealedTexts()).toEqual(texts);
   });
 
-  it('was exchanged without a word: what it sealed is refused as class credentials, and the service lives', async () => {
-    const service = await start({ ENCRYPTION_SECRET: 'an encryption secret that sealed none of it' });
+  it('was exchanged without a word: the start stops with a sentence', async () => {
+    const environment = { ...dataDir.environment, PORT: '0', OPS_PORT: '0', ...onAnother };
+    const { code, stderr } = await command(['serve'], environment);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('ENCRYPTION_SECRET is not the one that sealed')]);
+  });
+
+  it('was exchanged by a decision: what it sealed is refused as class credentials, and the service lives', async () => {
+    expect((await adopt(onAnother)).code).toBe(0);
+    const service = await start(onAnother);
     const { providers, tenant } = await shownBy(service);
     expect((providers as unknown as { apiKey: string }[]).map(({ apiKey }) => apiKey)).toEqual(Array(3).fill('••••••'));
     expect(tenant).toMatchObject({ apiKey: '••••••', webhookSecret: '••••••' });
@@ -161,7 +170,8 @@ describe('the encryption secret', () => {
     );
     expect(attempts).toMatchObject({ status: 'FAILED', errorClass: 'credentials', errorCode: 'KEY_UNREADABLE' });
     await service.stop();
-  }, 60_000);
+    expect((await adopt(onNew)).code).toBe(0);
+  }, 120_000);
 });
 
 describe('a sealed key', () => {

@@ -3,7 +3,7 @@
 import type { Codec } from '../../codec/index.ts';
 import { type Partitioning, type Topic, topicOf } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventLog } from '../../ports/event-log.ts';
+import type { EventLog, LogIdentity } from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import { type Admins, createAdmins } from './admin.ts';
@@ -42,6 +42,7 @@ export interface KafkaEventLogOptions {
 }
 
 export interface KafkaEventLog extends EventLog {
+  readonly identity: LogIdentity;
   /** How many members a group has now, in all processes. */
   activeMembers(group: string): Promise<number>;
 }
@@ -57,7 +58,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   const client = createKafkaClient({ settings, logger });
   const registry = createRegistry(registryUrl);
   const admins = createAdmins(client.kafka);
-  const { producing, ids } = await prepareOrClose(options, { client, admins, registry });
+  const { producing, ids, identity } = await prepareOrClose(options, { client, admins, registry });
 
   const decoder = createEntryDecoder({ registry, codec, ids });
   const headers = new Map([...ids].map(([type, id]) => [type, headerOf(id)]));
@@ -91,6 +92,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
 
   return {
     partitioning,
+    identity,
     async append(event) {
       const { type, bytes } = codec.encode(event);
       const header = headers.get(type);
@@ -118,6 +120,7 @@ interface Connections {
 interface Prepared {
   readonly producing: Producing;
   readonly ids: SchemaIds;
+  readonly identity: LogIdentity;
 }
 
 async function prepareOrClose(options: KafkaEventLogOptions, connections: Connections): Promise<Prepared> {
@@ -138,14 +141,15 @@ async function prepare(options: KafkaEventLogOptions, { client, admins, registry
   const own = topics.map(names.topic);
   const waiting = { clock, logger, signal };
   const topicSettings = { replication: settings.replication, logger };
-  await waitUntilUp(
+  const identity = await waitUntilUp(
     'Kafka',
     () =>
       admins.use(async (admin) => {
         await ensureTopics(admin, [names.topic(formatTopic)], 1, topicSettings);
-        await keepFormat(client, partitioning, clock.now());
+        const found = await keepFormat(client, partitioning, clock);
         await ensureTopics(admin, own, partitioning.partitions, topicSettings);
         await ensurePositions({ kafka, admin, names, logger }, groups);
+        return found;
       }),
     waiting,
   );
@@ -153,5 +157,5 @@ async function prepare(options: KafkaEventLogOptions, { client, admins, registry
   const ids = await waitUntilUp('the schema registry', register, waiting);
   const producing = createProducing(client, own);
   await waitUntilUp('Kafka', producing.refresh, waiting);
-  return { producing, ids };
+  return { producing, ids, identity };
 }

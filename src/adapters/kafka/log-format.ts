@@ -4,8 +4,16 @@
 //
 //   { format, partitions, shards, hash }                     made by a Herald
 //   { format, ..., copy: A } [{ copy: B }] { copied: true }  made by a copy, that B went on with, and complete
+//
+// Whoever opens it gives it an id, the first of which counts, and says once when settings are tied to it:
+//
+//   ... { id } ... { settings: true }
+
+import { randomUUID } from 'node:crypto';
 
 import type { Partitioning } from '../../domain/topics.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { LogIdentity } from '../../ports/event-log.ts';
 import type { KafkaClient } from './client.ts';
 import { createLogCluster } from './log-cluster.ts';
 import { allRecords, appendRecord } from './records-asked.ts';
@@ -35,6 +43,8 @@ interface LogFormat {
 }
 
 interface LaterRecord {
+  readonly id?: string;
+  readonly settings?: true;
   readonly copy?: CopyIdentity;
   readonly copied?: true;
 }
@@ -46,12 +56,33 @@ const formatVersion = 1;
  * counts for all.
  * @throws StartRefusal when the log was made otherwise, or a copy into it isn't complete
  */
-export async function keepFormat(client: KafkaClient, partitioning: Partitioning, nowMs: number): Promise<void> {
-  const { kind } = await onTopic(client, (topic) => keep(topic, formatOf(partitioning), nowMs));
-  if (kind === 'copying')
-    throw new StartRefusal(
-      'A copy into this log has begun and is not complete: run "herald copy-log --to kafka" again until it says that it is.',
-    );
+export function keepFormat(client: KafkaClient, partitioning: Partitioning, clock: WallClock): Promise<LogIdentity> {
+  return onTopic(client, async (topic) => {
+    const { kind } = await keep(topic, formatOf(partitioning), clock.now());
+    if (kind === 'copying')
+      throw new StartRefusal(
+        'A copy into this log has begun and is not complete: run "herald copy-log --to kafka" again until it says that it is.',
+      );
+    if ((await identityIn(topic)).id === undefined) await topic.append({ id: randomUUID() }, clock.now());
+    const { id, hasSettings } = await identityIn(topic);
+    if (id === undefined) throw new Error(`${topic.name} lost the id that it was given`);
+    const noteSettings = () => onTopic(client, (again) => again.append({ settings: true }, clock.now()));
+    return { id, hasSettings, noteSettings };
+  });
+}
+
+type WallClock = Pick<Clock, 'now'>;
+
+interface FoundIdentity {
+  readonly id?: string;
+  readonly hasSettings: boolean;
+}
+
+async function identityIn({ name, read }: FormatTopic): Promise<FoundIdentity> {
+  const later = (await read()).slice(1).map((value) => parse(value, name) as LaterRecord);
+  const id = later.find((record) => record.id !== undefined)?.id;
+  const hasSettings = later.some(({ settings }) => settings === true);
+  return { hasSettings, ...(id === undefined ? {} : { id }) };
 }
 
 /**

@@ -19,11 +19,11 @@ export interface DataDirLock {
   release(): void;
 }
 
-const lockFile = 'lock.db';
+export const lockFile = 'lock.db';
 const pidFile = 'lock.pid';
 const ownerOnly = 0o700;
 
-/** Makes the directory when it isn't there, for its owner alone, and takes it. @throws DataDirLockedError */
+/** Makes the directory when it isn't there, for its owner alone, and takes it. @throws DataDirLockedError; Error when it can't be written */
 export function lockDataDir(dir: string): DataDirLock {
   makeDataDir(dir);
   // SQLite's lock on a file is portable, is let go of when the process is killed, and says so at once when another

@@ -9,6 +9,7 @@ import { calculateJwkThumbprint, SignJWT } from 'jose';
 
 import type { TokenKeys } from '../../ports/token-keys.ts';
 import { UnknownTokenKeyError } from '../../ports/token-keys.ts';
+import { DamagedFileError } from '../../ports/unfit-file.ts';
 
 export interface TokenOfPerson {
   readonly sub: string;
@@ -24,7 +25,7 @@ export interface EmbeddedIssuer {
   jwks(): { readonly keys: readonly JWK[] };
 }
 
-/** Reads the key pair, or makes it (mode 0600) when there is none. */
+/** Reads the key pair, or makes it (mode 0600) when there is none. Rejects with DamagedFileError. */
 export async function createEmbeddedIssuer(options: {
   readonly keyPath: string;
   readonly issuer: string;
@@ -61,7 +62,7 @@ const alg = 'ES256';
 
 function readOrCreateKey(path: string): KeyObject {
   try {
-    return createPrivateKey(readFileSync(path));
+    return keyIn(path);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
   }
@@ -73,6 +74,16 @@ function readOrCreateKey(path: string): KeyObject {
   } catch (err) {
     // Another process was faster: its key counts.
     if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
-    return createPrivateKey(readFileSync(path));
+    return keyIn(path);
+  }
+}
+
+/** @throws DamagedFileError */
+function keyIn(path: string): KeyObject {
+  const pem = readFileSync(path);
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new DamagedFileError('it holds no private key');
   }
 }

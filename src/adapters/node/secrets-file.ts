@@ -3,9 +3,11 @@
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 
+import { DamagedFileError } from '../../ports/unfit-file.ts';
+
 /**
  * The file's text; `make` gives it the first time. Of two processes that make it at once both get the one that came first.
- * @throws Error when the file can't be read or written, or is empty
+ * @throws DamagedFileError when it is empty; Error when it can't be read or written
  */
 export function readOrCreateSecret(path: string, make: () => string): string {
   const kept = readSecret(path);
@@ -24,8 +26,7 @@ function readSecret(path: string): string | null {
     if (isCode(error, 'ENOENT')) return null;
     throw error;
   }
-  if (text === '')
-    throw new Error(`the secret file ${path} is empty: put its secret back, or remove it to have a new one made`);
+  if (text === '') throw new DamagedFileError('it is empty');
   return text;
 }
 

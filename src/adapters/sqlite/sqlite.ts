@@ -2,7 +2,11 @@
 
 import { DatabaseSync } from 'node:sqlite';
 
+import { UnfitFileError } from '../../ports/unfit-file.ts';
+
 export interface DatabaseOptions {
+  /** The first table that is made in such a file: one that has others and not this one is of another kind. */
+  readonly holds?: string;
   /** The file must exist then. */
   readonly readOnly?: boolean;
   /** FULL: a committed transaction survives a power cut. NORMAL: it survives the process. */
@@ -18,13 +22,14 @@ const busyTimeoutMs = 100;
 /** The WAL file is cut back to this after a checkpoint. */
 const walBytesMax = 64 * 1024 * 1024;
 
-/** @throws Error when the file can't be opened */
+/** @throws UnfitFileError; Error when the file can't be opened */
 export function openDatabase(
   path: string,
-  { readOnly = false, synchronous = 'FULL', cacheKib = 2 * 1024, checkpointPages = 1000 }: DatabaseOptions = {},
+  { holds, readOnly = false, synchronous = 'FULL', cacheKib = 2 * 1024, checkpointPages = 1000 }: DatabaseOptions = {},
 ): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
   try {
+    if (holds !== undefined) checkKind(db, holds);
     if (!readOnly) db.exec(`PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${walBytesMax}`);
     db.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
@@ -34,4 +39,10 @@ export function openDatabase(
     db.close();
     throw error;
   }
+}
+
+function checkKind(db: DatabaseSync, holds: string): void {
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  if (tables.length === 0 || tables.some(({ name }) => name === holds)) return;
+  throw new UnfitFileError('is a database of another kind: put the right file back.');
 }

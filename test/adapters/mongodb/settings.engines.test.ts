@@ -266,6 +266,9 @@ async function useAll(store: SettingsStore): Promise<void> {
   await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId);
   await store.changesSince(0);
   await store.changesSince(1);
+  await store.keepMark('log', 'one');
+  await store.mark('log');
+  await store.replaceMark('log', 'another');
 }
 
 /** The part of a command that decides on its plan; null for one that looks for nothing. */

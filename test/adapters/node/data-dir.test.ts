@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { DataDirLockedError, lockDataDir } from '../../../src/adapters/node/data-dir.ts';
 import { readOrCreateSecret } from '../../../src/adapters/node/secrets-file.ts';
+import { DamagedFileError } from '../../../src/ports/unfit-file.ts';
 
 let parent: string;
 let dir: string;
@@ -83,8 +84,8 @@ describe('a secret file', () => {
     expect(readdirSync(dir)).toEqual(['secret']);
   });
 
-  it('that is empty is an error that names it, never a new secret', () => {
+  it('that is empty is an error, never a new secret', () => {
     writeFileSync(path, '\n');
-    expect(() => readOrCreateSecret(path, () => 'new')).toThrow(path);
+    expect(() => readOrCreateSecret(path, () => 'new')).toThrow(DamagedFileError);
   });
 });

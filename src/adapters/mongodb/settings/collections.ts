@@ -5,7 +5,8 @@ import type { Collection, Db } from 'mongodb';
 
 import type { TenantId } from '../../../domain/ids.ts';
 import type { Template } from '../../../domain/tenant.ts';
-import type { StoredApiKey, StoredNamedKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
+import type { SettingsMark, StoredApiKey, StoredNamedKey } from '../../../ports/settings-store.ts';
+import type { StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
 export interface TenantDocument extends Omit<StoredTenant, 'id'> {
   readonly _id: TenantId;
@@ -33,11 +34,17 @@ export interface RevisionDocument {
   readonly revision: number;
 }
 
+export interface MarkDocument {
+  readonly _id: SettingsMark;
+  readonly value: string;
+}
+
 /** @throws Error, each of them, once the store is closed */
 export interface Collections {
   tenants(): Collection<TenantDocument>;
   templates(): Collection<TemplateDocument>;
   revisions(): Collection<RevisionDocument>;
+  marks(): Collection<MarkDocument>;
 }
 
 export function collectionsIn(db: Db, isClosed: () => boolean): Collections {
@@ -51,6 +58,7 @@ export function collectionsIn(db: Db, isClosed: () => boolean): Collections {
     tenants: unlessClosed(db.collection<TenantDocument>('settings_tenants')),
     templates: unlessClosed(db.collection<TemplateDocument>('settings_templates')),
     revisions: unlessClosed(db.collection<RevisionDocument>('settings_revisions')),
+    marks: unlessClosed(db.collection<MarkDocument>('settings_marks')),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Logger } from '../../../ports/logger.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import type { MongoConnection } from '../connection.ts';
 import { collectionsIn, prepare } from './collections.ts';
+import { marksIn } from './marks.ts';
 import { namedKeysIn, replaceSealedIn } from './named-keys.ts';
 import { templatesIn } from './templates.ts';
 import { tenantsIn } from './tenants.ts';
@@ -33,6 +34,7 @@ export async function openMongoSettingsStore(options: MongoSettingsStoreOptions)
     ...namedKeysIn(collections, write),
     replaceSealed: replaceSealedIn(collections, write),
     ...templatesIn(collections, write),
+    ...marksIn(collections),
     async changesSince(revision) {
       if (revision === 0) {
         const latest = await collections.revisions().findOne({ _id: 'settings' });

@@ -2,12 +2,15 @@
 //
 //   topics (id, name)                     events (topic, partition, offset | type, schema, appended_at, bytes)
 //   types (id, name)                      commits (consumer_group, partition, topic | offset, metadata)
-//   schemas (id, type, fingerprint, json) meta (key | value): how the log was made
+//   schemas (id, type, fingerprint, json) meta (key | value): how the log was made, and its id
+//   openings (number | id, ends): see history.ts
 
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Codec, EventSchema } from '../../../codec/index.ts';
 import type { Partitioning, Topic } from '../../../domain/topics.ts';
+import { UnfitFileError } from '../../../ports/unfit-file.ts';
+import { historyTable } from './history.ts';
 
 export interface GroupTopics {
   readonly group: string;
@@ -63,7 +66,8 @@ export function prepareCatalog(db: DatabaseSync, shape: LogShape, codec: Codec):
   db.exec('BEGIN IMMEDIATE');
   try {
     db.exec(tables);
-    keep(db, 'format', formatVersion, 'The log is of a format that this version of Herald does not read');
+    db.exec(historyTable);
+    keep(db, 'format', formatVersion, 'is of a format that this version of Herald does not read');
     keepPartitioning(db, shape.partitioning);
     addTopics(db, shape);
     addSchemas(db, codec.schemas());
@@ -115,12 +119,11 @@ export function schemaKey(type: string, fingerprint: string): string {
 function keep(db: DatabaseSync, key: string, value: string, complaint: string): void {
   db.prepare('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(key, value);
   const kept = db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
-  if (kept !== value) throw new Error(`${complaint}: it has ${key} ${String(kept)}, not ${value}.`);
+  if (kept !== value) throw new UnfitFileError(`${complaint}: it has ${key} ${String(kept)}, not ${value}.`);
 }
 
 function keepPartitioning(db: DatabaseSync, { partitions, shards }: Partitioning): void {
-  const complaint =
-    'The log was made with another partitioning, which can never change (copy it into a new log instead)';
+  const complaint = 'was made with another partitioning, which can never change (copy it into a new log instead)';
   keep(db, 'partitions', String(partitions), complaint);
   keep(db, 'shards', String(shards), complaint);
   keep(db, 'hash', 'murmur2', complaint);

@@ -1,5 +1,6 @@
 // The event log on SQLite, in the thread that writes it. Other threads are connected to it by `share` (connected.ts).
 
+import type { DatabaseSync } from 'node:sqlite';
 import { MessageChannel } from 'node:worker_threads';
 
 import type { Codec } from '../../../codec/index.ts';
@@ -14,6 +15,7 @@ import { type LogShape, prepareCatalog, readSchemaIds, schemaKey, type SchemaIds
 import { type Claims, createClaims } from './claims.ts';
 import { createEnds, endsBuffer } from './ends.ts';
 import { createGroups } from './groups.ts';
+import { type LogHistory, openHistory } from './history.ts';
 import { createHost, type Host } from './host.ts';
 import { readingOf } from './reading.ts';
 import { createRows } from './rows.ts';
@@ -33,15 +35,25 @@ export interface EventLogOptions extends LogShape {
 }
 
 export interface SqliteEventLog extends EventLog {
+  readonly history: LogHistory;
   /** A connection for one other thread: connectEventLog takes it there. */
   share(): SharedEventLog;
 }
 
 /** @throws Error when the file can't be opened, or the log was made with another partitioning */
 export function openEventLog(options: EventLogOptions): SqliteEventLog {
+  const db = openDatabase(options.path, { synchronous: 'FULL', holds: 'meta' });
+  try {
+    return logOn(db, options);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const { path, codec, clock, logger, metrics, limits = defaultWriterLimits } = options;
-  const db = openDatabase(path, { synchronous: 'FULL' });
-  const catalog = prepareOrClose(db, options);
+  const catalog = prepareCatalog(db, options, codec);
   const buffer = endsBuffer(catalog.slots);
   const ends = createEnds(buffer);
   const wakeups = createWakeups(catalog.slots);
@@ -71,6 +83,7 @@ export function openEventLog(options: EventLogOptions): SqliteEventLog {
     onFlush: (tookMs) => metrics?.observe('herald_append_seconds', tookMs / 1000),
   });
   metrics?.gauge('herald_append_queue', writer.queued);
+  const history = openHistory(db, { catalog, ends });
 
   const append = (event: DomainEvent, resolve: (result: AppendResult) => void) => {
     const { type, fingerprint, bytes } = codec.encode(event);
@@ -80,6 +93,7 @@ export function openEventLog(options: EventLogOptions): SqliteEventLog {
 
   return {
     partitioning: catalog.partitioning,
+    history,
     append: (event) => new Promise((resolve) => append(event, resolve)),
     async consume(options) {
       const claims = createClaims(options, { catalog, rows, ends, wakeups, logger, commit: writer.commit });
@@ -112,15 +126,6 @@ export function openEventLog(options: EventLogOptions): SqliteEventLog {
       db.close();
     },
   };
-}
-
-function prepareOrClose(db: ReturnType<typeof openDatabase>, options: EventLogOptions) {
-  try {
-    return prepareCatalog(db, options, options.codec);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }
 
 /** Ids of the schemas that events are written with: one a type, asked for with every append. */

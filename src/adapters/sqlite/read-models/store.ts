@@ -25,7 +25,12 @@ export interface ReadModelStoreOptions {
 
 /** One process at a time, and in it one store. @throws Error when the file can't be opened */
 export function openReadModelStore(options: ReadModelStoreOptions): ReadModelStore & RebuildableStore {
-  const connection = openConnection(options.path, { synchronous: 'NORMAL', cacheKib: 8 * 1024, checkpointPages: 8000 });
+  const connection = openConnection(options.path, {
+    synchronous: 'NORMAL',
+    cacheKib: 8 * 1024,
+    checkpointPages: 8000,
+    holds: 'read_models',
+  });
   connection.db.exec(stateTablesSql);
   const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
   const view = createView(() => loadVersions(connection.db, 'current'));

@@ -6,6 +6,8 @@ export const settingsSchemaSql = `
   -- From 1: a look since 0 asks for the revision to begin with.
   INSERT INTO store (one, revision) VALUES (1, 1) ON CONFLICT DO NOTHING;
 
+  CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
   CREATE TABLE IF NOT EXISTS tenants (
     id TEXT PRIMARY KEY,
     subject TEXT NOT NULL UNIQUE,

@@ -3,6 +3,7 @@
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
+import { marksOn } from './marks.ts';
 import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
 import { apiKeyOf, namedKeyOf, number, providerOf, tenantOf, text } from './rows.ts';
 import { settingsSchemaSql } from './schema.ts';
@@ -16,7 +17,7 @@ const namedKeysSql = 'SELECT * FROM named_keys WHERE tenant_id = ? ORDER BY crea
 
 /** @throws Error when the file can't be opened */
 export function openSettingsStore(options: { readonly path: string }): SettingsStore {
-  const connection = openConnection(options.path, { synchronous: 'FULL' });
+  const connection = openConnection(options.path, { synchronous: 'FULL', holds: 'store' });
   connection.db.exec(settingsSchemaSql);
   const write = writerOn(connection);
   return {
@@ -24,6 +25,7 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
     ...namedKeysOn(connection, write),
     ...providersOn(connection, write),
     ...templatesOn(connection, write),
+    ...marksOn(connection),
     replaceSealed: replaceSealedOn(connection, write),
     async settings(tenantId) {
       const row = connection.statement('SELECT * FROM tenants WHERE id = ?').get(tenantId);

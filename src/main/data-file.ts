@@ -1,0 +1,83 @@
+// A file of DATA_DIR that can't be used, told as one sentence: which one, what is wrong with it, and what a person may do.
+
+import { accessSync, constants, statSync } from 'node:fs';
+
+import { DamagedFileError, UnfitFileError } from '../ports/unfit-file.ts';
+import { StartError } from './start-error.ts';
+
+/** What may be done about a file that is damaged. */
+const remedies = {
+  folder: 'Name a folder of its own by DATA_DIR.',
+  log: 'It holds all that happened and must not be deleted: put it back from its backup, and remove its -wal and -shm files.',
+  views: 'It may be deleted, with its -wal and -shm files: the service folds it anew from the log.',
+  settings:
+    'It holds the tenants and their keys and must not be deleted: put it back from its backup, and remove its -wal and -shm files.',
+  lock: 'It may be deleted while no process of Herald runs on the folder.',
+  secret: 'It opens the settings and must not be deleted: put it back from its backup.',
+  issuerKey: 'It may be deleted: another one is made, and the tokens of before end.',
+} as const;
+
+export type DataFile = keyof typeof remedies;
+
+/** With something in it: an empty one holds no more than one that isn't there. */
+export function isThere(path: string): boolean {
+  return [path, `${path}-wal`].some((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+}
+
+/** What `open` resolves with. @throws StartError in place of what the file, its folder or its disk is to blame for */
+export async function openOrExplain<T>(path: string, file: DataFile, open: () => T | Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    // One beside it, where the error names it.
+    const at = error instanceof Error && 'path' in error ? String(error.path) : path;
+    const why = whatIsWrong(at, file, error);
+    throw why === null ? error : new StartError(`${at} ${why}`);
+  }
+}
+
+/** sqlite.org/rescode.html */
+const sqlite = { readOnly: 8, ioError: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const;
+
+function whatIsWrong(path: string, file: DataFile, error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof UnfitFileError) return error.message;
+  if (error instanceof DamagedFileError) return damaged(error, file);
+  const code = 'code' in error ? error.code : null;
+  switch (code === 'ERR_SQLITE_ERROR' && 'errcode' in error ? Number(error.errcode) & 0xff : code) {
+    case sqlite.corrupt:
+    case sqlite.notADatabase:
+      return damaged(error, file);
+    case sqlite.cantOpen:
+    case sqlite.readOnly:
+    case 'EISDIR':
+    case 'EACCES':
+    case 'EPERM':
+      return whyNotOpened(path, file, error);
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return `is not a folder. ${remedies[file]}`;
+    case sqlite.full:
+    case 'ENOSPC':
+      return 'can not be written, since the disk is full: make room.';
+    case sqlite.ioError:
+    case 'EIO':
+      return `can not be read or written: the disk fails (${error.message}).`;
+    default:
+      return null;
+  }
+}
+
+function damaged({ message }: Error, file: DataFile): string {
+  return `is damaged (${message}). ${remedies[file]}`;
+}
+
+function whyNotOpened(path: string, file: DataFile, error: Error): string {
+  try {
+    if (statSync(path).isDirectory()) return `is a folder where a file should be. ${remedies[file]}`;
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return `can't be opened (${error.message}).`;
+  } catch {
+    return "can't be read and written by this process: give it to the user that Herald runs as.";
+  }
+}

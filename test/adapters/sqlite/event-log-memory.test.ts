@@ -50,7 +50,7 @@ describe('events of 200 KiB', () => {
     const db = openDatabase(join(folder, 'log.db'), { readOnly: true });
     const rows = createRows({ db, catalog: createCatalog(allTopics, defaultPartitioning), codec: createCodec() });
     const page = rows.page()(slot, 0, 40, 48);
-    const held = page.reduce((sum, [, , , bytes]) => sum + (bytes?.length ?? 0), 0);
+    const held = page.reduce((sum, [, , , , bytes]) => sum + (bytes?.length ?? 0), 0);
     expect([page.length, held]).toEqual([40, 0]);
     db.close();
 

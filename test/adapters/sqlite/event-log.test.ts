@@ -170,7 +170,7 @@ describe('the SQLite event log', () => {
     const log = open();
     for (const n of [1, 2, 3]) await log.append(requested(0, n));
     const other = new DatabaseSync(join(folder, 'log.db'));
-    other.exec('UPDATE events SET schema = 999 WHERE "offset" = 1');
+    other.exec('UPDATE events SET schema = 999, checksum = NULL WHERE "offset" = 1');
     const [claim] = await claimsOf(log);
     const reader = claim?.read(new Map([[high, 0]]));
     const limits = { eventsMax: 10, bytesMax: 100_000 };
@@ -254,7 +254,7 @@ async function openHarness(more: Partial<EventLogOptions>, connect: Connect): Pr
       if (result.kind !== 'durable') throw new Error(result.reason);
       const other = new DatabaseSync(join(folder, 'log.db'));
       other
-        .prepare(`UPDATE events SET bytes = x'ffff' WHERE "partition" = ? AND "offset" = ?`)
+        .prepare(`UPDATE events SET bytes = x'ffff', checksum = NULL WHERE "partition" = ? AND "offset" = ?`)
         .run(partition, result.position.offset);
       other.close();
       return result.position;

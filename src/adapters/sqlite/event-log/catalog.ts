@@ -1,6 +1,6 @@
 // The log's tables, and the names behind their small numbers: topics, event types, schemas.
 //
-//   topics (id, name)                     events (topic, partition, offset | type, schema, appended_at, bytes)
+//   topics (id, name)                     events (topic, partition, offset | type, schema, appended_at, bytes, checksum)
 //   types (id, name)                      commits (consumer_group, partition, topic | offset, metadata)
 //   schemas (id, type, fingerprint, json) meta (key | value): how the log was made, and its id
 //   openings (number | id, ends): see history.ts
@@ -51,7 +51,7 @@ const tables = `
     id INTEGER PRIMARY KEY, type INTEGER NOT NULL, fingerprint TEXT NOT NULL, json TEXT NOT NULL, UNIQUE (type, fingerprint));
   CREATE TABLE IF NOT EXISTS events (
     topic INTEGER NOT NULL, "partition" INTEGER NOT NULL, "offset" INTEGER NOT NULL,
-    type INTEGER NOT NULL, schema INTEGER NOT NULL, appended_at INTEGER NOT NULL, bytes BLOB NOT NULL,
+    type INTEGER NOT NULL, schema INTEGER NOT NULL, appended_at INTEGER NOT NULL, bytes BLOB NOT NULL, checksum INTEGER,
     PRIMARY KEY (topic, "partition", "offset"));
   CREATE TABLE IF NOT EXISTS commits (
     consumer_group TEXT NOT NULL, "partition" INTEGER NOT NULL, topic INTEGER NOT NULL, "offset" INTEGER NOT NULL, metadata TEXT NOT NULL,
@@ -67,6 +67,7 @@ export function prepareCatalog(db: DatabaseSync, shape: LogShape, codec: Codec):
   try {
     db.exec(tables);
     db.exec(historyTable);
+    addChecksums(db);
     keep(db, 'format', formatVersion, 'is of a format that this version of Herald does not read');
     keepPartitioning(db, shape.partitioning);
     addTopics(db, shape);
@@ -120,6 +121,18 @@ function keep(db: DatabaseSync, key: string, value: string, complaint: string): 
   db.prepare('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(key, value);
   const kept = db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
   if (kept !== value) throw new UnfitFileError(`${complaint}: it has ${key} ${String(kept)}, not ${value}.`);
+}
+
+export function hasChecksums(db: DatabaseSync): boolean {
+  return db
+    .prepare('PRAGMA table_info(events)')
+    .all()
+    .some(({ name }) => name === 'checksum');
+}
+
+/** Logs of before there were any: a change of the schema alone, no row is touched. Who knows of none (an older version) writes none. */
+function addChecksums(db: DatabaseSync): void {
+  if (!hasChecksums(db)) db.exec('ALTER TABLE events ADD COLUMN checksum INTEGER');
 }
 
 function keepPartitioning(db: DatabaseSync, { partitions, shards }: Partitioning): void {

@@ -5,19 +5,28 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import type { Topic } from '../../../domain/topics.ts';
 import type { EventLogCopySource, GroupPosition, RawEntry, WrittenSchema } from '../../../ports/event-log-copy.ts';
+import { UnfitFileError } from '../../../ports/unfit-file.ts';
 import { openDatabase } from '../sqlite.ts';
-import { formatVersion } from './catalog.ts';
+import { formatVersion, hasChecksums } from './catalog.ts';
+import { isWhole } from './checksum.ts';
 
 export interface SqliteCopySource extends EventLogCopySource {
   close(): void;
 }
 
-/** A row of `events`: offset, appended_at, schema, bytes. */
-type Row = readonly [offset: number, appendedAt: number, schema: number, bytes: Uint8Array];
+/** A row of `events`. */
+type Row = readonly [
+  offset: number,
+  appendedAt: number,
+  schema: number,
+  bytes: Uint8Array,
+  type: number,
+  checksum: number | null,
+];
 
 /** @throws Error when the file can't be opened, or was made by another version, or isn't a log */
 export function openCopySource(path: string): SqliteCopySource {
-  const db = openDatabase(path, { readOnly: true });
+  const db = openDatabase(path, { readOnly: true, holds: 'meta' });
   try {
     return sourceOn(db);
   } catch (error) {
@@ -35,7 +44,7 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
     'SELECT count(*) AS count, max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?',
   );
   const rows = db.prepare(
-    `SELECT "offset", appended_at, schema, bytes FROM events
+    `SELECT "offset", appended_at, schema, bytes, type, ${hasChecksums(db) ? 'checksum' : 'NULL'} FROM events
      WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT ?`,
   );
   rows.setReturnArrays(true);
@@ -45,7 +54,9 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
     if (id === undefined) throw new Error(`the log has no topic ${topic}`);
     return id;
   };
-  const entryOf = ([offset, appendedAt, schemaId, bytes]: Row): RawEntry => {
+  const entryOf = ([offset, appendedAt, schemaId, bytes, type, checksum]: Row): RawEntry => {
+    const ids = { type, schema: schemaId };
+    if (!isWhole(ids, bytes, checksum)) return { offset, appendedAt, schema: anySchema(schemas), bytes: undecodable };
     const schema = schemas.get(schemaId);
     if (schema === undefined) throw new Error(`the log names schema ${schemaId}, which it does not hold`);
     return { offset, appendedAt, schema, bytes };
@@ -85,6 +96,14 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
   };
 }
 
+/** In the place of a damaged event: what is a dead letter here is one in the copy. Every event begins with its id, so nothing is none. */
+const undecodable = new Uint8Array();
+
+function anySchema(schemas: ReadonlyMap<number, WrittenSchema>): WrittenSchema {
+  for (const schema of schemas.values()) return schema;
+  throw new Error('the log holds no schema');
+}
+
 /** Over the last event of each partition and its offset. */
 function identityOf(
   db: DatabaseSync,
@@ -107,8 +126,8 @@ function identityOf(
 function partitioningOf(db: DatabaseSync) {
   const format = metaOf(db, 'format');
   if (format !== formatVersion)
-    throw new Error(
-      `The log is of a format that this version of Herald does not read: ${format}, not ${formatVersion}`,
+    throw new UnfitFileError(
+      `is of a format that this version of Herald does not read: ${format}, not ${formatVersion}.`,
     );
   return { partitions: Number(metaOf(db, 'partitions')), shards: Number(metaOf(db, 'shards')) };
 }

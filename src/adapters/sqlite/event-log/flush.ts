@@ -3,6 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { AppendResult } from '../../../ports/event-log.ts';
+import { checksumOf } from './checksum.ts';
 import type { Catalog, SchemaIds } from './catalog.ts';
 import type { OwnedCommit } from './claims.ts';
 
@@ -34,7 +35,7 @@ export function createFlushStatements(db: DatabaseSync, catalog: Catalog) {
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
   const insert = db.prepare(
-    'INSERT INTO events (topic, "partition", "offset", type, schema, appended_at, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO events (topic, "partition", "offset", type, schema, appended_at, bytes, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const saveCommit = db.prepare(
     `INSERT INTO commits (consumer_group, "partition", topic, "offset", metadata) VALUES (?, ?, ?, ?, ?)
@@ -61,7 +62,8 @@ export function createFlushStatements(db: DatabaseSync, catalog: Catalog) {
   return {
     begin: () => void begin.run(),
     insert(slot: number, offset: number, ids: SchemaIds, appendedAt: number, bytes: Uint8Array) {
-      insert.run(topicId(slot), slot % partitions, offset, ids.type, ids.schema, appendedAt, bytes);
+      const place = [topicId(slot), slot % partitions, offset] as const;
+      insert.run(...place, ids.type, ids.schema, appendedAt, bytes, checksumOf(ids, bytes));
     },
     saveCommit({ group, partition, commits }: OwnedCommit) {
       for (const { topic, offset, metadata } of commits) {

@@ -7,9 +7,19 @@ import type { DomainEvent, EventType } from '../../../domain/events.ts';
 import type { Topic } from '../../../domain/topics.ts';
 import type { CommittedPosition, LogEntry } from '../../../ports/event-log.ts';
 import type { Catalog } from './catalog.ts';
+import { isWhole } from './checksum.ts';
 
-/** A row as it is stored: offset, appended_at, schema, bytes. Large bytes stay in the file until the entry is wanted: null. */
-export type Row = readonly [offset: number, appendedAt: number, schema: number, bytes: Uint8Array | null];
+/** A row as it is stored. Large bytes stay in the file until the entry is wanted: null. */
+export type Row = readonly [
+  offset: number,
+  appendedAt: number,
+  type: number,
+  schema: number,
+  bytes: Uint8Array | null,
+  checksum: number | null,
+];
+
+const damagedReason = 'its checksum does not fit: the bytes are not the ones that were appended';
 
 /** Longer ones aren't held by a page: a page of any events takes no more than one of small ones, and an entry some 5 us more. */
 const pagedBytesMax = 2048;
@@ -55,14 +65,14 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
       const ofTypes = types === undefined ? '' : `AND type IN (${typeIds(db, types).join(', ')})`;
       const statement = arrays(
         db,
-        `SELECT "offset", appended_at, schema, CASE WHEN length(bytes) <= ${pagedBytesMax} THEN bytes END FROM events
+        `SELECT "offset", appended_at, type, schema, CASE WHEN length(bytes) <= ${pagedBytesMax} THEN bytes END, checksum FROM events
          WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ? ${ofTypes} ORDER BY "offset" LIMIT ?`,
       );
       return (slot, from, to, limit) =>
         statement.all(topicId(slot), slot % partitions, from, to, limit) as unknown as Row[];
     },
 
-    entry(slot, [offset, appendedAt, schema, paged]) {
+    entry(slot, [offset, appendedAt, type, schema, paged, checksum]) {
       const stored = paged ?? storedAt(slot, offset);
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
       const place = {
@@ -72,11 +82,17 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
         appendedAt,
         size: bytes.length,
       };
+      const undecodable = (reason: string) => ({
+        ...place,
+        event: null,
+        undecodable: { reason, bytes: bytes.toString('base64') },
+      });
+      if (!isWhole({ type, schema }, bytes, checksum)) return undecodable(damagedReason);
       try {
         return { ...place, event: decode(schema, bytes), undecodable: null };
       } catch (error) {
         if (!(error instanceof UndecodableError)) throw error;
-        return { ...place, event: null, undecodable: { reason: error.message, bytes: bytes.toString('base64') } };
+        return undecodable(error.message);
       }
     },
 

@@ -2,7 +2,17 @@
 
 import { fork } from 'node:child_process';
 import type { ChildProcess, Serializable, StdioOptions } from 'node:child_process';
-import type { CrowdPlan, CrowdResult, Filled, FillPlan, LoadPlan, LoadResult, SinkReport } from './protocol.ts';
+import type {
+  AskPlan,
+  Asked,
+  CrowdPlan,
+  CrowdResult,
+  Filled,
+  FillPlan,
+  LoadPlan,
+  LoadResult,
+  SinkReport,
+} from './protocol.ts';
 import type { Place } from './service.ts';
 
 export interface Reference {
@@ -56,6 +66,10 @@ export async function startSink(): Promise<Sink> {
 /** Runs to its end. */
 export async function fillLog({ environment }: Place, plan: FillPlan): Promise<Filled> {
   return ask<Filled>(start('fill.ts', environment), plan);
+}
+
+export async function askSearches({ environment }: Place, plan: AskPlan): Promise<Asked> {
+  return ask<Asked>(start('ask.ts', environment), plan);
 }
 
 function start(file: string, environment: Readonly<Record<string, string>> = {}): ChildProcess {

@@ -16,6 +16,7 @@ import { eventIdFrom, notificationIdOf, tenantIdOf, uuidText } from '../src/doma
 import { partitionOf } from '../src/domain/topics.ts';
 import { readConfig } from '../src/main/config.ts';
 import { openLogAndViews } from '../src/main/engines.ts';
+import { searchReadModel } from '../src/projections/search/index.ts';
 import type { Filled, FillPlan } from './protocol.ts';
 
 process.once('message', (plan: FillPlan) => {
@@ -29,6 +30,7 @@ const acceptedPerSecond = 1000;
 const deliveredAfterMs = 100;
 const acceptedMeanwhile = (acceptedPerSecond * deliveredAfterMs) / 1000;
 const recipientsPerTenant = 50;
+const firstOrder = 10_000;
 
 const clock = createClock();
 
@@ -64,7 +66,18 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
   const tookMs = clock.monotonic() - startedAt;
   await close();
   // The inbox looks at the requests of its own channel and at every success.
-  return { tookMs, foldedEvents: { notifications: 2 * notifications, inbox_2: inApp + notifications } };
+  return {
+    tookMs,
+    foldedEvents: {
+      notifications: 2 * notifications,
+      inbox_2: inApp + notifications,
+      [searchReadModel.definition.name]: notifications,
+    },
+    tenantId: tenants[0] ?? '',
+    words: Array.from({ length: Math.floor(notifications / tenants.length) }, (_, nth) =>
+      String(firstOrder + nth * tenants.length),
+    ),
+  };
 
   /** The channels in turn for each tenant, a tenth HIGH, two tenths BULK. */
   function requested(i: number): NotificationRequested {
@@ -87,7 +100,7 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
       recipient,
       round: 1,
       partition: partitionOf({ tenantId, channel, recipient, notificationId }, log.partitioning),
-      request: requestOf(`A-${10_000 + i}`),
+      request: requestOf(`A-${firstOrder + i}`),
     };
   }
 }

@@ -66,6 +66,19 @@ export interface Filled {
   readonly tookMs: number;
   /** How many events each read model has folded once it has seen all of it. */
   readonly foldedEvents: Readonly<Record<string, number>>;
+  /** One of the tenants, and words that one notification of it each has. */
+  readonly tenantId: string;
+  readonly words: readonly string[];
+}
+
+/** So many rounds of searches of one tenant. */
+export interface AskPlan extends Pick<Filled, 'tenantId' | 'words'> {
+  readonly rounds: number;
+}
+
+export interface Asked {
+  /** Of one search, whatever it asks for. */
+  readonly latencyMs: Percentiles;
 }
 
 export interface CrowdPlan {

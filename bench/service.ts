@@ -179,6 +179,8 @@ async function startedLine(child: ChildProcess, log: string): Promise<Started> {
 
 function nodeArguments(packageJson: string): string[] {
   const { scripts } = JSON.parse(packageJson) as { scripts: { herald: string } };
-  const [, ...rest] = scripts.herald.split(' ');
-  return rest.map((argument) => (argument.startsWith('--') ? argument : join(root, argument)));
+  const words = scripts.herald.split(' ');
+  return words
+    .slice(words.indexOf('node') + 1)
+    .map((argument) => (argument.startsWith('--') ? argument : join(root, argument)));
 }

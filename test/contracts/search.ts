@@ -76,7 +76,7 @@ export function searchContract(name: string, open: () => Promise<SearchHarness>)
       const events = sent.map((of, i) => requested(of, i + 1));
       for (const readModel of [notificationsReadModel, searchReadModel])
         await foldInto(harness.store, readModel, events);
-    });
+    }, 60_000);
     afterAll(() => harness.close());
 
     const found = async (filter: NotificationFilter, of = tenant) => {
@@ -139,7 +139,7 @@ export function searchContract(name: string, open: () => Promise<SearchHarness>)
       });
       for (const readModel of [notificationsReadModel, searchReadModel])
         await foldInto(harness.store, readModel, events);
-    });
+    }, 60_000);
     afterAll(() => harness.close());
 
     /** All pages, and how many rows the dearest of them looked at. */
@@ -227,7 +227,7 @@ export function searchContract(name: string, open: () => Promise<SearchHarness>)
       expect(found).toMatchObject({ total: 3, totalIsExact: true, next: null });
       const forger = await listNotifications(harness.store, otherTenant, { metadata: { [key]: value } }, { limit: 1 });
       expect(forger.total).toBe(forged.length);
-    });
+    }, 60_000);
 
     it('is by terms that no other installation has, and the same ones after a restart', async () => {
       const event = requested({ subject: 'Your invoice', metadata: { plan: 'gold' } }, 9000);

@@ -101,6 +101,41 @@ describe('what may lag', () => {
     await engines.close();
   });
 
+  it('is folded anew by itself where a version of before has folded it without a secret', async () => {
+    const engines = await openEngines();
+    const former = {
+      name: 'search',
+      collections: [
+        {
+          name: 'searchable',
+          fields: { terms: 'texts', listedAt: 'number' },
+          indexes: [{ fields: ['terms', 'listedAt'] }],
+        },
+      ],
+    } as const;
+    await engines.store.prepare(former);
+    for (const { topic, partition, offset } of await appendAll(engines.log, [requested({ subject: 'Of before' }, 1)])) {
+      const owner = await engines.store.own('search', partition, { generation: 1 });
+      const document = { tenantId: tenant, listedAt: 1, recipient: '', terms: ['mYM4lfL7'] };
+      const write = { collection: 'searchable', id: 'notif_1', document };
+      await engines.store.transact(owner, new Map([[topic, offset + 1]]), [write]);
+    }
+    const running = await Promise.all(
+      [notificationsReadModel, searchReadModel].map((readModel) => runProjector({ ...engines, readModel })),
+    );
+    const find = (words: string[]) => listNotifications(engines.store, tenant, { words }, { limit: 10 });
+    await until(async () => (await find(['before'])).records.length === 1);
+    for (const one of running) await one.stop();
+    const kept = await engines.store.find({
+      collection: 'searchable',
+      equals: { terms: 'mYM4lfL7' },
+      order: { fields: ['listedAt'], direction: 'descending' },
+      limit: 1,
+    });
+    expect(kept.documents).toHaveLength(1);
+    await engines.close();
+  });
+
   it('folds one batch at a time, and rests while others have much to do', async () => {
     const sleeps: number[] = [];
     let now = 0;

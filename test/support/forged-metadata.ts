@@ -9,11 +9,12 @@ export function metadataForged(by: TenantId, victim: { readonly tenantId: Tenant
   const [first, second] = murmur3(`${victim.tenantId}\nw\n${victim.word}`);
   const key = 'k'.repeat(16 - ((by.length + 4) % 16));
   const begin = `${by}\nm\n${key}\n`;
+  const before = stateAfter(Buffer.from(begin));
   for (let tries = 1; ; tries++) {
     const random = (): number => Math.imul(tries, 0x9e3779b1) ^ Math.imul(salt++, 0x85ebca6b);
     const wanted = [low24(first, random()), low24(second, random()), random(), random()] as const;
-    const value = lastBlock(begin, wanted);
-    if (/^[\0-\x7f]{16}$/.test(value)) return { key, value };
+    const block = lastBlock(before, begin.length + 16, wanted);
+    if (block.every((byte) => byte < 0x80)) return { key, value: block.toString('latin1') };
   }
 }
 
@@ -33,10 +34,8 @@ const lanes = [
   { a: c4, turn: 18, b: c1, step: 13, add: 0x32ac3b17 },
 ] as const;
 
-/** The 16 bytes behind `begin` (whole blocks of ASCII) that give this hash. */
-function lastBlock(begin: string, hash: Words): string {
-  const before = stateAfter(Buffer.from(begin));
-  const length = begin.length + 16;
+/** The last 16 of so many bytes, after which this is the hash. */
+function lastBlock(before: readonly number[], length: number, hash: Words): Buffer {
   const ended = unsummed(unsummed(hash).map(unfinished) as unknown as Words).map((h) => h ^ length);
   const block = Buffer.alloc(16);
   lanes.forEach(({ a, turn, b, step, add }, i) => {
@@ -44,7 +43,7 @@ function lastBlock(begin: string, hash: Words): string {
     const mixed = rotated((Math.imul(word(ended, i) - add, inverse(5)) - next) | 0, 32 - step) ^ word(before, i);
     block.writeInt32LE(Math.imul(rotated(Math.imul(mixed, inverse(b)), 32 - turn), inverse(a)), i * 4);
   });
-  return block.toString('latin1');
+  return block;
 }
 
 function stateAfter(bytes: Buffer): number[] {

@@ -1,10 +1,13 @@
 // Who is asking: a tenant by its API key, or a person by a bearer token of the identity provider.
 
+import type { KeyObject } from 'node:crypto';
+
 import type { Request, Response } from 'express';
 import { expressjwt, UnauthorizedError } from 'express-jwt';
 
 import { DomainError, unavailable } from '../domain/errors.ts';
 import type { Scope, Tenant } from '../domain/tenant.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
@@ -18,8 +21,8 @@ export interface Person {
   readonly subject: string;
   readonly email: string | null;
   readonly name: string | null;
-  /** UTC ms at which the token ends; null: never. */
-  readonly expiresAt: number | null;
+  /** UTC ms at which the token ends. */
+  readonly expiresAt: number;
 }
 
 /** What tokens may be signed with: asymmetric alone, so that no public key can sign one. */
@@ -31,6 +34,8 @@ export interface TokenRules {
   /** AUTH_TENANT_CLAIM; `sub` by default. */
   readonly tenantClaim: string;
   readonly algorithms: readonly TokenAlgorithm[];
+  /** From its `iat`, or from now where that is missing or still to come; absent: 24 h. */
+  readonly lifetimeMaxMs?: number;
 }
 
 /** A longer one is none of ours; it is not even looked at. */
@@ -41,12 +46,13 @@ interface Dependencies {
   readonly directory: TenantDirectory;
   readonly tokenKeys: TokenKeys;
   readonly tokens: TokenRules;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
 
 export type Authenticate = ReturnType<typeof createAuthenticate>;
 
-export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dependencies) {
+export function createAuthenticate({ directory, tokenKeys, tokens, clock, logger }: Dependencies) {
   const algorithms = new Set<unknown>(tokens.algorithms);
   const keyOf = async (_req: Request, token: { header: TokenHeader } | undefined) => {
     const { alg, kid, crit } = token?.header ?? {};
@@ -55,8 +61,9 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
     if (crit !== undefined) throw unauthorized('The token asks for extensions that are not known here.');
     if (kid !== undefined && (typeof kid !== 'string' || kid.length > kidMax)) throw unauthorized(unknownKey);
     try {
-      return await tokenKeys.keyFor({ alg: String(alg), ...(kid === undefined ? {} : { kid }) });
+      return strong(await tokenKeys.keyFor({ alg: String(alg), ...(kid === undefined ? {} : { kid }) }));
     } catch (err) {
+      if (err instanceof DomainError) throw err;
       if (err instanceof UnknownTokenKeyError) throw unauthorized(unknownKey);
       logger.warn('the keys of the token issuer cannot be had', { err });
       throw unavailable('The keys of the identity provider cannot be reached at the moment. Try again.');
@@ -93,7 +100,7 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
           );
       })?.catch(reject);
     });
-    return personOf((req as Request & { auth?: Record<string, unknown> }).auth ?? {}, tokens.tenantClaim);
+    return personOf((req as Request & { auth?: Record<string, unknown> }).auth ?? {}, tokens, clock.now());
   };
 
   return {
@@ -125,6 +132,9 @@ export function createAuthenticate({ directory, tokenKeys, tokens, logger }: Dep
   };
 }
 
+type Claims = Readonly<Record<string, unknown>>;
+
+const defaultLifetimeMaxMs = 24 * 3_600_000;
 const clockToleranceSeconds = 30;
 export const clockToleranceMs = clockToleranceSeconds * 1000;
 
@@ -157,21 +167,45 @@ function unauthorized(message: string): DomainError {
   return new DomainError('UNAUTHORIZED', message);
 }
 
-/** @throws DomainError UNAUTHORIZED without a `sub`, FORBIDDEN without the tenant's claim */
-function personOf(claims: Readonly<Record<string, unknown>>, tenantClaim: string): Person {
+/** @throws DomainError UNAUTHORIZED without a `sub` or an end that is near enough, FORBIDDEN without the tenant's claim */
+function personOf(
+  claims: Claims,
+  { tenantClaim, lifetimeMaxMs = defaultLifetimeMaxMs }: TokenRules,
+  now: number,
+): Person {
   const actor = textClaim(claims, 'sub');
   if (actor === null) throw unauthorized('The token names nobody: it has no sub.');
   const subject = textClaim(claims, tenantClaim);
   if (subject === null)
     throw new DomainError('FORBIDDEN', `The token has no claim ${tenantClaim}, by which its tenant is found.`);
-  const exp = claims['exp'];
   return {
     actor,
     subject,
     email: textClaim(claims, 'email'),
     name: textClaim(claims, 'name'),
-    expiresAt: typeof exp === 'number' ? exp * 1000 + clockToleranceMs : null,
+    expiresAt: endOf(claims, lifetimeMaxMs, now) + clockToleranceMs,
   };
+}
+
+/** A token that was stolen opens until it ends: it must, and soon. UTC ms. */
+function endOf({ exp, iat }: Claims, lifetimeMaxMs: number, now: number): number {
+  if (typeof exp !== 'number') throw unauthorized('The token has no exp: ask its issuer for one that ends.');
+  const begins = typeof iat === 'number' ? Math.min(iat * 1000, now) : now;
+  const lasts = exp * 1000 - begins;
+  if (lasts > lifetimeMaxMs + clockToleranceMs)
+    throw unauthorized(`The token ends too late: its exp may be ${lifetimeMaxMs / 3_600_000} h after its iat.`);
+  return exp * 1000;
+}
+
+/** NIST SP 800-131A: what is shorter can be factored by those who want it enough. */
+const rsaBitsMin = 2048;
+
+/** @throws DomainError UNAUTHORIZED for a key that signs nothing for certain */
+function strong(key: KeyObject): KeyObject {
+  const bits = key.asymmetricKeyType === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
+  if (bits !== undefined && bits < rsaBitsMin)
+    throw unauthorized(`The token is signed with an RSA key of ${bits} bits: it must have ${rsaBitsMin} or more.`);
+  return key;
 }
 
 /** A name goes into mail headers, a sub into keys: no line breaks, no NUL. */

@@ -79,6 +79,11 @@ const variables = {
     fallback: 'RS256,ES256',
     about: 'what bearer tokens may be signed with, of these two',
   },
+  AUTH_TOKEN_LIFETIME: {
+    schema: duration,
+    fallback: '24h',
+    about: 'how long after its `iat` a bearer token may end; one without `exp` is refused',
+  },
   CORS_ORIGINS: {
     schema: z.string().transform(list).pipe(z.array(origin)),
     fallback: '',

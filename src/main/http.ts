@@ -80,7 +80,13 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
     options: {
       rateLimit: config.RATE_LIMIT,
       readLimit: config.READ_LIMIT,
-      tokens: { issuer, audience, tenantClaim: config.AUTH_TENANT_CLAIM, algorithms: config.AUTH_ALGORITHMS },
+      tokens: {
+        issuer,
+        audience,
+        tenantClaim: config.AUTH_TENANT_CLAIM,
+        algorithms: config.AUTH_ALGORITHMS,
+        lifetimeMaxMs: config.AUTH_TOKEN_LIFETIME,
+      },
       corsOrigins: config.CORS_ORIGINS,
       cursorSecret: await encryptionSecretOf(config),
       ...(jwks === undefined ? {} : { jwks }),

@@ -15,6 +15,8 @@ interface TokenOptions {
 export async function printToken(config: Config, { sub, email, name, hours }: TokenOptions): Promise<void> {
   if (config.AUTH_JWKS_URL !== null)
     throw new StartError('AUTH_JWKS_URL is set: tokens come from that identity provider, there is no embedded issuer.');
+  const hoursMax = config.AUTH_TOKEN_LIFETIME / 3_600_000;
+  if (hours > hoursMax) throw new StartError(`--hours: at most ${hoursMax}: AUTH_TOKEN_LIFETIME takes no longer ones.`);
   await makeOrExplain(config);
   const person = sub === undefined ? demoOwner : { sub };
   const { token } = await embeddedIssuerOf(config);

@@ -19,9 +19,12 @@ const rsaKid = 'rsa-1';
 const ecKid = 'ec-1';
 const issuer = 'https://issuer.test';
 const audience = 'herald';
+const weak = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const weakKid = 'rsa-weak';
 const jwks = {
   keys: [
     { ...rsa.publicKey.export({ format: 'jwk' }), kid: rsaKid, alg: 'RS256', use: 'sig' },
+    { ...weak.publicKey.export({ format: 'jwk' }), kid: weakKid, alg: 'RS256', use: 'sig' },
     { ...ec.publicKey.export({ format: 'jwk' }), kid: ecKid, alg: 'ES256', use: 'sig' },
   ],
 };
@@ -98,6 +101,37 @@ describe('a token', () => {
 
   it('may name several audiences, of which we are one', async () => {
     expect((await ask(await token({ claims: { aud: ['shop', audience] } }))).status).toBe(200);
+  });
+
+  it('without an end, or whose end is over 24 h after its beginning, gets 401 that says so', async () => {
+    const day = 24 * 3600;
+    const of = async (claims: Record<string, unknown>) => {
+      const { status, body } = await ask(await token({ claims }));
+      return status === 200 ? 200 : [status, body.error];
+    };
+    const endless = [401, 'The token has no exp: ask its issuer for one that ends.'];
+    const tooLate = [401, 'The token ends too late: its exp may be 24 h after its iat.'];
+    expect(await of({ exp: undefined })).toEqual(endless);
+    expect(await of({ exp: undefined, iat: undefined })).toEqual(endless);
+    expect(await of({ exp: now() + day })).toBe(200);
+    expect(await of({ exp: now() + day + 90 })).toEqual(tooLate);
+    expect(await of({ iat: now() - day, exp: now() + 90 })).toEqual(tooLate);
+    // Without a beginning, or with one that is still to come, it is as if it began now.
+    expect(await of({ iat: undefined, exp: now() + day - 90 })).toBe(200);
+    expect(await of({ iat: undefined, exp: now() + day + 90 })).toEqual(tooLate);
+    expect(await of({ iat: now() + 365 * day, exp: now() + 365 * day + 600 })).toEqual(tooLate);
+    expect(await of({ exp: 9e15 })).toEqual(tooLate);
+  });
+
+  it('of an RSA key of fewer than 2,048 bits gets 401 that says so, however its issuer publishes it', async () => {
+    const text = `${part({ alg: 'RS256', kid: weakKid })}.${part(goodClaims())}`;
+    const { status, body } = await ask(
+      `${text}.${createSign('sha256').update(text).sign(weak.privateKey).toString('base64url')}`,
+    );
+    expect([status, body.error]).toEqual([
+      401,
+      'The token is signed with an RSA key of 1024 bits: it must have 2048 or more.',
+    ]);
   });
 
   const pem = String(rsa.publicKey.export({ type: 'spki', format: 'pem' }));

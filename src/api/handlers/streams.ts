@@ -61,8 +61,7 @@ function lastEventIdOf({ 'last-event-id': id }: IncomingHttpHeaders): string | n
 }
 
 /** A stream ends with its token; one that was opened on the skew that clocks are granted, with that. */
-function endOf({ expiresAt }: Person, now: number): number | null {
-  if (expiresAt === null) return null;
+function endOf({ expiresAt }: Person, now: number): number {
   const end = expiresAt - clockToleranceMs;
   return now < end ? end : expiresAt;
 }

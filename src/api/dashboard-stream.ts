@@ -16,6 +16,8 @@ import { createCatchUp } from './dashboard-catch-up.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
 import { marksAt, parseDashboardMarks } from './dashboard-marks.ts';
 import type { EventStream } from './event-stream.ts';
+import type { LogEnds } from './log-ends.ts';
+import { createLogEnds } from './log-ends.ts';
 
 interface Dependencies extends CatchUpDependencies {
   readonly log: Pick<EventLog, 'tail' | 'read' | 'ends' | 'partitioning'>;
@@ -52,6 +54,7 @@ export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 export function createDashboardStreams(deps: Dependencies) {
   const { log, reader, turns, logger } = deps;
   const catchUp = createCatchUp(deps);
+  const endsNow = createLogEnds(log, notificationsReadModel.topics);
   const listeners = new Map<TenantId, Set<Listener>>();
   const { name } = notificationsReadModel.definition;
   let waiting: Announcement[] = [];
@@ -168,7 +171,7 @@ export function createDashboardStreams(deps: Dependencies) {
     async beginning(tenantId: TenantId, lastEventId: string | null): Promise<DashboardBeginning> {
       const partitions = partitionsOfTenant(tenantId, log.partitioning);
       const resumed = lastEventId === null ? null : parseDashboardMarks(lastEventId, partitions);
-      if (resumed !== null) return { marks: resumed, resumes: 'yes' };
+      if (resumed !== null && !isBeyond(resumed, await endsNow())) return { marks: resumed, resumes: 'yes' };
       const folded = new Map(
         await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
       );
@@ -192,6 +195,13 @@ export function createDashboardStreams(deps: Dependencies) {
       };
     },
   };
+}
+
+/** The log was put back from an earlier time, or is another one: nothing can be gone on from. */
+function isBeyond(marks: DashboardMarks, ends: LogEnds): boolean {
+  return [...ends].some(([topic, byNumber]) =>
+    marks.partitions.some((partition) => marks.offset(topic, partition) > (byNumber[partition] ?? 0)),
+  );
 }
 
 /** It carries an id, so that a stream that is cut before the first change is resumed as well. */

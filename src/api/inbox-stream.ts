@@ -4,7 +4,7 @@
 
 import type { DomainEvent } from '../domain/events.ts';
 import type { Topic } from '../domain/topics.ts';
-import { inboxPartition } from '../domain/topics.ts';
+import { deliveriesTopic, inboxPartition, inboxTopic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -18,6 +18,7 @@ import type { EventStream } from './event-stream.ts';
 import type { InboxAddress, Listener } from './inbox-feed.ts';
 import { feedListeners } from './inbox-feed.ts';
 import { tellBeginning } from './inbox-news.ts';
+import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
 
 interface Dependencies {
@@ -196,9 +197,19 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
       };
     },
 
-    /** The present end, for a stream that begins now. */
-    marksOf: ({ tenantId, recipient }: InboxAddress): Promise<InboxMarks> => inboxMarks(reader, tenantId, recipient),
+    /** Where a stream begins: at what it has told last, or at the present end when there is none, or none in this log. */
+    async beginning({ tenantId, recipient }: InboxAddress, last: InboxMarks | null): Promise<InboxMarks> {
+      const partition = inboxPartition(tenantId, recipient, log.partitioning);
+      const isLost = last === null || isBeyond(last, partition, await endsNow());
+      return isLost ? inboxMarks(reader, tenantId, recipient) : last;
+    },
   };
+}
+
+/** The log was put back from an earlier time, or is another one. Marks are offsets of what was told. */
+function isBeyond({ sequence, readOffset }: InboxMarks, partition: number, ends: LogEnds): boolean {
+  const endOf = (topic: Topic) => ends.get(topic)?.[partition] ?? 0;
+  return sequence >= endOf(deliveriesTopic) || readOffset >= endOf(inboxTopic);
 }
 
 function settleDue({ due }: Inbox, topic: Topic, upTo: number): void {

@@ -25,7 +25,7 @@ export function createStreamHandlers({ inboxStreams, dashboardStreams, directory
       const address = { tenantId: tenant.id, recipient: recipientOf(params) };
       const lastEventId = lastEventIdOf(headers);
       // Read before the answer begins: what is delivered after the client sees it open is never before the marks.
-      const marks = lastEventId === null ? await inboxStreams.marksOf(address) : parseMarks(lastEventId);
+      const marks = await inboxStreams.beginning(address, lastEventId === null ? null : parseMarks(lastEventId));
       return {
         stream: {
           ...address,

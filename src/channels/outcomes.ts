@@ -36,10 +36,24 @@ export interface Refusal {
 export function refused(refusal: Refusal, context: DeliveryContext): DeliveryOutcome {
   const { failureClass, code, message } = refusal;
   const secrets = secretsOf(context);
-  const reason: Reason = { failureClass, code: kept(code, secrets), message: kept(message, secrets) };
+  const reason: Reason = { failureClass, code: kept(code, secrets), message: kept(withoutOurSide(message), secrets) };
   if (refusal.retryable) return { kind: 'retryable', reason, retryAfterMs: refusal.retryAfterMs ?? null };
   return { kind: 'rejected', reason };
 }
+
+/**
+ * What Node says of sockets and TLS tells of this process too: the local end of the connection, the thread, the source file.
+ * Whichever transport or SDK says it, a tenant is shown the reason alone.
+ */
+function withoutOurSide(message: string): string {
+  return message.replaceAll(localEnd, '').replaceAll(opensslError, 'TLS error $1: $2');
+}
+
+/** ` - Local (10.0.0.5:54321)` */
+const localEnd = / - Local \([^)\s]{1,64}\)/g;
+/** `C0E7A4F6F07F0000:error:0A000438:SSL routines:ssl3_read_bytes:tlsv1 alert internal error:../ssl/rec_layer_s3.c:916:SSL alert number 80` */
+const opensslError =
+  /\b[0-9A-F]{8,16}:error:([0-9A-F]{1,8}):[^:\n]{0,100}:[^:\n]{0,100}:([^:\n]{0,200})(?::[^:\n]{0,300}:\d{1,9}:[^\n]{0,200})?/g;
 
 /** No answer at all. @throws whatever is not an OutboundError: a bug of ours */
 export function notReached(error: unknown, context: DeliveryContext): DeliveryOutcome {

@@ -185,6 +185,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+// What Herald makes is its owner's alone, also in a folder that others may enter.
+process.umask(0o077);
+
 const [name = '', ...args] = process.argv.slice(2);
 const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
 const isHelp = (text: string) => text === '--help' || text === '-h';

@@ -2,18 +2,33 @@
 
 import { randomBytes } from 'node:crypto';
 
+import { isOpenToOthers } from '../adapters/node/data-dir.ts';
 import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
+import type { Logger } from '../ports/logger.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { Config } from './config.ts';
 import { openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
+import { StartError } from './start-error.ts';
 
 /** readConfig has made sure that production gives one. */
 export async function encryptionSecretOf(config: Config): Promise<string> {
   if (config.ENCRYPTION_SECRET !== null) return config.ENCRYPTION_SECRET;
   const path = dataFiles(config.DATA_DIR).encryptionSecret;
   return openOrExplain(path, 'secret', () => readOrCreateSecret(path, () => randomBytes(32).toString('base64url')));
+}
+
+/** A secret that others could read is theirs: a warning, which in production stops the start. @throws StartError naming the files and what to do */
+export function checkSecretFiles({ DATA_DIR: dataDir, isProduction }: Config, logger: Pick<Logger, 'warn'>): void {
+  const { encryptionSecret, issuerKey } = dataFiles(dataDir);
+  const open = [encryptionSecret, issuerKey].filter(isOpenToOthers);
+  const remedy = (path: string) => `run chmod 600 ${path}, and make a new one if somebody may have read it`;
+  if (isProduction && open.length > 0)
+    throw new StartError(
+      open.map((path) => `${path} can be read by others than its owner: ${remedy(path)}.`).join('\n'),
+    );
+  for (const path of open) logger.warn('a secret file can be read by others', { path, remedy: remedy(path) });
 }
 
 /** Seals under the secret in use, opens under the former one as well. */

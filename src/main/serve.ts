@@ -27,6 +27,7 @@ import { checkPositions } from './positions-check.ts';
 import { createProcess } from './process.ts';
 import type { ProjectorThread } from './projector-thread.ts';
 import { startProjectorThread } from './projector-thread.ts';
+import { checkSecretFiles } from './secrets.ts';
 import { readModelHealth } from './read-model-health.ts';
 import { demoOwner } from './tokens.ts';
 import { startWatching } from './watchdog.ts';
@@ -54,6 +55,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (!config.isProduction) await makeOrExplain(config);
   const parts = createProcess(config);
   const { logger } = parts;
+  checkSecretFiles(config, logger);
   const health = createHealth();
   const running: Running[] = [];
   const stopAll = async () => {

@@ -1,6 +1,6 @@
 // DATA_DIR and the one process that holds it: a lock that the system lets go of however the process ends.
 
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -22,6 +22,7 @@ export interface DataDirLock {
 export const lockFile = 'lock.db';
 const pidFile = 'lock.pid';
 const ownerOnly = 0o700;
+const ownerFile = 0o600;
 
 /** Makes the directory when it isn't there, for its owner alone, and takes it. @throws DataDirLockedError; Error when it can't be written */
 export function lockDataDir(dir: string): DataDirLock {
@@ -36,6 +37,7 @@ export function lockDataDir(dir: string): DataDirLock {
     throw isBusy(error) ? new DataDirLockedError(dir, pidIn(dir)) : error;
   }
   writeFileSync(join(dir, pidFile), `${process.pid}\n`, { mode: 0o600 });
+  closeToOthers(dir);
   return {
     release() {
       if (!db.isOpen) return;
@@ -49,6 +51,28 @@ export function lockDataDir(dir: string): DataDirLock {
 export function makeDataDir(dir: string): void {
   const made = mkdirSync(dir, { recursive: true, mode: ownerOnly });
   if (made !== undefined) chmodSync(dir, ownerOnly);
+}
+
+/** Whether the group or others can read or write the file. Windows has other rights. */
+export function isOpenToOthers(path: string): boolean {
+  if (process.platform === 'win32') return false;
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersBits) !== 0;
+}
+
+const othersBits = 0o077;
+const ownFiles = /^(?:(?:log|views|settings|lock)\.db(?:-wal|-shm|-journal)?|lock\.pid)$/;
+
+/** What is in there from a time, or a backup, that made files for all to read. What SQLite makes beside a file later has the file's mode. */
+function closeToOthers(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    const path = join(dir, name);
+    if (!ownFiles.test(name) || !isOpenToOthers(path)) continue;
+    try {
+      chmodSync(path, ownerFile);
+    } catch {
+      // A volume without modes, or somebody else's file: it is as open as who mounted it wants.
+    }
+  }
 }
 
 const sqliteBusy = 5;

@@ -1,7 +1,7 @@
 // The lock of DATA_DIR, and secrets in files: one holder, one secret, whatever happens.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -32,6 +32,27 @@ describe('the lock of a data directory', () => {
     const before = modeOf(dir);
     lockDataDir(dir).release();
     expect(modeOf(dir)).toBe(before);
+  });
+
+  it('takes the rights of others from the files of the service that are there, and from no other', () => {
+    mkdirSync(dir, { recursive: true, mode: 0o755 });
+    const own = [
+      'log.db',
+      'log.db-wal',
+      'log.db-shm',
+      'views.db',
+      'views.db-wal',
+      'settings.db',
+      'settings.db-journal',
+    ];
+    for (const name of [...own, 'notes.txt', 'my-log.db']) {
+      writeFileSync(join(dir, name), '');
+      chmodSync(join(dir, name), 0o644);
+    }
+    const lock = lockDataDir(dir);
+    for (const name of [...own, 'lock.db', 'lock.pid']) expect([name, modeOf(join(dir, name))]).toEqual([name, 0o600]);
+    for (const name of ['notes.txt', 'my-log.db']) expect([name, modeOf(join(dir, name))]).toEqual([name, 0o644]);
+    lock.release();
   });
 
   it('is held by one, until it is released', () => {

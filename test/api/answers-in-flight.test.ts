@@ -93,6 +93,8 @@ describe('room for an answer', () => {
     void last[1]?.then(() => (isOver = true));
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     expect(isOver).toBe(false);
+    (await last[0])?.giveBack();
+    (await last[1])?.giveBack();
   });
 
   it('is given to the longest wait first, and a tenant without room holds up no other', async () => {

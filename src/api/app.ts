@@ -160,9 +160,11 @@ export function createApi(given: ApiDependencies): RequestListener {
 
 /** A store that is away answers 503. */
 function reachable(deps: ApiDependencies): ApiDependencies {
-  const { logger } = deps;
+  const { logger, renderer, turns } = deps;
   return {
     ...deps,
+    // What is rendered in place holds the thread for its tenant.
+    renderer: { ...renderer, render: (...args) => turns.piece(() => renderer.render(...args)) },
     settings: answeringUnavailable(deps.settings, 'the settings store', logger),
     directory: answeringUnavailable(deps.directory, 'the settings store', logger),
     reader: answeringUnavailable(wholeReader(deps), 'the read models', logger),

@@ -122,7 +122,7 @@ export function createDashboardStreams(deps: Dependencies) {
     if (!filter.isLater(one.notificationId, one.change)) return true;
     for (const listener of listeners.get(one.tenantId) ?? []) {
       if (turns.isOver()) await turns.next();
-      if (listener.held === null) tellOne(listener, one);
+      if (listener.held === null) turns.as(one.tenantId, () => turns.piece(() => tellOne(listener, one)));
       else hold(listener, listener.held, one);
     }
     return true;
@@ -139,7 +139,7 @@ export function createDashboardStreams(deps: Dependencies) {
         began: ({ isWhole }) => sayConnected(tenantId, listener, resumes === 'lost' || (resumes === 'yes' && !isWhole)),
         async missed(one) {
           const isOpen = await stream.room();
-          if (isOpen) tellOne(listener, one);
+          if (isOpen) turns.as(tenantId, () => turns.piece(() => tellOne(listener, one)));
           return isOpen;
         },
       });

@@ -50,7 +50,7 @@ export async function feedListeners(
     const messages = await newsMessages(turns, before, news);
     for (const listener of ready) {
       if (turns.isOver()) await turns.next();
-      const told = tellNews(listener.stream, before, messages);
+      const told = turns.piece(() => tellNews(listener.stream, before, messages));
       listener.marks = told.marks;
       if (!told.isAll) isBehind(listener);
       else isMore ||= news.more;

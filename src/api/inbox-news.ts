@@ -39,18 +39,18 @@ export async function newsMessages(
 ): Promise<readonly NewsMessage[]> {
   const messages: NewsMessage[] = [];
   let marks = before;
-  const add = (event: string, data: unknown): void => {
-    messages.push({ bytes: messageBytes({ event, id: marksText(marks), data }), marks });
+  const add = (event: string, data: () => unknown): void => {
+    messages.push({ bytes: messageBytes({ event, id: marksText(marks), data: data() }), marks });
   };
   for (const item of items) {
     if (turns.isOver()) await turns.next();
     marks = { ...marks, sequence: item.sequence };
-    add('notification', toItem(item));
+    turns.piece(() => add('notification', () => toItem(item)));
   }
   for (const { offset, ids, readAt } of reads) {
     if (turns.isOver()) await turns.next();
     marks = { ...marks, readOffset: offset };
-    add('read', { ids: ids.map(inboxItemIdOf), readAt: isoTime(readAt) });
+    turns.piece(() => add('read', () => ({ ids: ids.map(inboxItemIdOf), readAt: isoTime(readAt) })));
   }
   return messages;
 }

@@ -87,7 +87,7 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
     inbox.isWoken = true;
     if (inbox.isFeeding) return;
     inbox.isFeeding = true;
-    void takeTurn(inbox.tenantId, () => feedInbox(inbox))
+    void takeTurn(inbox.tenantId, () => turns.as(inbox.tenantId, () => feedInbox(inbox)))
       .catch((err: unknown) => {
         if (!isSaid) logger.warn('the inbox streams wait for the read model', { err });
         isSaid = true;

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { Scope } from '../domain/tenant.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
@@ -30,6 +31,7 @@ interface Dependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly turns: ThreadTurns;
   readonly requestId: () => string;
 }
 
@@ -46,6 +48,7 @@ export function createNotify({
   clock,
   logger,
   metrics,
+  turns,
   requestId: nextId,
 }: Dependencies) {
   metrics.increment('herald_accepted_total', {}, 0);
@@ -63,12 +66,11 @@ export function createNotify({
       limited = await limits.sending(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);
       room = bodies.roomFor(tenantId);
-      const request = notificationRequest(await readJson(req, room), clock.now(), outbound);
-      const { notificationId, position } = await commands.acceptNotification({
-        tenantId,
-        traceparent,
-        ...request,
-      });
+      const body = await readJson(req, room);
+      const { id } = tenant;
+      const request = turns.as(id, () => turns.piece(() => notificationRequest(body, clock.now(), outbound)));
+      const accepting = turns.as(id, () => commands.acceptNotification({ tenantId: id, traceparent, ...request }));
+      const { notificationId, position } = await accepting;
       ownWrites.note(tenantId, position);
       if (request.channel === 'IN_APP' && (request.sendAt ?? 0) <= clock.now())
         ownWrites.noteItem(tenantId, request.recipient, notificationId);

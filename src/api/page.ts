@@ -24,7 +24,7 @@ export async function pageText<T>(
   let last: T | null = null;
   for (const item of items) {
     if (turns.isOver()) await turns.next();
-    const text = JSON.stringify(toWire(item));
+    const text = turns.piece(() => JSON.stringify(toWire(item)));
     // A comma stands before the next.
     bytes += Buffer.byteLength(text) + 1;
     if (last !== null && bytes > pageBytesMax) return { texts, cutAfter: last };

@@ -7,6 +7,7 @@ import type { Scope } from '../domain/tenant.ts';
 import type { Partitioning } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import type { AnswerRoom, AnswersInFlight } from './answers-in-flight.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -34,6 +35,7 @@ interface Dependencies {
   readonly answers: AnswersInFlight;
   readonly ownWrites: Pick<OwnWrites, 'follow'>;
   readonly countRead: ReadLimit;
+  readonly turns: ThreadTurns;
 }
 
 /** How long a GET waits for `x-after-position`. */
@@ -47,7 +49,8 @@ type RouteOf<Kind extends AuthKind> = Pick<Route, 'method' | 'sends'> & {
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
-  const { authenticate, limits, countRead, bodies, answers, reader, partitioning, clock, streams, ownWrites } = deps;
+  const { authenticate, limits, countRead, bodies, answers, reader, partitioning, clock, streams, ownWrites, turns } =
+    deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -104,6 +107,7 @@ export function createPipeline(deps: Dependencies) {
     if (tenantId !== null) res.locals['tenantId'] = tenantId;
     if (method !== 'GET') await count(caller, sends === true, res);
     else if (tenantId !== null) await countRead(tenantId, res);
+    const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
     const bodyRoom = bodies.roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;
     try {
@@ -112,7 +116,7 @@ export function createPipeline(deps: Dependencies) {
       await endpoint.awaits?.(caller, input);
       // Not before: who merely waits takes no place.
       answerRoom = await roomFor(method, tenantId, endpoint, res);
-      const answer = await endpoint.handle(caller, input).finally(bodyRoom.release);
+      const answer = await as(() => endpoint.handle(caller, input)).finally(bodyRoom.release);
       const headers = { 'x-request-id': String(res.locals['requestId']) };
       if ('stream' in answer) {
         answerRoom?.giveBack();
@@ -120,7 +124,7 @@ export function createPipeline(deps: Dependencies) {
         else await streams.serve(res, answer.stream, headers);
         return;
       }
-      const bytes = send(res, answer, headers);
+      const bytes = as(() => turns.piece(() => send(res, answer, headers)));
       if (endpoint.answerBytesMax === undefined) answerRoom?.giveBack();
       else answerRoom?.holds(res, bytes);
     } catch (error) {

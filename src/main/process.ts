@@ -9,10 +9,7 @@ import type { Config } from './config.ts';
 export type Process = ReturnType<typeof createProcess>;
 
 export function createProcess(config: Config) {
-  return {
-    clock: createClock(),
-    logger: createLogger({ level: config.LOG_LEVEL }),
-    metrics: createMetrics(),
-    turns: createThreadTurns(),
-  };
+  const metrics = createMetrics();
+  const turns = createThreadTurns(metrics);
+  return { clock: createClock(), logger: createLogger({ level: config.LOG_LEVEL }), metrics, turns };
 }

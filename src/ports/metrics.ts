@@ -1,4 +1,4 @@
-// Counters and measured values, by the names of metricNames; labels are few and never a tenant, a recipient or an id.
+// Counters and measured values, by the names of metricNames; labels are few and never a recipient or an id; a tenant's in herald_tenant_busy_seconds alone, for twenty of them.
 
 /** The labels that there are; a metric carries those that it is given. */
 export const labelNames = [
@@ -13,6 +13,7 @@ export const labelNames = [
   'reason',
   'route',
   'status',
+  'tenant',
   'thread',
   'topic',
 ] as const;
@@ -25,6 +26,8 @@ export interface Metrics {
   observe(name: HistogramName, value: number, labels?: MetricLabels): void;
   /** The value is asked for when the metrics are read. */
   gauge(name: GaugeName, read: () => number, labels?: MetricLabels): void;
+  /** The same, of labels that change: those that were there at the last reading alone are shown. */
+  gauges(name: GaugeName, read: () => readonly (readonly [MetricLabels, number])[]): void;
 }
 
 export type CounterName =
@@ -64,4 +67,5 @@ export type GaugeName =
   | 'herald_redis_up'
   | 'herald_standing_still'
   | 'herald_streams'
+  | 'herald_tenant_busy_seconds'
   | 'herald_timers_due';

@@ -1,10 +1,17 @@
-// Turns on a thread that all tenants share, for work that would hold it: a piece of a few ms, then everybody else, then the next who waits.
+// Turns on a thread that all tenants share, for work that would hold it: a piece of a few ms, then everybody else, then the next who waits. What pieces take
+// is counted by tenant.
+
+import type { TenantId } from '../domain/ids.ts';
 
 export interface ThreadTurns {
   /** Whether this turn of the event loop has had its share of such work: asked between pieces of a ms or less. */
   isOver(): boolean;
   /** A later turn of the event loop, in which nobody else of those who wait goes on; in the order in which they came. */
   next(): Promise<void>;
+  /** Whatever comes of the call, also later, is this tenant's work. */
+  as<T>(tenantId: TenantId, work: () => T): T;
+  /** Runs a piece, and counts the time that it holds the thread for whose work it is. What it throws, the call throws. */
+  piece<T>(work: () => T): T;
 }
 
 /** Of a thread that nobody else waits for: work goes on to its end. */
@@ -13,4 +20,6 @@ export const wholeTurns: ThreadTurns = {
   async next() {
     // There is but one.
   },
+  as: (_tenantId, work) => work(),
+  piece: (work) => work(),
 };

@@ -86,7 +86,7 @@ export interface WorldOptions {
 }
 
 const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
-const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {} };
+const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
 
 export async function makeWorld(options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'herald-dispatcher-'));

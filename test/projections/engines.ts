@@ -90,6 +90,7 @@ function countingMetrics(): { metrics: Metrics; counted: Map<string, number> } {
       increment: (name, _labels, by = 1) => void counted.set(name, (counted.get(name) ?? 0) + by),
       observe: () => undefined,
       gauge: () => undefined,
+      gauges: () => undefined,
     },
   };
 }

@@ -132,7 +132,7 @@ export async function startApp(given: AppOptions = {}) {
     limiter,
     outbound,
     metrics,
-    turns: createThreadTurns(),
+    turns: createThreadTurns(metrics),
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {

@@ -264,5 +264,6 @@ function metrics(): Metrics {
       void counted.set(key(name, labels), (counted.get(key(name, labels)) ?? 0) + by),
     observe: () => undefined,
     gauge: (name, read, labels) => void gauges.set(key(name, labels), read),
+    gauges: () => undefined,
   };
 }

@@ -51,11 +51,12 @@ export function createMetrics(options: MetricsOptions = { processMetrics: true, 
   );
   const gauges = mapEntries(gaugeHelp, (name, help) => askedGauge(registry, name, help));
   if (options.thread !== undefined)
-    gauges.herald_event_loop_delay_seconds(watchEventLoop(), { thread: options.thread });
+    gauges.herald_event_loop_delay_seconds.one(watchEventLoop(), { thread: options.thread });
   return {
     increment: (name, labels = noLabels, by = 1) => counters[name].inc(labels, by),
     observe: (name, value, labels = noLabels) => histograms[name].observe(labels, value),
-    gauge: (name, read, labels = noLabels) => gauges[name](read, labels),
+    gauge: (name, read, labels = noLabels) => gauges[name].one(read, labels),
+    gauges: (name, read) => gauges[name].all(read),
     async read(ofOthers = []) {
       if (ofOthers.length === 0) return registry.metrics();
       const own = await registry.getMetricsAsJSON();
@@ -111,15 +112,14 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
   herald_standing_still: 'Partition numbers of a group that have work and have stood still for 30 s',
   herald_streams: 'Open event streams',
+  herald_tenant_busy_seconds:
+    'How long requests, reads and streams of a tenant have held the main thread, of the twenty that did most of late',
   herald_timers_due: 'Notifications whose timers are due and being decided',
 };
 
 /** A gauge whose values are asked for when it is read: the last function given for a set of labels counts. */
-function askedGauge(
-  registry: Registry,
-  name: string,
-  help: string,
-): (read: () => number, labels: MetricLabels) => void {
+function askedGauge(registry: Registry, name: string, help: string): AskedGauge {
+  let askAll: (() => readonly (readonly [MetricLabels, number])[]) | null = null;
   const asked = new Map<string, { readonly labels: MetricLabels; readonly read: () => number }>();
   const gauge = new Gauge({
     name,
@@ -128,9 +128,24 @@ function askedGauge(
     registers: [registry],
     collect() {
       for (const { labels, read } of asked.values()) gauge.set(labels, read());
+      if (askAll === null) return;
+      gauge.reset();
+      for (const [labels, value] of askAll()) gauge.set(labels, value);
     },
   });
-  return (read, labels) => asked.set(JSON.stringify(labels), { labels, read });
+  return {
+    one(read, labels) {
+      asked.set(JSON.stringify(labels), { labels, read });
+    },
+    all(read) {
+      askAll = read;
+    },
+  };
+}
+
+interface AskedGauge {
+  one(read: () => number, labels: MetricLabels): void;
+  all(read: () => readonly (readonly [MetricLabels, number])[]): void;
 }
 
 /** It is asked this often whether the loop turns: shorter delays don't show. */

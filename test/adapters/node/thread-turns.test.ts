@@ -2,12 +2,16 @@
 
 import { expect, it } from '@jest/globals';
 
+import { createMetrics } from '../../../src/adapters/node/metrics.ts';
+import { createTenantTime } from '../../../src/adapters/node/tenant-time.ts';
 import { createThreadTurns } from '../../../src/adapters/node/thread-turns.ts';
+import type { TenantId } from '../../../src/domain/ids.ts';
 
+const metrics = createMetrics({ processMetrics: false });
 const loopTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 it('a turn is over after some ms of work, whoever asks, and begins anew with the next turn of the event loop', async () => {
-  const turns = createThreadTurns();
+  const turns = createThreadTurns(metrics);
   const startedAt = performance.now();
   expect(turns.isOver()).toBe(false);
   while (!turns.isOver());
@@ -25,7 +29,7 @@ it('a turn is over after some ms of work, whoever asks, and begins anew with the
 });
 
 it('those who wait go on one in a turn, in the order in which they came, and everybody else has turns between them', async () => {
-  const turns = createThreadTurns();
+  const turns = createThreadTurns(metrics);
   const order: string[] = [];
   let loop = 0;
   let isDone = false;
@@ -45,4 +49,47 @@ it('those who wait go on one in a turn, in the order in which they came, and eve
   isDone = true;
   expect(order).toEqual(['a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'b2', 'c2']);
   expect(loop - before).toBeGreaterThanOrEqual(8);
+});
+
+it('what pieces take is counted for the tenant whose work they are, also after waits, and what is nobody’s for none', async () => {
+  const own = createMetrics({ processMetrics: false });
+  const turns = createThreadTurns(own);
+  const hold = (ms: number) => () => {
+    const until = performance.now() + ms;
+    while (performance.now() < until);
+  };
+  await turns.as('tnt_a' as TenantId, async () => {
+    turns.piece(hold(5));
+    await turns.next();
+    turns.piece(hold(5));
+  });
+  turns.as('tnt_b' as TenantId, () => expect(() => turns.piece(() => failing())).toThrow('no'));
+  turns.piece(hold(5));
+  const page = await own.read();
+  const seconds = (tenant: string) =>
+    Number(new RegExp(`herald_tenant_busy_seconds\\{tenant="${tenant}"\\} (\\S+)`).exec(page)?.[1]);
+  expect(seconds('tnt_a')).toBeGreaterThanOrEqual(0.01);
+  expect(seconds('tnt_b')).toBeGreaterThanOrEqual(0);
+  expect(page.match(/^herald_tenant_busy_seconds/gm)).toHaveLength(2);
+});
+
+function failing(): never {
+  throw new Error('no');
+}
+
+it('twenty tenants are shown, those who held the thread most of late, with all that they ever took', () => {
+  let now = 0;
+  const time = createTenantTime(() => now);
+  const tenant = (i: number) => `tnt_${i}` as TenantId;
+  for (let i = 0; i < 30; i++) time.add(tenant(i), 100_000 + i);
+  now = 20 * 60_000;
+  time.add(tenant(0), 1000);
+  time.add(tenant(99), 500);
+  const top = time.top();
+  expect(top).toHaveLength(20);
+  expect(top.slice(0, 3)).toEqual([
+    [tenant(0), 101],
+    [tenant(99), 0.5],
+    [tenant(29), 100.029],
+  ]);
 });

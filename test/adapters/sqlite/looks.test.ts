@@ -10,6 +10,7 @@ import { openReadModelReader } from '../../../src/adapters/sqlite/read-models/re
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
 import type { Query, ReadModelReader } from '../../../src/ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../src/ports/thread-turns.ts';
+import { wholeTurns } from '../../../src/ports/thread-turns.ts';
 import { letters } from '../../contracts/read-model-store.ts';
 import { silentLogger as logger } from './silent-logger.ts';
 
@@ -21,6 +22,7 @@ const idOf = (i: number) => `letter-${String(i).padStart(5, '0')}`;
 function shortTurns(): ThreadTurns & { taken(): number } {
   let taken = 0;
   return {
+    ...wholeTurns,
     isOver: () => true,
     async next() {
       taken++;

@@ -14,6 +14,7 @@ import { openReadModelReader } from '../../../src/adapters/sqlite/read-models/re
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
 import { tableOf } from '../../../src/adapters/sqlite/read-models/tables.ts';
 import type { Query } from '../../../src/ports/read-model-store.ts';
+import { wholeTurns } from '../../../src/ports/thread-turns.ts';
 import { letters, readModelStoreContract } from '../../contracts/read-model-store.ts';
 import { until } from '../../support/until.ts';
 import { silentLogger as logger } from './silent-logger.ts';
@@ -27,7 +28,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 /** Every piece of a look in a turn of its own. */
-const turns = { isOver: () => true, next: () => Promise.resolve() };
+const turns = { ...wholeTurns, isOver: () => true, next: () => Promise.resolve() };
 
 for (const withSignal of [true, false]) {
   readModelStoreContract(withSignal ? 'SQLite, told of changes' : 'SQLite, looking for changes, in turns', async () => {

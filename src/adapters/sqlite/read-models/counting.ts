@@ -32,10 +32,10 @@ async function rowsOf({ connect, turns }: Looking, table: Table, query: CountQue
     const piece = countPieceSql(table, query, after, Math.min(rowsPerPiece, cap + 1 - looked));
     if (piece === null) {
       const { text, values } = countSql(table, query, cap);
-      const [row] = connect().rows(text, values);
+      const [row] = turns.piece(() => connect().rows(text, values));
       return { looked: Number(row?.[0] ?? 0), passed: Number(row?.[1] ?? 0) };
     }
-    const rows = connect().rows(piece.text, piece.values);
+    const rows = turns.piece(() => connect().rows(piece.text, piece.values));
     for (const row of rows) passed += Number(row.at(-1));
     looked += rows.length;
     after = rows.at(-1)?.slice(0, -1) ?? null;

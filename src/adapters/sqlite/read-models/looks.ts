@@ -36,18 +36,18 @@ export async function documentsById<D extends Document>(
   let left = ids;
   while (left.length > 0) {
     if (turns.isOver()) await turns.next();
-    let next = left.length;
-    for (const row of connect().eachRow(text, [JSON.stringify(left)])) {
-      if (!fill.takes(row)) {
-        if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
-        return documents;
+    const asked = left;
+    left = turns.piece(() => {
+      for (const row of connect().eachRow(text, [JSON.stringify(asked)])) {
+        if (!fill.takes(row)) {
+          if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
+          return [];
+        }
+        documents.set(String(row.at(-1)), documentOf(row, only.fields) as D);
+        if (turns.isOver()) return asked.slice(Number(row.at(-2)) + 1);
       }
-      documents.set(String(row.at(-1)), documentOf(row, only.fields) as D);
-      next = Number(row.at(-2)) + 1;
-      if (turns.isOver()) break;
-      next = left.length;
-    }
-    left = left.slice(next);
+      return [];
+    });
   }
   return documents;
 }
@@ -71,16 +71,18 @@ async function wholePage<D extends Document>(
   let last: FieldValue[] | null = null;
   for (;;) {
     if (turns.isOver()) await turns.next();
-    const { text, values } = findSql(table, from(query, last), limit - documents.length);
-    let isCut = false;
-    for (const row of connect().eachRow(text, values)) {
-      if (!fill.takes(row)) return { documents, next: last };
-      documents.push(foundOf<D>(row, query));
-      last = keyOf(row, query);
-      isCut = turns.isOver();
-      if (isCut) break;
-    }
-    if (!isCut) return { documents, next: null };
+    const rest = from(query, last);
+    const came = turns.piece(() => {
+      const { text, values } = findSql(table, rest, limit - documents.length);
+      for (const row of connect().eachRow(text, values)) {
+        if (!fill.takes(row)) return 'full';
+        documents.push(foundOf<D>(row, query));
+        last = keyOf(row, query);
+        if (turns.isOver()) return 'so far';
+      }
+      return 'to the end';
+    });
+    if (came !== 'so far') return { documents, next: came === 'full' ? last : null };
   }
 }
 
@@ -100,7 +102,7 @@ async function filteredPage<D extends Document>(
     const rows = Math.min(rowsPerPiece, rowsPerPageMax - looked);
     const connection = connect();
     const rest = from(query, seen);
-    const isFull = snapshot(connection, () => {
+    const look = (): boolean => {
       const { text, values } = findSql(table, rest, limit - documents.length, rows);
       for (const row of connection.eachRow(text, values)) {
         if (!fill.takes(row)) return true;
@@ -109,7 +111,8 @@ async function filteredPage<D extends Document>(
       }
       seen = boundaryKey(connection, table, rest, rows);
       return false;
-    });
+    };
+    const isFull = turns.piece(() => snapshot(connection, look));
     if (isFull) return { documents, next: shown };
     if (seen === null) break;
   }

@@ -1,6 +1,7 @@
 // One attempt in flight: what is known of it, and the send itself, whose answer is always an outcome.
 
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { DeliveryContext } from '../ports/provider-registry.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReadyMeans } from './means.ts';
@@ -19,6 +20,18 @@ export interface Attempt {
   isStartSaid: boolean;
   /** It has its outcome, or it was put back: whatever comes now is too late. */
   isOver: boolean;
+}
+
+export function newAttempt(item: WorkItem, clock: Pick<Clock, 'now' | 'monotonic'>): Attempt {
+  return {
+    item,
+    controller: new AbortController(),
+    startedAt: clock.now(),
+    startedMonotonic: clock.monotonic(),
+    provider: null,
+    isStartSaid: false,
+    isOver: false,
+  };
 }
 
 /** The provider's outcome; what it throws is a bug of ours, worth another try. Never rejects. */

@@ -33,6 +33,7 @@ import type { PartitionTracker } from './read-ahead.ts';
 import { createRecentIds } from './recent-ids.ts';
 import { createSayStarted } from './say-started.ts';
 import { createStanding } from './standing.ts';
+import { createTenantShares } from './tenant-shares.ts';
 import type { StartFrom } from './start-position.ts';
 
 export interface DispatcherDependencies {
@@ -93,6 +94,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
   const executor = createExecutor({
     ...dependencies,
+    shares: createTenantShares(dependencies),
     findMeans,
     takeRate,
     outcomeEvents,

@@ -10,10 +10,9 @@ import type { Channel, Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
-import { deadlinePassed, send } from './attempt.ts';
+import { deadlinePassed, newAttempt, send } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
-import { createLanes } from './lanes.ts';
 import type { DispatcherLimits } from './limits.ts';
 import type { FindMeans, Means } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
@@ -22,7 +21,8 @@ import type { TakeRate } from './provider-rate.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
 import type { Standing } from './standing.ts';
-import { createTenantGate } from './tenant-gate.ts';
+import type { TenantShares } from './tenant-shares.ts';
+import { createTurns } from './turns.ts';
 import { createUnderWay } from './under-way.ts';
 import { ageMs } from './work-item.ts';
 import type { WorkItem } from './work-item.ts';
@@ -32,6 +32,7 @@ export interface ExecutorDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: DispatcherLimits;
+  readonly shares: TenantShares;
   readonly findMeans: FindMeans;
   readonly takeRate: TakeRate;
   readonly outcomeEvents: OutcomeEvents;
@@ -74,8 +75,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, standing, report } =
     dependencies;
   const anyLaneMax = limits.inFlightMax - limits.inFlightHighOnly;
-  const gate = createTenantGate(limits.inFlightPerTenantProviderMax);
-  const lanes = createLanes<WorkItem>(gate.isHeld, (a, b) => a.order < b.order);
+  const { gate, lanes } = createTurns(dependencies);
   const inFlight = new Set<Attempt>();
   const underWay = createUnderWay();
   const stopping = new AbortController();
@@ -103,15 +103,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   }
 
   function begin(item: WorkItem): void {
-    const attempt: Attempt = {
-      item,
-      controller: new AbortController(),
-      startedAt: clock.now(),
-      startedMonotonic: clock.monotonic(),
-      provider: null,
-      isStartSaid: false,
-      isOver: false,
-    };
+    const attempt = newAttempt(item, clock);
     inFlight.add(attempt);
     underWay.add(item);
     gate.enter(item.event.tenantId);

@@ -1,7 +1,7 @@
-// Turns between tenants: deficit round robin at a cost of one an item and a quantum of one, which is a plain round.
+// Turns between tenants: deficit round robin at a cost of one an item and a quantum of the tenant's weight; where all have the weight 1 a plain round.
 // Every operation is O(1), but removing what was lost.
 //
-//   turns:   [C] -> [A] -> [D]      the head is served one item and goes to the end
+//   turns:   [C] -> [A] -> [D]      the head is served as many items as it weighs and goes to the end
 //   parked:  {B}                    reached the head while it was held: it has its turn still, and comes back as the head
 //
 // A tenant is parked only when its turn comes and leaves the park only when it is released, so nobody is looked at twice for nothing.
@@ -30,17 +30,21 @@ export interface FairQueue<T> {
 interface Line<T> {
   readonly tenantId: TenantId;
   readonly items: Fifo<T>;
+  /** Items of this turn. */
+  served: number;
   next: Line<T> | null;
 }
 
-/**
- * @param isHeld whether a tenant's turn must be passed over for now, e.g. since it has too much in flight
- * @param isOlder whether an item was pushed before another
- */
-export function createFairQueue<T>(
-  isHeld: (tenantId: TenantId) => boolean,
-  isOlder?: (a: T, b: T) => boolean,
-): FairQueue<T> {
+export interface TurnPolicy<T> {
+  /** Whether a tenant's turn must be passed over for now, e.g. since it has too much in flight. */
+  isHeld(tenantId: TenantId): boolean;
+  /** Items that a tenant has in a turn, a whole number from 1 on. */
+  weightOf(tenantId: TenantId): number;
+  /** Whether an item was pushed before another. */
+  isOlder?(a: T, b: T): boolean;
+}
+
+export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>): FairQueue<T> {
   const lines = new Map<TenantId, Line<T>>();
   const parked = new Set<Line<T>>();
   let head: Line<T> | null = null;
@@ -50,7 +54,7 @@ export function createFairQueue<T>(
   function lineOf(tenantId: TenantId): Line<T> {
     const known = lines.get(tenantId);
     if (known !== undefined) return known;
-    const line: Line<T> = { tenantId, items: createFifo<T>(isOlder), next: null };
+    const line: Line<T> = { tenantId, items: createFifo<T>(isOlder), served: 0, next: null };
     lines.set(tenantId, line);
     toEnd(line);
     return line;
@@ -87,12 +91,17 @@ export function createFairQueue<T>(
   }
 
   function take(): T | undefined {
-    const line = isReady() ? removeHead() : null;
+    const line = isReady() ? head : null;
     if (line === null) return undefined;
     const item = line.items.shift();
     size--;
-    if (line.items.size > 0) toEnd(line);
-    else lines.delete(line.tenantId);
+    line.served++;
+    const isEmpty = line.items.size === 0;
+    if (!isEmpty && line.served < weightOf(line.tenantId)) return item;
+    removeHead();
+    line.served = 0;
+    if (isEmpty) lines.delete(line.tenantId);
+    else toEnd(line);
     return item;
   }
 

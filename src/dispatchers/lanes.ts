@@ -8,7 +8,7 @@ import { priorities } from '../domain/events.ts';
 import type { Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { createFairQueue } from './fair-queue.ts';
-import type { FairQueue } from './fair-queue.ts';
+import type { FairQueue, TurnPolicy } from './fair-queue.ts';
 
 export const laneWeights: Readonly<Record<Priority, number>> = { HIGH: 70, DEFAULT: 25, BULK: 5 };
 
@@ -37,13 +37,10 @@ interface Lane<T> {
 /** The least common multiple of the weights, so that strides are whole numbers: 5, 14 and 70. */
 const strideUnit = 350;
 
-/**
- * @param isHeld whether a tenant's turn must be passed over for now
- * @param isOlder whether an item was pushed before another
- */
-export function createLanes<T>(isHeld: (tenantId: TenantId) => boolean, isOlder?: (a: T, b: T) => boolean): Lanes<T> {
+/** @param turns between tenants, the same in each lane */
+export function createLanes<T>(turns: TurnPolicy<T>): Lanes<T> {
   const lane = (priority: Priority): Lane<T> => ({
-    queue: createFairQueue<T>(isHeld, isOlder),
+    queue: createFairQueue<T>(turns),
     stride: strideUnit / laneWeights[priority],
     pass: 0,
   });

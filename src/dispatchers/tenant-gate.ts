@@ -21,12 +21,13 @@ export interface TenantGate {
   readonly holding: number;
 }
 
-export function createTenantGate(inFlightMax: number): TenantGate {
+/** @param inFlightMaxOf as many as a tenant may have in flight */
+export function createTenantGate(inFlightMaxOf: (tenantId: TenantId) => number): TenantGate {
   const inFlight = new Map<TenantId, number>();
   const heldUntil = new Map<TenantId, number>();
 
   return {
-    isHeld: (tenantId) => (inFlight.get(tenantId) ?? 0) >= inFlightMax || heldUntil.has(tenantId),
+    isHeld: (tenantId) => (inFlight.get(tenantId) ?? 0) >= inFlightMaxOf(tenantId) || heldUntil.has(tenantId),
     enter(tenantId) {
       inFlight.set(tenantId, (inFlight.get(tenantId) ?? 0) + 1);
     },

@@ -20,6 +20,19 @@ export interface Tenant {
   readonly rateLimit: RateLimit | null;
 }
 
+/** How much of what tenants share an operator gives to one, where they are in each other's way. */
+export interface TenantShare {
+  /** Turns that it has for one of a tenant of weight 1. */
+  readonly weight: number;
+  /** Attempts in flight of one channel and process; null: as many as anybody. */
+  readonly inFlightMax: number | null;
+}
+
+export const ordinaryShare: TenantShare = { weight: 1, inFlightMax: null };
+export const weightMax = 100;
+/** As many as any channel has in flight. */
+export const tenantInFlightMax = 256;
+
 /** What a further API key may do: send, serve the inbox, read what the dashboard shows. */
 export const scopes = ['notify', 'inbox', 'read'] as const;
 export type Scope = (typeof scopes)[number];

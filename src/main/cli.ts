@@ -1,9 +1,12 @@
-// The command line: herald serve | token | listen | mail | config | rebuild | adopt | reconcile | rotate-secrets | copy-log.
+// The command line: herald serve | token | listen | mail | config | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log.
 
 import { parseArgs } from 'node:util';
 
 import type { Channel } from '../domain/events.ts';
 import { channels } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
+import type { TenantShare } from '../domain/tenant.ts';
+import { tenantInFlightMax, weightMax } from '../domain/tenant.ts';
 import type { Role } from './config.ts';
 import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
 
@@ -22,6 +25,7 @@ const usage = `Usage: npm run -s herald -- COMMAND
   reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
                                                       missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way
   rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
+  tenants set ID [--weight 3] [--in-flight 64]        give a tenant other turns (1 to 100, 1 is everybody's) and attempts in flight (1 to 256, or default), while the service runs
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
 `;
 
@@ -101,6 +105,16 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     const { rotateSecrets } = await import('./rotate-secrets.ts');
     await rotateSecrets(readConfig());
   },
+  async tenants(args) {
+    const options = { weight: { type: 'string' }, 'in-flight': { type: 'string' } } as const;
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const [verb, id, ...more] = positionals;
+    if (verb !== 'set' || id === undefined || more.length > 0)
+      throw new UsageError('tenants: should be: tenants set ID [--weight 3] [--in-flight 64]');
+    const given = shareOf(values.weight, values['in-flight']);
+    const { setTenantShare } = await import('./tenants.ts');
+    await setTenantShare(readConfig(), id as TenantId, given);
+  },
   async 'copy-log'(args) {
     const { values } = parseArgs({ args, options: { to: { type: 'string' } } });
     if (values.to !== 'kafka') throw new UsageError('--to: should be kafka');
@@ -154,6 +168,24 @@ function hoursOf(text: string | undefined): number {
   const hours = Number(text ?? '12');
   if (!(hours > 0 && hours <= 8760)) throw new UsageError('--hours: should be a number of hours, at most 8760');
   return hours;
+}
+
+function shareOf(weight: string | undefined, inFlight: string | undefined): Partial<TenantShare> {
+  if (weight === undefined && inFlight === undefined)
+    throw new UsageError('tenants set: --weight or --in-flight says what is to be set');
+  return {
+    ...(weight === undefined ? {} : { weight: wholeOf('--weight', weight, weightMax) }),
+    ...(inFlight === undefined
+      ? {}
+      : { inFlightMax: inFlight === 'default' ? null : wholeOf('--in-flight', inFlight, tenantInFlightMax) }),
+  };
+}
+
+function wholeOf(option: string, text: string, max: number): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new UsageError(`${option}: should be a whole number from 1 to ${max}`);
+  return value;
 }
 
 function minutesOf(text: string | undefined): number {

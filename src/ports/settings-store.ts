@@ -3,7 +3,7 @@
 
 import type { Channel } from '../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../domain/ids.ts';
-import type { Scope, Template, Tenant } from '../domain/tenant.ts';
+import type { Scope, Template, Tenant, TenantShare } from '../domain/tenant.ts';
 
 /** The main key, and those that it replaced. */
 export interface StoredApiKey {
@@ -61,6 +61,7 @@ export interface StoredTenant extends Tenant {
 /** All of a tenant that accepting needs, but its templates. */
 export interface TenantSettings {
   readonly tenant: StoredTenant;
+  readonly share: TenantShare;
   readonly keys: readonly StoredApiKey[];
   /** Oldest first. */
   readonly namedKeys: readonly StoredNamedKey[];
@@ -100,6 +101,8 @@ export interface SettingsStore {
   /** By an API key's hash, named ones and expired ones too. */
   tenantIdByKeyHash(hash: string): Promise<TenantId | null>;
   settings(tenantId: TenantId): Promise<TenantSettings | null>;
+  /** False when there is no such tenant; then nothing was written. */
+  setShare(tenantId: TenantId, share: TenantShare): Promise<boolean>;
   /**
    * The new key in, every other main key of the tenant expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten.
    * `full`: more than `formerMax` others would still hold; nothing was written.

@@ -2,7 +2,7 @@
 
 import type { Channel } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
-import type { ProviderSettings, Scope, Template, Tenant } from '../domain/tenant.ts';
+import type { ProviderSettings, Scope, Template, Tenant, TenantShare } from '../domain/tenant.ts';
 
 /** Whose an API key is, and what it may do. */
 export interface KeyHolder {
@@ -16,6 +16,8 @@ export interface TenantDirectory {
   holderOfApiKey(apiKey: string): Promise<KeyHolder | null>;
   tenantBySubject(subject: string): Promise<Tenant | null>;
   tenant(tenantId: TenantId): Promise<Tenant | null>;
+  /** Everybody's for an unknown tenant. */
+  share(tenantId: TenantId): Promise<TenantShare>;
   /** null when there is none. `enabled` is not looked at. @throws SecretBoxError when its key can't be opened. */
   provider(tenantId: TenantId, channel: Channel): Promise<ProviderSettings | null>;
   /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */

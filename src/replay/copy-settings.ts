@@ -65,7 +65,7 @@ async function wholeOf(store: Reading, id: TenantId): Promise<Whole | null> {
 
 async function copyTenant(
   target: SettingsStore,
-  { tenant, keys, namedKeys, providers, templates }: Whole,
+  { tenant, share, keys, namedKeys, providers, templates }: Whole,
 ): Promise<void> {
   const [firstKey, ...laterKeys] = keys;
   if (firstKey === undefined) throw new Error(`the tenant ${tenant.id} has no API key`);
@@ -78,6 +78,7 @@ async function copyTenant(
   }
   const there = await wholeOf(target, tenant.id);
   if (there === null) throw new Error(`the tenant ${tenant.id} is not in the target though it was written`);
+  if (!isEqual(there.share, share)) await target.setShare(tenant.id, share);
   await copyKeys(target, there.keys, [firstKey, ...laterKeys]);
   await copyNamedKeys(target, there.namedKeys, namedKeys);
   for (const { channel } of there.providers) {
@@ -130,8 +131,9 @@ function isSame(there: Whole, whole: Whole): boolean {
   const { createdAt: newest = 0 } = whole.keys.at(-1) ?? {};
   // A key that ended before the newest came may be forgotten: it is refused as an unknown one is.
   const held = (keys: readonly StoredApiKey[]) => keys.filter(({ expiresAt }) => (expiresAt ?? Infinity) >= newest);
-  const parts = ({ tenant, keys, namedKeys, providers, templates }: Whole) => ({
+  const parts = ({ tenant, share, keys, namedKeys, providers, templates }: Whole) => ({
     tenant,
+    share,
     keys: held(keys),
     namedKeys,
     providers: providers.toSorted((a, b) => (a.channel < b.channel ? -1 : 1)),

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ApiKeyId, TemplateId, TenantId } from '../../src/domain/ids.ts';
+import { ordinaryShare } from '../../src/domain/tenant.ts';
 import type { Template } from '../../src/domain/tenant.ts';
 import type {
   SettingsStore,
@@ -112,6 +113,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await harness.store.tenantIdByKeyHash('hash-b')).toBe(other);
         expect(await harness.store.settings(tenantId)).toEqual({
           tenant: storedTenant(),
+          share: ordinaryShare,
           keys: [storedKey()],
           namedKeys: [],
           providers: [],
@@ -122,6 +124,19 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.settings('tnt_none' as TenantId)).toBeNull();
         expect(await store.tenantBySubject('AUTH|A')).toBeNull();
         expect(await store.tenantIdByKeyHash('none')).toBeNull();
+      });
+
+      it("has everybody's share until it is given another, which is kept also after a restart", async () => {
+        await createOther();
+        expect(await store.setShare(tenantId, { weight: 3, inFlightMax: 64 })).toBe(true);
+        expect((await store.settings(tenantId))?.share).toEqual({ weight: 3, inFlightMax: 64 });
+        await harness.reopen();
+        store = harness.store;
+        expect((await store.settings(tenantId))?.share).toEqual({ weight: 3, inFlightMax: 64 });
+        await store.setShare(tenantId, ordinaryShare);
+        expect((await store.settings(tenantId))?.share).toEqual(ordinaryShare);
+        expect(await store.setShare('tnt_none' as TenantId, ordinaryShare)).toBe(false);
+        expect(await store.settings('tnt_none' as TenantId)).toBeNull();
       });
 
       it('is one per subject, however many ask for one at once', async () => {
@@ -434,6 +449,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         'the end of one': () => store.deleteNamedKey(tenantId, storedNamedKey().id),
         'sealed texts': () => store.replaceSealed(tenantId, new Map([['sealed-whsec', 'sealed-anew']])),
         'a provider': () => store.saveProvider(storedProvider()),
+        'a share': () => store.setShare(tenantId, { weight: 2, inFlightMax: null }),
         'a template': () => store.createTemplate(storedTemplate(), 1000),
       };
 

@@ -129,3 +129,40 @@ describe('the caps', () => {
     expect(all).toBe(10);
   });
 });
+
+describe('a weight', () => {
+  it('gives its tenant so many turns for one of each other, and a cap of its own', async () => {
+    const inFlight = { now: 0, peak: 0 };
+    const send: Send = async ({ tenantId }) => {
+      const counts = String(tenantId) === 'tnt_capped' ? 1 : 0;
+      inFlight.peak = Math.max(inFlight.peak, (inFlight.now += counts));
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      inFlight.now -= counts;
+      return delivered;
+    };
+    const shareOf = (tenantId: string) => {
+      if (tenantId === 'tnt_heavy') return { weight: 3, inFlightMax: null };
+      return tenantId === 'tnt_capped' ? { weight: 1, inFlightMax: 2 } : { weight: 1, inFlightMax: null };
+    };
+    const { sends } = await world.run({
+      send,
+      directory: { share: async (tenantId) => shareOf(tenantId) },
+      limits: { inFlightMax: 4 },
+    });
+    const tenants = ['tnt_heavy', 'tnt_1', 'tnt_2', 'tnt_3', 'tnt_capped'];
+    // Their shares are asked for when they are first met.
+    await world.append(tenants.map((tenant) => requested({ tenant, priority: 'BULK' })));
+    await until(() => outcomesOf(world.said).length === tenants.length);
+    await world.append(
+      tenants.flatMap((tenant) => Array.from({ length: 300 }, () => requested({ tenant, priority: 'BULK' }))),
+    );
+    await until(() => sends.length > 500);
+    const counts = tenants.map(
+      (tenant) => sends.slice(100, 450).filter(({ tenantId }) => String(tenantId) === tenant).length,
+    );
+    const [heavy = 0, ...others] = counts;
+    for (const count of others.slice(0, 3)) expect(heavy / count).toBeGreaterThan(2.5);
+    for (const count of others.slice(0, 3)) expect(heavy / count).toBeLessThan(3.5);
+    expect(inFlight.peak).toBe(2);
+  });
+});

@@ -9,6 +9,11 @@ import type { TenantId } from '../../src/domain/ids.ts';
 
 const [a, b, c] = ['a', 'b', 'c'] as unknown as [TenantId, TenantId, TenantId];
 
+/** Turns between tenants of weight 1. */
+function queueOf<T>(isHeld: (tenantId: TenantId) => boolean, isOlder?: (a: T, b: T) => boolean): FairQueue<T> {
+  return createFairQueue<T>({ isHeld, weightOf: () => 1, ...(isOlder === undefined ? {} : { isOlder }) });
+}
+
 function drain(queue: FairQueue<string>): string[] {
   const taken: string[] = [];
   for (let item = queue.take(); item !== undefined; item = queue.take()) taken.push(item);
@@ -21,7 +26,7 @@ function fill(queue: FairQueue<string>, tenantId: TenantId, count: number): void
 
 describe('the fair queue', () => {
   it('serves tenants in turn and each in the order of its items', () => {
-    const queue = createFairQueue<string>(() => false);
+    const queue = queueOf<string>(() => false);
     fill(queue, a, 4);
     fill(queue, b, 2);
     fill(queue, c, 1);
@@ -29,7 +34,7 @@ describe('the fair queue', () => {
   });
 
   it('makes a tenant wait for one item of each other tenant at most', () => {
-    const queue = createFairQueue<string>(() => false);
+    const queue = queueOf<string>(() => false);
     fill(queue, a, 2000);
     drainSome(queue, 500);
     queue.push(b, 'b1');
@@ -38,7 +43,7 @@ describe('the fair queue', () => {
 
   it('passes a held tenant over, and lets it be the next when it is released: it kept its place', () => {
     const held = new Set<TenantId>([a]);
-    const queue = createFairQueue<string>((tenantId) => held.has(tenantId));
+    const queue = queueOf<string>((tenantId) => held.has(tenantId));
     fill(queue, a, 2);
     fill(queue, b, 2);
     fill(queue, c, 2);
@@ -48,8 +53,37 @@ describe('the fair queue', () => {
     expect(drain(queue)).toEqual(['a1', 'c1', 'b2', 'a2', 'c2']);
   });
 
+  it('serves a tenant as many items in a turn as it weighs, whatever it weighed before', () => {
+    const weights = new Map<TenantId, number>([[a, 3]]);
+    const queue = createFairQueue<string>({ isHeld: () => false, weightOf: (of) => weights.get(of) ?? 1 });
+    fill(queue, a, 8);
+    fill(queue, b, 5);
+    expect(drainSome(queue, 8)).toEqual(['a1', 'a2', 'a3', 'b1', 'a4', 'a5', 'a6', 'b2']);
+    weights.set(a, 1).set(b, 2);
+    expect(drain(queue)).toEqual(['a7', 'b3', 'b4', 'a8', 'b5']);
+  });
+
+  it('gives tenants that always have work shares by their weights, within a turn', () => {
+    const anyWeights = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 2, maxLength: 12 });
+    fc.assert(
+      fc.property(anyWeights, fc.integer({ min: 1, max: 40 }), (weights, rounds) => {
+        const tenants = weights.map((_, i) => `t${i}` as TenantId);
+        const weightOf = (of: TenantId) => weights[tenants.indexOf(of)] ?? 1;
+        const queue = createFairQueue<TenantId>({ isHeld: () => false, weightOf });
+        const total = weights.reduce((sum, weight) => sum + weight, 0);
+        for (const tenant of tenants) for (let i = 0; i < rounds * total; i++) queue.push(tenant, tenant);
+        const served = new Map<TenantId, number>();
+        for (let i = 0; i < rounds * total; i++) {
+          const tenant = queue.take();
+          if (tenant !== undefined) served.set(tenant, (served.get(tenant) ?? 0) + 1);
+        }
+        for (const tenant of tenants) expect(served.get(tenant)).toBe(rounds * weightOf(tenant));
+      }),
+    );
+  });
+
   it('gives nothing when every tenant is held, though it has items', () => {
-    const queue = createFairQueue<string>(() => true);
+    const queue = queueOf<string>(() => true);
     fill(queue, a, 2);
     expect(queue.isReady()).toBe(false);
     expect(queue.take()).toBeUndefined();
@@ -58,7 +92,7 @@ describe('the fair queue', () => {
 
   it('asks after a parked tenant no more until it is released', () => {
     let asked = 0;
-    const queue = createFairQueue<string>(() => {
+    const queue = queueOf<string>(() => {
       asked++;
       return true;
     });
@@ -68,7 +102,7 @@ describe('the fair queue', () => {
   });
 
   it('puts an item back as the next of its tenant', () => {
-    const queue = createFairQueue<string>(() => false);
+    const queue = queueOf<string>(() => false);
     fill(queue, a, 3);
     const first = queue.take();
     queue.putBack(a, first ?? '');
@@ -81,7 +115,7 @@ describe('the fair queue', () => {
     const anyTaken = fc.record({ length: fc.integer({ min: 1, max: 200 }), taken: fc.nat(40), seed: fc.integer() });
     fc.assert(
       fc.property(anyTaken, ({ length, taken, seed }) => {
-        const queue = createFairQueue<number>(
+        const queue = queueOf<number>(
           () => false,
           (one, other) => one < other,
         );
@@ -99,7 +133,7 @@ describe('the fair queue', () => {
 
   it('removes what is named, parked tenants included, and goes on in turn', () => {
     const held = new Set<TenantId>([c]);
-    const queue = createFairQueue<string>((tenantId) => held.has(tenantId));
+    const queue = queueOf<string>((tenantId) => held.has(tenantId));
     fill(queue, c, 2);
     fill(queue, a, 3);
     fill(queue, b, 1);
@@ -123,7 +157,7 @@ describe('the fair queue', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { maxLength: 200 }), (steps) => {
         const held = new Set<TenantId>();
-        const queue = createFairQueue<readonly [TenantId, number]>((tenantId) => held.has(tenantId));
+        const queue = queueOf<readonly [TenantId, number]>((tenantId) => held.has(tenantId));
         const waiting = new Map<TenantId, number[]>([a, b, c].map((tenantId) => [tenantId, []]));
         let pushed = 0;
         const take = () => {

@@ -17,6 +17,7 @@ import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
 import { channels } from '../../src/domain/events.ts';
 import type { AttemptFailed, AttemptSucceeded, Channel, DeliveryEvent, DomainEvent } from '../../src/domain/events.ts';
 import { uuidV7Bytes } from '../../src/domain/ids.ts';
+import { ordinaryShare } from '../../src/domain/tenant.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
 import { allTopics, defaultPartitioning, deliveriesTopic, workTopics } from '../../src/domain/topics.ts';
@@ -201,6 +202,7 @@ function knownTenants(channel: Channel): TenantDirectory {
     tenantBySubject: nothing,
     tenant: nothing,
     templateByName: nothing,
+    share: () => Promise.resolve(ordinaryShare),
     provider: (tenantId) => Promise.resolve(settingsOf(tenantId, channel)),
     canDeliver: () => Promise.resolve(true),
     apiKey: () => Promise.resolve('nk_key'),

@@ -11,8 +11,10 @@ import type { Lanes } from '../../src/dispatchers/lanes.ts';
 
 const tenant = 'tnt_a' as TenantId;
 
+const ofOneTenant = { isHeld: () => false, weightOf: () => 1 };
+
 function filled(depths: Partial<Record<Priority, number>>): Lanes<Priority> {
-  const lanes = createLanes<Priority>(() => false);
+  const lanes = createLanes<Priority>(ofOneTenant);
   for (const priority of priorities) {
     for (let i = 0; i < (depths[priority] ?? 0); i++) lanes.push(priority, tenant, priority);
   }
@@ -69,7 +71,7 @@ describe('the lanes', () => {
   it('starve none: with all refilled, in any history of pushes, BULK waits for 21 other starts at most', () => {
     fc.assert(
       fc.property(fc.array(fc.record({ idle: fc.constantFrom(...priorities), starts: fc.nat(50) })), (history) => {
-        const lanes = createLanes<Priority>(() => false);
+        const lanes = createLanes<Priority>(ofOneTenant);
         for (const { idle, starts } of history) {
           for (const priority of priorities) if (priority !== idle) lanes.push(priority, tenant, priority);
           counts(lanes, starts);

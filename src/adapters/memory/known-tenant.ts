@@ -3,7 +3,7 @@
 
 import type { Channel } from '../../domain/events.ts';
 import type { ApiKeyId } from '../../domain/ids.ts';
-import type { ProviderSettings, Scope, Tenant } from '../../domain/tenant.ts';
+import type { ProviderSettings, Scope, Tenant, TenantShare } from '../../domain/tenant.ts';
 import { mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
 import { type SecretBox, SecretBoxError } from '../../ports/secret-box.ts';
 import type { StoredApiKey, StoredNamedKey, StoredProvider, TenantSettings } from '../../ports/settings-store.ts';
@@ -18,6 +18,7 @@ export interface FoundKey {
 
 export interface KnownTenant {
   readonly tenant: Tenant;
+  readonly share: TenantShare;
   /** What it takes in memory, with its keys sealed, opened and in the forms that are cut out of answers. */
   readonly heldBytes: number;
   keyWithHash(hash: string): FoundKey | null;
@@ -36,7 +37,7 @@ const objectsBytes = 2048;
 const heldPerCharacter = 3;
 
 export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): KnownTenant {
-  const { tenant: stored, keys, namedKeys, providers } = settings;
+  const { tenant: stored, share, keys, namedKeys, providers } = settings;
   const { sealedWebhookSecret, ...tenant } = stored;
   const { id } = tenant;
   const opened = new Map<Channel, ProviderSettings>();
@@ -51,6 +52,7 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
 
   return {
     tenant,
+    share,
     heldBytes: objectsBytes + heldPerCharacter * JSON.stringify(settings).length,
     keyWithHash(hash) {
       const main = keys.find((key) => key.hash === hash);

@@ -5,6 +5,7 @@
 // what isn't known rejects.
 
 import type { ApiKeyId, TenantId } from '../../domain/ids.ts';
+import { ordinaryShare } from '../../domain/tenant.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { ApiKeys } from '../../ports/api-keys.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -60,6 +61,7 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
     tenantBySubject: lookUpSubjects(store, tenants),
     templateByName: lookUpTemplates(store, tenants),
     tenant: async (tenantId) => (await tenants.tenant(tenantId))?.tenant ?? null,
+    share: async (tenantId) => (await tenants.tenant(tenantId))?.share ?? ordinaryShare,
     provider: async (tenantId, channel) => (await tenants.tenant(tenantId))?.provider(channel, clock.now()) ?? null,
     async canDeliver(tenantId, channel) {
       if (channel === 'WEBHOOK' || channel === 'IN_APP') return true;

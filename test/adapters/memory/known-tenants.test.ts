@@ -4,6 +4,7 @@ import { expect, it } from '@jest/globals';
 
 import { createKnownTenants } from '../../../src/adapters/memory/known-tenants.ts';
 import { createSecretBox } from '../../../src/adapters/node/secret-box.ts';
+import { ordinaryShare } from '../../../src/domain/tenant.ts';
 import type { TenantId } from '../../../src/domain/ids.ts';
 import { storedProvider, storedTenant } from '../../contracts/settings-store.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -14,6 +15,7 @@ it('1,000 tenants with keys of 100 KB: as many are kept as 20 MiB hold, and the 
     store: {
       settings: async (id) => ({
         tenant: storedTenant({ id }),
+        share: ordinaryShare,
         keys: [],
         namedKeys: [],
         providers: [storedProvider({ tenantId: id, sealedApiKey })],

@@ -4,12 +4,14 @@
 import type { Collection, Db } from 'mongodb';
 
 import type { TenantId } from '../../../domain/ids.ts';
-import type { Template } from '../../../domain/tenant.ts';
+import type { Template, TenantShare } from '../../../domain/tenant.ts';
 import type { SettingsMark, StoredApiKey, StoredNamedKey } from '../../../ports/settings-store.ts';
 import type { StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
 export interface TenantDocument extends Omit<StoredTenant, 'id'> {
   readonly _id: TenantId;
+  /** Absent: everybody's. */
+  readonly share?: TenantShare;
   /** Main keys and further ones alike, so that one index finds all. */
   readonly keys: readonly KeyDocument[];
   readonly providers: readonly ProviderDocument[];

@@ -1,5 +1,6 @@
 // Tenants with their API keys and providers in MongoDB.
 
+import { ordinaryShare } from '../../../domain/tenant.ts';
 import type {
   SettingsStore,
   StoredApiKey,
@@ -18,6 +19,7 @@ type Tenants = Pick<
   | 'tenantBySubject'
   | 'tenantIdByKeyHash'
   | 'settings'
+  | 'setShare'
   | 'replaceKey'
   | 'saveProvider'
   | 'deleteProvider'
@@ -44,6 +46,12 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
       const document = await tenants().findOne({ _id: tenantId });
       return document === null ? null : settingsOf(document);
     },
+    setShare: (tenantId, { weight, inFlightMax }) =>
+      write(tenantId, async (session) => {
+        const share = { weight, inFlightMax };
+        const { matchedCount } = await tenants().updateOne({ _id: tenantId }, { $set: { share } }, { session });
+        return matchedCount === 1;
+      }),
     async replaceKey(key, oldExpiresAt, formerMax) {
       const { tenantId: _id } = key;
       const isReplaced = await write(_id, async (session) => {
@@ -117,9 +125,10 @@ function tenantOf(document: TenantDocument): StoredTenant {
 }
 
 function settingsOf(document: TenantDocument): TenantSettings {
-  const { _id: tenantId, keys, providers } = document;
+  const { _id: tenantId, keys, providers, share = ordinaryShare } = document;
   return {
     tenant: tenantOf(document),
+    share,
     keys: keys.filter(({ named }) => named === undefined).map((key) => ({ tenantId, ...key })),
     namedKeys: keys.flatMap((key) => namedKeyOf(tenantId, key)).sort(byAge),
     providers: providers.map((provider) => ({ tenantId, ...provider, config: configOf(provider) })),

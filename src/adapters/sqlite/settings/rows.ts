@@ -4,7 +4,8 @@ import type { SQLOutputValue } from 'node:sqlite';
 
 import type { Channel } from '../../../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../../../domain/ids.ts';
-import type { Scope, Template } from '../../../domain/tenant.ts';
+import type { Scope, Template, TenantShare } from '../../../domain/tenant.ts';
+import { ordinaryShare } from '../../../domain/tenant.ts';
 import type { StoredApiKey, StoredNamedKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
@@ -20,6 +21,11 @@ export function tenantOf(row: Row): StoredTenant {
     rateLimit: limit === null ? null : { limit, windowMs: number(row, 'rate_window_ms') },
     sealedWebhookSecret: text(row, 'sealed_webhook_secret'),
   };
+}
+
+export function shareOf(row: Row | undefined): TenantShare {
+  if (row === undefined) return ordinaryShare;
+  return { weight: number(row, 'weight'), inFlightMax: numberOrNull(row, 'in_flight_max') };
 }
 
 export function apiKeyOf(row: Row): StoredApiKey {

@@ -21,6 +21,13 @@ export const settingsSchemaSql = `
   );
   CREATE INDEX IF NOT EXISTS tenants_by_revision ON tenants (revision, id);
 
+  -- Of tenants that an operator gave another share than everybody has.
+  CREATE TABLE IF NOT EXISTS tenant_shares (
+    tenant_id TEXT PRIMARY KEY REFERENCES tenants (id),
+    weight INTEGER NOT NULL,
+    in_flight_max INTEGER
+  );
+
   CREATE TABLE IF NOT EXISTS api_keys (
     hash TEXT PRIMARY KEY,
     tenant_id TEXT NOT NULL REFERENCES tenants (id),

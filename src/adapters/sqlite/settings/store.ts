@@ -5,7 +5,7 @@ import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { marksOn } from './marks.ts';
 import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
-import { apiKeyOf, namedKeyOf, number, providerOf, tenantOf, text } from './rows.ts';
+import { apiKeyOf, namedKeyOf, number, providerOf, shareOf, tenantOf, text } from './rows.ts';
 import { settingsSchemaSql } from './schema.ts';
 import { templatesOn } from './templates.ts';
 import { providersOn, tenantsOn } from './tenants.ts';
@@ -30,11 +30,13 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
     async settings(tenantId) {
       const row = connection.statement('SELECT * FROM tenants WHERE id = ?').get(tenantId);
       if (row === undefined) return null;
+      const share = connection.statement('SELECT * FROM tenant_shares WHERE tenant_id = ?').get(tenantId);
       const keys = connection.statement('SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at').all(tenantId);
       const namedKeys = connection.statement(namedKeysSql).all(tenantId);
       const providers = connection.statement('SELECT * FROM providers WHERE tenant_id = ?').all(tenantId);
       return {
         tenant: tenantOf(row),
+        share: shareOf(share),
         keys: keys.map(apiKeyOf),
         namedKeys: namedKeys.map(namedKeyOf),
         providers: providers.map(providerOf),

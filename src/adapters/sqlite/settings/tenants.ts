@@ -6,7 +6,10 @@ import type { Connection } from '../connection.ts';
 import { number, tenantOf, text } from './rows.ts';
 import type { WriteTenant } from './store.ts';
 
-type Tenants = Pick<SettingsStore, 'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'replaceKey'>;
+type Tenants = Pick<
+  SettingsStore,
+  'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'setShare' | 'replaceKey'
+>;
 type Providers = Pick<SettingsStore, 'saveProvider' | 'deleteProvider'>;
 
 export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
@@ -25,6 +28,12 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
       const row = connection.statement(tenantByHashSql).get(hash, hash);
       return row === undefined ? null : (text(row, 'tenant_id') as TenantId);
     },
+    setShare: async (tenantId, { weight, inFlightMax }) =>
+      write(tenantId, () => {
+        if (connection.statement('SELECT 1 FROM tenants WHERE id = ?').get(tenantId) === undefined) return false;
+        connection.statement(saveShareSql).run(tenantId, weight, inFlightMax);
+        return true;
+      }),
     replaceKey: async (key, oldExpiresAt, formerMax) =>
       write(key.tenantId, () => {
         const holding = connection.statement(holdingKeysSql).get(oldExpiresAt, key.tenantId, key.createdAt) ?? {};
@@ -81,6 +90,10 @@ const forgetKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ? AND expires_at <
 
 const expireKeysSql = `
   UPDATE api_keys SET expires_at = ? WHERE tenant_id = ? AND (expires_at IS NULL OR expires_at > ?)`;
+
+const saveShareSql = `
+  INSERT INTO tenant_shares (tenant_id, weight, in_flight_max) VALUES (?, ?, ?)
+  ON CONFLICT DO UPDATE SET weight = excluded.weight, in_flight_max = excluded.in_flight_max`;
 
 const saveProviderSql = `
   INSERT INTO providers (tenant_id, channel, provider, sealed_api_key, sealed_previous_api_key, previous_until, config, enabled,

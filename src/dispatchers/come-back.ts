@@ -28,7 +28,7 @@ export function comeBackTo(of: {
   const { laggards, memory, hold, offsetsMax, readTo } = of;
   const wanted = laggards.next(({ held, next, nextBytes }) => {
     const bytes = held === null ? 0 : held.bytes;
-    return next < readTo && isHungry(bytes, memory.free()) && mayHold(bytes, nextBytes, memory.free());
+    return next < readTo && isHungry(bytes, memory) && mayHold(bytes, nextBytes, memory);
   });
   if (wanted === null) return null;
   const from = wanted.next;
@@ -48,7 +48,7 @@ export function comeBackTo(of: {
       moveOn(laggard, offset + 1);
       return 'passed';
     }
-    if (!mayHold(by.bytes, bytes, memory.free())) {
+    if (!mayHold(by.bytes, bytes, memory)) {
       moveOn(laggard, offset);
       laggard.nextBytes = bytes;
       full.add(laggard);

@@ -80,7 +80,7 @@ export function createPartitionAccount(
     }
     if (!isNew) return 'finished';
     const by = laggards.heldBy(tenantId);
-    const hasRoom = mayHold(by.bytes, bytes, memory.free());
+    const hasRoom = mayHold(by.bytes, bytes, memory);
     if (!hasRoom && laggards.size < limits.laggardsMax) {
       window.finish(offset);
       return admitLate(lag(by), work);
@@ -97,7 +97,7 @@ export function createPartitionAccount(
       return 'surplus';
     }
     const by = laggards.heldBy(work.tenantId);
-    const hasRoom = mayHold(by.bytes, bytes, memory.free());
+    const hasRoom = mayHold(by.bytes, bytes, memory);
     if (hasRoom) hold(by, work);
     else laggard.nextBytes = bytes;
     laggard.to = offset + 1;
@@ -125,7 +125,7 @@ export function createPartitionAccount(
       if (first === null) break;
       lag(first);
     }
-    if (overfull !== null && (mayMoreLag() || isHungry(overfull.bytes, memory.free()))) overfull = null;
+    if (overfull !== null && (mayMoreLag() || isHungry(overfull.bytes, memory))) overfull = null;
     return overfull === null && window.length < limits.eventsMax;
   }
 

@@ -26,8 +26,8 @@ export interface PartitionState {
 /** One has 8 bytes of hash and three numbers of at most 4: 64 x 20 bytes, and room for the distances of some 250 events under way. */
 export const laggardsMax = 64;
 const laggardBytesMin = 20;
-/** 2,000 characters of the 4,096; the bitmap has 2,048. */
-const laggardBytesMax = 1_536;
+/** 2,047 characters of the 4,096; the bitmap has 2,048, and a point is between them. */
+const laggardBytesMax = 1_535;
 
 const textPattern = /^([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/;
 

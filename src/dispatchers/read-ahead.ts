@@ -13,6 +13,8 @@ import type { Work } from './shares.ts';
 export interface ReadAheadLimits {
   /** Bytes that the tenants of one topic, a lane, may hold together, over all its partitions: read and unfinished. */
   readonly laneBytesMax: number;
+  /** Of them, for tenants that hold nothing yet. */
+  readonly reserveBytes: number;
   /** Offsets of one pass over what was left in the log. */
   readonly comeBackMax: number;
 }
@@ -20,10 +22,14 @@ export interface ReadAheadLimits {
 const kibibyte = 1024;
 
 /**
- * Of a channel: 3 lanes x 5.5 MiB = 16.5 MiB, 66 MiB for the four. One tenant on its two numbers holds a third of a lane on each, some 1,250 small
+ * Of a channel: 3 lanes x 5.5 MiB = 16.5 MiB, 66 MiB for the four. One tenant on its two numbers holds a third of 4.5 MiB on each, some 1,000 small
  * events; the largest event takes 0.6 MiB (200 KiB of body and 64 KiB of data, two bytes a character). A pass of 1,000 small events is one fetch on Kafka.
  */
-const readAheadLimits: ReadAheadLimits = { laneBytesMax: 5_632 * kibibyte, comeBackMax: 1_000 };
+const readAheadLimits: ReadAheadLimits = {
+  laneBytesMax: 5_632 * kibibyte,
+  reserveBytes: 1_024 * kibibyte,
+  comeBackMax: 1_000,
+};
 
 /** One partition of one claim: what of it was read, what is finished, whether more may be read. */
 export interface PartitionTracker {
@@ -77,6 +83,7 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
       let held = 0;
       const memory = {
         free: lane.free,
+        reserve: limits.reserveBytes,
         hold(bytes: number) {
           held += bytes;
           lane.hold(bytes);

@@ -10,7 +10,7 @@ import { delivered, makeWorld, outcomesOf, retryable, settingsOf } from './harne
 import type { Send, World } from './harness.ts';
 import { requested, requestedTogether } from './work-events.ts';
 
-/** Of one tenant on one number: more than the 3,200 small events for which a number had memory, and than a tenant's share of a lane, some 2,000. */
+/** Of one tenant on one number: more than the 3,200 small events for which a number had memory, and than a tenant's share of a lane, some 1,800. */
 const floodEvents = 4_500;
 const topic = workTopic('WEBHOOK', 'BULK');
 let world: World;

@@ -16,6 +16,7 @@ function memoryOf(bytesMax: number) {
   let held = 0;
   return {
     free: () => bytesMax - held,
+    reserve: 6,
     hold(bytes: number) {
       held += bytes;
     },
@@ -210,25 +211,36 @@ describe('the text of a position', () => {
 });
 
 describe('the shares of a memory', () => {
+  const anyAsked = fc.array(fc.record({ who: fc.nat(9), bytes: fc.integer({ min: 1, max: 50 }) }), { maxLength: 300 });
+
   it('leave to whoever comes next as much as the largest has, and are never more than the memory', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ who: fc.nat(9), bytes: fc.integer({ min: 1, max: 50 }) })), (asked) => {
+      fc.property(anyAsked, (asked) => {
         const held = new Map<number, number>();
-        let free = 500;
+        const memory = { ...memoryOf(500), reserve: 50 };
         for (const { who, bytes } of asked) {
           const own = held.get(who) ?? 0;
-          if (!mayHold(own, bytes, free)) continue;
+          if (!mayHold(own, bytes, memory)) continue;
           held.set(who, own + bytes);
-          free -= bytes;
-          expect(own + bytes).toBeLessThanOrEqual(free);
+          memory.hold(bytes);
+          if (own > 0) expect(own + bytes).toBeLessThanOrEqual(memory.free() - 50);
+          expect(memory.free()).toBeGreaterThanOrEqual(0);
         }
-        expect(free).toBeGreaterThanOrEqual(0);
       }),
     );
   });
 
+  it('let one that holds nothing take the largest event, however many floods of small ones there are', () => {
+    const memory = { ...memoryOf(500), reserve: 50 };
+    for (let who = 0; who < 6; who++) for (let own = 0; mayHold(own, 1, memory); own++) memory.hold(1);
+    expect(memory.free() - 50).toBeLessThan(10);
+    expect(mayHold(0, 50, memory)).toBe(true);
+    expect(mayHold(1, 50, memory)).toBe(false);
+  });
+
   it('are worth coming back for at half', () => {
-    expect(isHungry(50, 100)).toBe(true);
-    expect(isHungry(51, 100)).toBe(false);
+    const memory = { ...memoryOf(150), reserve: 50 };
+    expect(isHungry(50, memory)).toBe(true);
+    expect(isHungry(51, memory)).toBe(false);
   });
 });

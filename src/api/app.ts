@@ -68,6 +68,8 @@ export interface ApiOptions {
   readonly writeLimit?: RateLimit;
   readonly tokens: TokenRules;
   readonly corsOrigins: readonly string[];
+  /** Of Strict-Transport-Security; 0 or absent: it isn't sent. Whoever ends TLS knows whether it holds. */
+  readonly hstsSeconds?: number;
   /** Signs cursors; the same on every node. */
   readonly cursorSecret: string | Uint8Array;
   /** The embedded issuer's public keys, served at /.well-known/jwks.json. */
@@ -125,10 +127,12 @@ export function createApi(given: ApiDependencies): RequestListener {
     begin(req, res, deps, requestId());
     next();
   });
-  app.use(helmet());
+  const maxAge = options.hstsSeconds ?? 0;
+  app.use(helmet({ strictTransportSecurity: maxAge > 0 && { maxAge } }));
   const routes = routesOf(handlers);
+  const cors = createCors(options.corsOrigins);
   countFailuresFromZero(routes, metrics);
-  app.use(bases, routerOf(routes, pipeline, createCors(options.corsOrigins)));
+  app.use(bases, routerOf(routes, pipeline, cors));
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
   app.use(createDocsRouter({ document }));
@@ -139,7 +143,9 @@ export function createApi(given: ApiDependencies): RequestListener {
       sendJson(res, 200, jwks(), { 'cache-control': 'public, max-age=300' }),
     );
   }
-  app.use(() => {
+  app.use((req, res) => {
+    // Else a page can't read that its address is wrong.
+    cors(req, res, anyMethod);
     throw new DomainError('NOT_FOUND', 'There is no such address.');
   });
   app.use((err: unknown, _req: Request, res: Response, _next: NextFunction) => {
@@ -204,6 +210,8 @@ function routerOf(
   });
   return router;
 }
+
+const anyMethod = 'GET, HEAD, POST, PUT, DELETE';
 
 const methodNames = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
 

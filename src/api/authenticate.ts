@@ -33,6 +33,8 @@ export interface TokenRules {
   readonly audience: string;
   /** AUTH_TENANT_CLAIM; `sub` by default. */
   readonly tenantClaim: string;
+  /** AUTH_NAME_CLAIM; `name` by default. */
+  readonly nameClaim?: string;
   readonly algorithms: readonly TokenAlgorithm[];
   /** From its `iat`, or from now where that is missing or still to come; absent: 24 h. */
   readonly lifetimeMaxMs?: number;
@@ -170,7 +172,7 @@ function unauthorized(message: string): DomainError {
 /** @throws DomainError UNAUTHORIZED without a `sub` or an end that is near enough, FORBIDDEN without the tenant's claim */
 function personOf(
   claims: Claims,
-  { tenantClaim, lifetimeMaxMs = defaultLifetimeMaxMs }: TokenRules,
+  { tenantClaim, nameClaim = 'name', lifetimeMaxMs = defaultLifetimeMaxMs }: TokenRules,
   now: number,
 ): Person {
   const actor = textClaim(claims, 'sub');
@@ -182,7 +184,7 @@ function personOf(
     actor,
     subject,
     email: textClaim(claims, 'email'),
-    name: textClaim(claims, 'name'),
+    name: textClaim(claims, nameClaim),
     expiresAt: endOf(claims, lifetimeMaxMs, now) + clockToleranceMs,
   };
 }
@@ -212,8 +214,19 @@ function strong(key: KeyObject): KeyObject {
 const printable = /^\P{Cc}+$/u;
 
 function textClaim(claims: Readonly<Record<string, unknown>>, name: string): string | null {
-  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  const value = claimOf(claims, name);
   return typeof value === 'string' && value.length <= textMax && printable.test(value) && value.isWellFormed()
     ? value
     : null;
+}
+
+/** By its whole name, which may hold dots itself; else by a dotted path, such as `user_metadata.full_name`. */
+function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let value: unknown = claims;
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[part];
+  }
+  return value;
 }

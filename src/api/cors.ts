@@ -18,7 +18,7 @@ export function createCors(origins: readonly string[]) {
     res.setHeader('access-control-allow-methods', methods);
     res.setHeader(
       'access-control-allow-headers',
-      `authorization, content-type, last-event-id, traceparent, ${afterPositionHeader}`,
+      `authorization, content-type, last-event-id, traceparent, tracestate, baggage, ${afterPositionHeader}`,
     );
     res.setHeader('access-control-max-age', preflightSeconds);
   };

@@ -16,6 +16,7 @@ export interface OperationsDependencies {
   readonly optional?: Readonly<Record<string, () => Promise<UpOrWhy>>>;
   /** False while the process starts; absent: it has started. */
   readonly hasStarted?: () => boolean;
+  readonly version: string;
   readonly metrics: { read(): Promise<string>; readonly contentType: string };
   readonly closing: AbortSignal;
   readonly logger: Logger;
@@ -25,10 +26,10 @@ export interface OperationsDependencies {
 const answerWithinMs = 2000;
 
 export function createOperations(deps: OperationsDependencies): Express {
-  const { dependencies, optional = {}, hasStarted = () => true, metrics, closing, logger } = deps;
+  const { dependencies, optional = {}, hasStarted = () => true, version, metrics, closing, logger } = deps;
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
-  app.get('/health/live', (_req, res) => sendJson(res, 200, { status: 'live' }, noStore));
+  app.get('/health/live', (_req, res) => sendJson(res, 200, { status: 'live', version }, noStore));
   app.get('/health/ready', async (_req, res) => {
     const asked = Object.entries({ ...dependencies, ...optional });
     const states = await Promise.all(

@@ -9,6 +9,7 @@ import type { TenantShare } from '../domain/tenant.ts';
 import { tenantInFlightMax, weightMax } from '../domain/tenant.ts';
 import type { Role } from './config.ts';
 import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
+import { readVersion } from './version.ts';
 
 const usage = `Usage: npm run -s herald -- COMMAND
 
@@ -19,6 +20,7 @@ const usage = `Usage: npm run -s herald -- COMMAND
   listen [--port 4000] [--forward URL] [--status 200] print the webhooks that are sent to this machine, their signatures checked; with the demo tenant's secret
         [--secret whsec_...] [--url URL]              unless another is given; --status 500 shows retries
   mail [--port 2525] [--url URL]                      a mail server on this machine that shows what is sent to it
+  --version                                           print the version
   config                                              list every setting, its value and its default
   rebuild                                             fold every read model anew from the log, while the service is stopped
   adopt                                               take log, settings and secret as they are for one another, after one of them was lost, while the service is stopped
@@ -226,6 +228,7 @@ const isHelp = (text: string) => text === '--help' || text === '-h';
 try {
   if (name === '' || name === 'help' || isHelp(name) || (command !== undefined && args.some(isHelp)))
     process.stdout.write(usage);
+  else if (name === '--version') process.stdout.write(`${readVersion()}\n`);
   else if (command === undefined) {
     process.stderr.write(`There is no command ${name}.\n\n${usage}`);
     process.exitCode = 2;

@@ -72,7 +72,12 @@ const variables = {
   AUTH_TENANT_CLAIM: {
     schema: z.string().min(1),
     fallback: 'sub',
-    about: 'the claim of a bearer token that names its tenant',
+    about: 'the claim of a bearer token that names its tenant; dots lead into claims of claims',
+  },
+  AUTH_NAME_CLAIM: {
+    schema: z.string().min(1),
+    fallback: 'name',
+    about: 'the claim with the name of a person, in the same way: user_metadata.full_name',
   },
   AUTH_ALGORITHMS: {
     schema: tokenAlgorithms,
@@ -83,6 +88,12 @@ const variables = {
     schema: duration,
     fallback: '24h',
     about: 'how long after its `iat` a bearer token may end; one without `exp` is refused',
+  },
+  HSTS_MAX_AGE: {
+    schema: duration,
+    fallback: null,
+    about:
+      'sends Strict-Transport-Security with this age, such as 8760h; not sent without it: it is for whoever ends TLS to say',
   },
   CORS_ORIGINS: {
     schema: z.string().transform(list).pipe(z.array(origin)),

@@ -12,6 +12,7 @@ import type { Health } from './health.ts';
 import type { Process } from './process.ts';
 import { encryptionSecretOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
+import { readVersion } from './version.ts';
 import { tokenIssuerOf } from './tokens.ts';
 
 /** Whoever looks after the service holds a few: a crowd on this port neither fills the process nor keeps them out. */
@@ -47,6 +48,7 @@ export async function startOperations(deps: OperationsDependencies): Promise<Ope
     dependencies: health.needed,
     optional: health.optional,
     hasStarted: () => hasStarted,
+    version: readVersion(),
     metrics: { read: async () => metrics.read(await otherMetrics()), contentType: metrics.contentType },
     closing: closing.signal,
     logger,
@@ -84,10 +86,12 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
         issuer,
         audience,
         tenantClaim: config.AUTH_TENANT_CLAIM,
+        nameClaim: config.AUTH_NAME_CLAIM,
         algorithms: config.AUTH_ALGORITHMS,
         lifetimeMaxMs: config.AUTH_TOKEN_LIFETIME,
       },
       corsOrigins: config.CORS_ORIGINS,
+      hstsSeconds: Math.floor((config.HSTS_MAX_AGE ?? 0) / 1000),
       cursorSecret: await encryptionSecretOf(config),
       ...(jwks === undefined ? {} : { jwks }),
     },

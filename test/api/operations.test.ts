@@ -36,7 +36,9 @@ describe('the operations port', () => {
       readModels: () => (up.views ? Promise.resolve(true) : Promise.reject(new Error('gone'))),
     };
     const metrics = { read: async () => 'herald_accepted_total 1\n', contentType: 'text/plain; version=0.0.4' };
-    const { url } = await serve(createOperations({ dependencies, metrics, closing: closing.signal, logger }));
+    const { url } = await serve(
+      createOperations({ dependencies, version: '1.2.3', metrics, closing: closing.signal, logger }),
+    );
     const ready = async () => {
       const response = await fetch(`${url}/health/ready`);
       return [response.status, await response.json()];
@@ -48,7 +50,8 @@ describe('the operations port', () => {
       503,
       { status: 'not ready', dependencies: { eventLog: 'down', readModels: 'down' } },
     ]);
-    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    const live = await fetch(`${url}/health/live`);
+    expect([live.status, await live.json()]).toEqual([200, { status: 'live', version: '1.2.3' }]);
     up.log = true;
     up.views = true;
     closing.abort();

@@ -344,6 +344,13 @@ describe('a page of another origin', () => {
     expect(headers.get('access-control-allow-origin')).toBe('https://dashboard.test');
     expect(headers.get('access-control-allow-methods')).toContain('POST');
     expect(headers.get('access-control-allow-headers')).toContain('authorization');
+    for (const name of ['traceparent', 'tracestate', 'baggage'])
+      expect(headers.get('access-control-allow-headers')?.split(', ')).toContain(name);
+    const unknown = await app.call('GET', '/api/v1/templats', { origin: 'https://dashboard.test' });
+    expect([unknown.status, unknown.headers.get('access-control-allow-origin')]).toEqual([
+      404,
+      'https://dashboard.test',
+    ]);
     const answer = await tenant.dashboard('GET', '/tenant', undefined, { origin: 'https://dashboard.test' });
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://dashboard.test');
     const refused = await app.call('GET', '/api/v1/tenant', { origin: 'https://dashboard.test' });

@@ -44,7 +44,7 @@ beforeAll(async () => {
   });
   rsaOnly = await startApp({
     replace: () => ({ tokenKeys }),
-    options: { tokens: { ...tokens, tenantClaim: 'org', algorithms: ['RS256'] } },
+    options: { tokens: { ...tokens, tenantClaim: 'org', nameClaim: 'user_metadata.full_name', algorithms: ['RS256'] } },
     delivers: false,
   });
   expect((await provision(await token())).status).toBe(200);
@@ -243,6 +243,15 @@ describe('the settings of tokens', () => {
     const without = await ask(await token(), rsaOnly);
     expect([without.status, without.body.code]).toEqual([403, 'FORBIDDEN']);
     expect(without.body.error).toContain('org');
+  });
+
+  it('say which claim names a person, by its whole name or by a dotted path', async () => {
+    const nameOf = async (org: string, claims: Record<string, unknown>) =>
+      (await provision(await token({ claims: { name: 'other', org, ...claims } }), rsaOnly)).body.tenant.name;
+    expect(await nameOf('n1', { user_metadata: { full_name: 'Ada Lovelace' } })).toBe('Ada Lovelace');
+    const both = { user_metadata: { full_name: 'Ada' }, 'user_metadata.full_name': 'Grace Hopper' };
+    expect(await nameOf('n2', both)).toBe('Grace Hopper');
+    expect(await nameOf('n3', { user_metadata: 'none' })).not.toBe('other');
   });
 });
 

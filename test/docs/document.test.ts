@@ -121,8 +121,16 @@ describe('the page of the documentation', () => {
     expect(policy).not.toMatch(/https?:|unsafe-eval|upgrade-insecure-requests/);
     expect(body).not.toMatch(/https?:\/\//);
     const links = [...String(body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
-    expect(links).toContain('/docs/swagger-ui-bundle.js');
-    for (const link of links) expect([link, (await app.call('GET', link, {})).status]).toEqual([link, 200]);
+    expect(links).toContain('docs/swagger-ui-bundle.js');
+    for (const link of links) {
+      // Relative, so that it works where a proxy has it under a path of its own.
+      const { pathname } = new URL(link, 'http://proxy.test/herald/docs');
+      expect(pathname).toMatch(/^\/herald\//);
+      const path = pathname.replace('/herald', '');
+      expect([path, (await app.call('GET', path, {})).status]).toEqual([path, 200]);
+    }
+    const slashed = await fetch(`${app.url}/docs/`, { redirect: 'manual' });
+    expect([slashed.status, slashed.headers.get('location')]).toEqual([308, '../docs']);
   });
 
   it('serves its assets and nothing else of their folder', async () => {

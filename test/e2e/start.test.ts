@@ -43,6 +43,8 @@ describe('a first start', () => {
     const ready = await fetch(`${service.operationsUrl}/health/ready`);
     expect([live.status, ready.status]).toEqual([200, 200]);
     expect(JSON.stringify(await ready.json())).toMatch(/log/i);
+    const told = await command(['--version'], {});
+    expect([told.code, await live.json()]).toEqual([0, { status: 'live', version: told.stdout.trim() }]);
     expect(await (await fetch(`${service.operationsUrl}/metrics`)).text()).toContain('herald_');
   });
 

@@ -31,6 +31,8 @@ export function createDocsRouter({ document }: Dependencies): Router {
     router.all(path, (req, res) => {
       res.locals['route'] = path;
       if (req.method !== 'GET' && req.method !== 'HEAD') return refuseMethod(req, res, 'GET, HEAD');
+      // The page's links are relative, so that it works under a proxy's path: they are from where it stands without the slash.
+      if (req.path.endsWith('/')) return res.redirect(308, `../${path.split('/').at(-1)}`);
       res.set({ 'x-request-id': String(res.locals['requestId']), 'content-security-policy': policy });
       return serve(res);
     });
@@ -51,20 +53,32 @@ const page = `<!doctype html>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Herald API</title>
-    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" />
-    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+    <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="docs/swagger-ui.css" />
   </head>
   <body>
     <div id="docs"></div>
-    <noscript>The document itself: <a href="/openapi.json">/openapi.json</a></noscript>
-    <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/start.js"></script>
+    <noscript>The document itself: <a href="openapi.json">/openapi.json</a></noscript>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/start.js"></script>
   </body>
 </html>
 `;
 
-/** Without the validator's badge: it would ask an outside address. */
-const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null });
+/** Without the validator's badge: it would ask an outside address. What is tried out goes to this service, under whatever path a proxy has it. */
+const start = `const root = new URL('..', document.currentScript.src);
+SwaggerUIBundle({
+  url: new URL('openapi.json', root).href,
+  dom_id: '#docs',
+  deepLinking: true,
+  validatorUrl: null,
+  requestInterceptor(request) {
+    const url = new URL(request.url, root);
+    if (url.origin === root.origin && !url.pathname.startsWith(root.pathname)) url.pathname = root.pathname.slice(0, -1) + url.pathname;
+    request.url = url.href;
+    return request;
+  },
+});
 `;
 
 function send(res: Response, type: string, body: string): void {

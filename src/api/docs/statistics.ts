@@ -33,7 +33,7 @@ const stats: OperationDocs = {
   area,
   summary: 'Counts, rates, latencies and their course',
   description:
-    'Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes. The series has a point for each minute, hour or day of the range.',
+    'Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes. The series has a point for each minute, hour or day of the range. Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`.',
   answer: answers(
     statistics,
     {
@@ -63,7 +63,7 @@ const stream: OperationDocs = {
   area,
   summary: 'Every change of a status as it comes',
   description:
-    'Server-sent events without an event name; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat. `?token=` is accepted here alone, since EventSource sends no header. Ends when the token does.',
+    'Server-sent events without an event name; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat. `?token=` is accepted here alone, since EventSource sends no header. Ends when the token does: EventSource then gets 401 and gives up; open a new one with a new token, and read the log once for what changed meanwhile, or go on by `Last-Event-ID` with a client that can send a header.',
   answer: {
     kind: 'stream',
     description: 'A stream of server-sent events: first that it is open, then the changes.',

@@ -464,10 +464,10 @@ describe('headers', () => {
       ['DELETE', '/tenant'],
     ] as const) {
       const { headers } = await send(method, path, undefined, {});
-      for (const name of ['x-powered-by', 'server', 'etag', 'set-cookie']) expect(headers.get(name)).toBeNull();
+      for (const name of ['x-powered-by', 'server', 'etag', 'set-cookie', 'strict-transport-security'])
+        expect(headers.get(name)).toBeNull();
       expect(Object.fromEntries(headers)).toMatchObject({
         'content-security-policy': expect.stringContaining("default-src 'self'"),
-        'strict-transport-security': expect.stringContaining('max-age='),
         'x-content-type-options': 'nosniff',
         'x-frame-options': 'SAMEORIGIN',
         'referrer-policy': 'no-referrer',

@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | config | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log.
+// The command line: herald serve | token | listen | mail | config | backup | restore | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log.
 
 import { parseArgs } from 'node:util';
 
@@ -22,6 +22,8 @@ const usage = `Usage: npm run -s herald -- COMMAND
   mail [--port 2525] [--url URL]                      a mail server on this machine that shows what is sent to it
   --version                                           print the version
   config                                              list every setting, its value and its default
+  backup DIR                                          copy the log and the settings as they stand into a folder, while the service runs
+  restore DIR --pending send|hold|cancel              make DATA_DIR of a backup; what was to be sent then is sent, held as FAILED, or cancelled
   rebuild                                             fold every read model anew from the log, while the service is stopped
   adopt                                               take log, settings and secret as they are for one another, after one of them was lost, while the service is stopped
   reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
@@ -78,6 +80,23 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
       );
     }
     readConfig();
+  },
+  async backup(args) {
+    const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
+    const { backUp } = await import('./backup.ts');
+    await backUp(readConfig(), folderOf(positionals));
+  },
+  async restore(args) {
+    const options = { pending: { type: 'string' } } as const;
+    const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
+    const { pendingChoices } = await import('../reconcile/pending.ts');
+    const choice = pendingChoices.find((one) => one === values.pending);
+    if (choice === undefined)
+      throw new UsageError(
+        '--pending: say what becomes of what was to be sent when the backup was made, and may have been sent since: send, hold (FAILED until a retry) or cancel',
+      );
+    const { restore } = await import('./restore.ts');
+    await restore(readConfig(), folderOf(positionals), choice);
   },
   async rebuild(args) {
     parseArgs({ args, options: {} });
@@ -153,6 +172,12 @@ function startOf(text: string | undefined): 'beginning' | 'end' | number | null 
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw new UsageError('--from: should be beginning, end or an ISO 8601 time');
   return time;
+}
+
+function folderOf(positionals: readonly string[]): string {
+  const [folder] = positionals;
+  if (folder === undefined || positionals.length > 1) throw new UsageError('name one folder');
+  return folder;
 }
 
 function portOf(text: string): number {

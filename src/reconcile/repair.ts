@@ -22,7 +22,7 @@ export async function takeUpAgain(
   throw new Error(`${topic}, partition ${partition}: there is nothing to be taken up at offset ${offset}`);
 }
 
-interface Next {
+export interface Next {
   readonly answered: EventId;
   readonly attempt: number;
   readonly firstAttempt: number;
@@ -47,7 +47,8 @@ function dueAfter(event: DomainEvent, now: number): DeliveryDue | null {
   };
 }
 
-function nextOf(event: DomainEvent): Next | null {
+/** What is to follow an event that something waits behind; null: nothing. */
+export function nextOf(event: DomainEvent): Next | null {
   switch (event.type) {
     case 'NotificationRequested': {
       const { eventId: answered, request, requestedAt } = event;

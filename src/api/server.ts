@@ -55,6 +55,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   const addresses = createClientAddresses({ trustedProxies, placesPerAddress: connectionsPerAddress });
   const tellRefused = (reason: 'address' | 'process') =>
     metrics?.increment('herald_connections_refused_total', { reason });
+  for (const reason of ['address', 'process']) metrics?.increment('herald_connections_refused_total', { reason }, 0);
   // What is wrong with a request's hosts is refused here, in the shape of every refusal.
   const server = createServer({ ...timeouts, noDelay: true, requireHostHeader: false }, (req, res) => {
     const problem = problemWithHost(req);

@@ -56,7 +56,8 @@ export function makeDataDir(dir: string): void {
 /** Whether the group or others can read or write the file. Windows has other rights. */
 export function isOpenToOthers(path: string): boolean {
   if (process.platform === 'win32') return false;
-  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersBits) !== 0;
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && (found.mode & othersBits) !== 0;
 }
 
 const othersBits = 0o077;

@@ -119,13 +119,13 @@ describe('a client that is slow', () => {
 
 describe('connections', () => {
   it('over the cap are closed as they come, and there is room again when others end', async () => {
-    await until(async () => (await rawRequest(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).statuses[0] === 404);
+    await until(async () => (await rawRequest(port, 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n')).statuses[0] === 404);
     const open = Array.from({ length: server.maxConnections + 20 }, () => connect({ port, host: '127.0.0.1' }));
     let closed = 0;
     for (const socket of open) socket.on('error', () => undefined).on('close', () => closed++);
     await until(() => closed >= 20, { what: 'those over the cap to be closed' });
     for (const socket of open) socket.destroy();
-    await until(async () => (await rawRequest(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).statuses[0] === 404);
+    await until(async () => (await rawRequest(port, 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n')).statuses[0] === 404);
   });
 
   it('of clients that were cut and ignore it are free a second later', async () => {
@@ -231,7 +231,7 @@ describe('connections', () => {
     );
     const socket = connect({ port: large.port, host: '127.0.0.1' });
     socket.on('error', () => undefined).pause();
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => ended, { timeoutMs: 5000, what: 'the stalled answer to be cut' });
     socket.destroy();
     await large.close(0);

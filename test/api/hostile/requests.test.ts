@@ -382,10 +382,12 @@ describe('a path', () => {
     expect([200, 400]).toContain((await send('GET', `/notify/inapp/${id}`, undefined, {})).status);
   });
 
+  it.each(['//', '/%2e%2e/', '/.'])('%s is the front page, whoever asks', async (path) => {
+    const { status, body } = await harmless(() => app.call('GET', app.url + path, {}));
+    expect([status, Object.keys(body)]).toEqual([200, Object.keys((await app.call('GET', app.url, {})).body)]);
+  });
+
   it.each([
-    '//',
-    '/%2e%2e/',
-    '/.',
     '/api/v1',
     '/api/v1/',
     '/api//v1/notify',

@@ -96,5 +96,5 @@ export function createWriter({ connection, collections, clock }: WriterDependenc
     );
   }
 
-  return (tenantId, change) => takeTurn(() => inTransaction(tenantId, change));
+  return (tenantId, change) => takeTurn(tenantId, () => inTransaction(tenantId, change));
 }

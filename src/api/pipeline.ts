@@ -13,6 +13,7 @@ import type { AnswerRoom, AnswersInFlight } from './answers-in-flight.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
+import { withinTime } from './deadline.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
@@ -110,13 +111,16 @@ export function createPipeline(deps: Dependencies) {
     const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
     const bodyRoom = bodies.roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;
+    let work: Promise<unknown> = Promise.resolve();
     try {
       const input = await inputOf(req, endpoint, bodyRoom);
       await follow(tenantId, endpoint, input);
       await endpoint.awaits?.(caller, input);
       // Not before: who merely waits takes no place.
       answerRoom = await roomFor(method, tenantId, endpoint, res);
-      const answer = await as(() => endpoint.handle(caller, input)).finally(bodyRoom.release);
+      const handling = as(() => endpoint.handle(caller, input)).finally(bodyRoom.release);
+      work = handling;
+      const answer = await (method === 'GET' ? withinTime(handling, clock) : handling);
       const headers = { 'x-request-id': String(res.locals['requestId']) };
       if ('stream' in answer) {
         answerRoom?.giveBack();
@@ -129,7 +133,9 @@ export function createPipeline(deps: Dependencies) {
       else answerRoom?.holds(res, bytes);
     } catch (error) {
       bodyRoom.release();
-      answerRoom?.giveBack();
+      // One that took too long keeps its place until it has ended.
+      const giveBack = () => answerRoom?.giveBack();
+      void work.then(giveBack, giveBack);
       throw error;
     }
   };

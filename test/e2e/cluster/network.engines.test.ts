@@ -19,8 +19,8 @@ import { until } from '../../support/until.ts';
 /** How long each fault lasts. */
 const faultMs = Number(process.env['E2E_NETWORK_MS'] ?? '4000');
 const perSecond = 20;
-/** A list asks for the versions, the documents and their number, one after another, each 4.5 s by the timeouts of the connection; the rest is for a busy machine. */
-const queryMaxMs = 25_000;
+/** 6 s of reading at most, after 2 s of waiting for the tenant's own writes; the rest is for a busy machine. */
+const queryMaxMs = 15_000;
 const poster = createPoster();
 const posted: Posted[] = [];
 const posts: Promise<void>[] = [];

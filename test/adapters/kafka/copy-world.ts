@@ -114,7 +114,7 @@ export function addOddities(path: string): void {
   const { partition, ...request } = requested(4, 1);
   const event = { ...request, partition, type: 'CancelRequested' } as never;
   const bytes = Buffer.concat([codec.encode(event).bytes, Buffer.from([6]), Buffer.from('old')]);
-  const append = db.prepare('INSERT INTO events VALUES (?, 4, ?, ?, ?, ?, ?)');
+  const append = db.prepare('INSERT INTO events VALUES (?, 4, ?, ?, ?, ?, ?, NULL)');
   const type = Number(of?.['type']);
   // A lower id than any: it was there first.
   db.prepare('INSERT INTO schemas VALUES (0, ?, ?, ?)').run(type, 'f'.repeat(32), JSON.stringify(older));

@@ -45,11 +45,12 @@ parentPort?.on('message', (message: ToThread) => {
   if (message.kind === 'stop') void stop();
   else void metrics.snapshot().then((snapshot) => tell({ kind: 'metrics', id: message.id, snapshot }));
 });
-for (const readModel of [
+const folded = [
   ...(input.runsProjectors ? projectedReadModels : []),
   ...(input.runsScheduler ? [timersReadModel] : []),
-])
-  void noteWhenCaughtUp({ ...deps, readModel, signal: stopping.signal });
+];
+const foldsOver = new AbortController();
+const noting = folded.map((readModel) => noteWhenCaughtUp({ ...deps, readModel, signal: foldsOver.signal }));
 tell({ kind: 'started' });
 
 /** Told when it is another than before: a thread at rest says nothing. */
@@ -66,6 +67,8 @@ async function stop(): Promise<void> {
   clearInterval(telling);
   stopping.abort();
   await Promise.all(running.map((one) => one.stop()));
+  foldsOver.abort();
+  await Promise.all(noting);
   await engines.close();
   logger.flush();
   tell({ kind: 'stopped' });

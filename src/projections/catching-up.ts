@@ -60,7 +60,7 @@ export function createCatchUp(of: {
 
 const lookEveryMs = 500;
 
-/** Notes in the store that the read model has caught up, once it has. Never rejects; ends with the signal. */
+/** Notes in the store that the read model has caught up, once it has. Never rejects; ends with the signal, after a last look. */
 export async function noteWhenCaughtUp(of: {
   readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
   readonly store: Pick<ReadModelStore, 'positions' | 'hasCaughtUp' | 'noteCaughtUp'>;
@@ -70,7 +70,8 @@ export async function noteWhenCaughtUp(of: {
 }): Promise<void> {
   const { log, store, readModel, clock, signal } = of;
   const catchUp = createCatchUp({ log, reader: store, readModel });
-  while (!signal.aborted) {
+  for (;;) {
+    const isLast = signal.aborted;
     try {
       if ((await catchUp.progress()) === null) {
         return await store.noteCaughtUp(readModel.definition.name);
@@ -78,6 +79,7 @@ export async function noteWhenCaughtUp(of: {
     } catch {
       // Log or store are away, which others tell: looked at again.
     }
+    if (isLast) return;
     await clock.sleep(lookEveryMs, signal);
   }
 }

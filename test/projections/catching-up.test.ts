@@ -58,6 +58,27 @@ describe('a read model that is new', () => {
     await projector.stop();
   });
 
+  it("has caught up by its projector's stop, however soon that comes after its last fold", async () => {
+    await append(1, 10);
+    await engines.store.prepare(notificationsReadModel.definition);
+    const stopping = new AbortController();
+    const untilStop = {
+      ...engines.clock,
+      sleep: () => new Promise<void>((wake) => stopping.signal.addEventListener('abort', () => wake())),
+    };
+    const of = { ...engines, clock: untilStop, readModel: notificationsReadModel, signal: stopping.signal };
+    const note = noteWhenCaughtUp(of);
+    const { progress } = catchUp();
+    expect(await progress()).toEqual({ done: 0, total: 20 });
+    const projector = await runProjector({ ...engines, readModel: notificationsReadModel });
+    await until(async () => (await progress()) === null);
+    await projector.stop();
+    expect(await engines.store.hasCaughtUp('notifications')).toBe(false);
+    stopping.abort();
+    await note;
+    expect(await engines.store.hasCaughtUp('notifications')).toBe(true);
+  });
+
   it('goes on catching up after a restart in the middle', async () => {
     await append(1, 10);
     await engines.store.prepare(notificationsReadModel.definition);

@@ -146,7 +146,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   app.use((req, res) => {
     // Else a page can't read that its address is wrong.
     cors(req, res, anyMethod);
-    throw new DomainError('NOT_FOUND', 'There is no such address.');
+    throw new DomainError('NOT_FOUND', 'There is no such address: /docs lists all of them.');
   });
   app.use((err: unknown, _req: Request, res: Response, _next: NextFunction) => {
     const { locals } = res;

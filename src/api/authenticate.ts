@@ -1,6 +1,7 @@
 // Who is asking: a tenant by its API key, or a person by a bearer token of the identity provider.
 
 import type { KeyObject } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Request, Response } from 'express';
 import { expressjwt, UnauthorizedError } from 'express-jwt';
@@ -12,6 +13,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
 import { UnknownTokenKeyError } from '../ports/token-keys.ts';
+import { holdsApiKey, invalidKey, keyAsToken, lacksScope, missingKey, missingToken } from './mistaken-credentials.ts';
 
 /** What a token says of its bearer. */
 export interface Person {
@@ -81,9 +83,11 @@ export function createAuthenticate({ directory, tokenKeys, tokens, clock, logger
       getToken,
     });
   const byHeader = verifier(bearerToken);
-  const byHeaderOrQuery = verifier(
-    (req) => bearerToken(req) ?? new URLSearchParams(req.url.split('?')[1]).get('token') ?? undefined,
-  );
+  const byHeaderOrQuery = verifier((req) => {
+    const token = bearerToken(req) ?? new URLSearchParams(req.url.split('?')[1]).get('token') ?? undefined;
+    if (token !== undefined && holdsApiKey(token)) throw unauthorized(keyAsToken);
+    return token;
+  });
 
   const person = async (
     req: Request,
@@ -94,12 +98,7 @@ export function createAuthenticate({ directory, tokenKeys, tokens, clock, logger
     await new Promise<void>((resolve, reject) => {
       verify(req, res, (err?: unknown) => {
         if (err === undefined) resolve();
-        else
-          reject(
-            err instanceof UnauthorizedError
-              ? unauthorized(sentences[err.code] ?? 'The bearer token is not valid.')
-              : err,
-          );
+        else reject(err instanceof UnauthorizedError ? unauthorized(sentenceOf(err, req)) : err);
       })?.catch(reject);
     });
     return personOf((req as Request & { auth?: Record<string, unknown> }).auth ?? {}, tokens, clock.now());
@@ -112,13 +111,13 @@ export function createAuthenticate({ directory, tokenKeys, tokens, clock, logger
      * @param anyOf the scopes of which the key must have one
      * @throws DomainError UNAUTHORIZED, FORBIDDEN naming them, SERVICE_UNAVAILABLE
      */
-    async tenantOfKey(apiKey: string | string[] | undefined, anyOf: readonly Scope[]): Promise<Tenant> {
-      if (typeof apiKey !== 'string' || apiKey === '')
-        throw unauthorized('Send the API key of the tenant in the header x-api-key.');
+    async tenantOfKey(headers: IncomingHttpHeaders, anyOf: readonly Scope[]): Promise<Tenant> {
+      const apiKey = headers['x-api-key'];
+      if (typeof apiKey !== 'string' || apiKey === '') throw unauthorized(missingKey(headers));
       const holder = apiKey.length > apiKeyMax ? null : await directory.holderOfApiKey(apiKey);
-      if (holder === null) throw unauthorized('The API key is not valid.');
+      if (holder === null) throw unauthorized(invalidKey(apiKey));
       for (const scope of anyOf) if (holder.scopes.includes(scope)) return holder.tenant;
-      throw new DomainError('FORBIDDEN', `The API key lacks the scope that this call takes: ${anyOf.join(' or ')}.`);
+      throw new DomainError('FORBIDDEN', lacksScope(anyOf));
     },
 
     /** @throws DomainError FORBIDDEN, SERVICE_UNAVAILABLE */
@@ -157,9 +156,15 @@ const sentences: Readonly<Record<string, string>> = {
   credentials_bad_format: 'The header Authorization should be: Bearer <token>.',
 };
 
+function sentenceOf({ code }: UnauthorizedError, { headers }: Request): string {
+  const missing = code === 'credentials_required' ? missingToken(headers) : null;
+  return missing ?? sentences[code] ?? 'The bearer token is not valid.';
+}
+
 function bearerToken(req: Request): string | undefined {
   const header = req.headers.authorization;
   if (header === undefined) return undefined;
+  if (holdsApiKey(header)) throw unauthorized(keyAsToken);
   const match = /^Bearer +([^\s]+) *$/i.exec(header);
   if (match === null) throw unauthorized(sentences['credentials_bad_format'] ?? '');
   return match[1];

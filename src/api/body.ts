@@ -7,6 +7,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { BodyRoom } from './body-memory.ts';
 import { ClientGoneError } from './errors.ts';
 import { checkNumbers } from './exact-numbers.ts';
+import { jsonProblem } from './json-problem.ts';
 import { checkStrings } from './text-check.ts';
 
 const bodyBytesMax = 256 * 1024;
@@ -37,11 +38,27 @@ const mediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*
 function checkMediaType({ headers }: IncomingMessage): void {
   const type = headers['content-type'];
   if (type !== 'application/json' && (type === undefined || type.length > mediaTypeMax || !mediaType.test(type))) {
-    throw new DomainError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as content-type: application/json in UTF-8.');
+    throw new DomainError('UNSUPPORTED_MEDIA_TYPE', `${wantedType}${hintOfType(type)}`);
   }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new DomainError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a content-encoding.');
+  }
+}
+
+const wantedType = 'Send the body as content-type: application/json in UTF-8.';
+
+/** What comes of a client's own default, and how to change it. */
+function hintOfType(type: string | undefined): string {
+  if (type === undefined) return ' This one came without a content-type.';
+  const [, name = ''] = /^\s*([\w.+-]{1,40}\/[\w.+-]{1,40})/.exec(type) ?? [];
+  switch (name.toLowerCase()) {
+    case 'application/x-www-form-urlencoded':
+      return " This one came as a form: to curl's -d belongs -H 'content-type: application/json'.";
+    case 'application/json':
+      return ' This one came in another character set.';
+    default:
+      return name === '' ? '' : ` This one came as ${name}.`;
   }
 }
 
@@ -117,6 +134,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new DomainError('BAD_REQUEST', 'The body is not valid JSON.');
+    const problem = jsonProblem(text);
+    throw new DomainError('BAD_REQUEST', `The body is not valid JSON${problem === null ? '' : ` ${problem}`}.`);
   }
 }

@@ -61,7 +61,7 @@ export function createNotify({
     let room: BodyRoom | null = null;
     let status = 202;
     try {
-      const tenant = await authenticate.tenantOfKey(req.headers['x-api-key'], sendingScopes);
+      const tenant = await authenticate.tenantOfKey(req.headers, sendingScopes);
       tenantId = tenant.id;
       limited = await limits.sending(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);

@@ -57,17 +57,16 @@ export function createPipeline(deps: Dependencies) {
   } = {
     none: async () => null,
     apiKey: async (req, _res, scopes) => {
-      const apiKey = req.headers['x-api-key'];
-      const tenant = await authenticate.tenantOfKey(apiKey, scopes);
-      return { tenant, apiKey: String(apiKey) };
+      const tenant = await authenticate.tenantOfKey(req.headers, scopes);
+      return { tenant, apiKey: String(req.headers['x-api-key']) };
     },
     token: async (req, res) => ({ person: await authenticate.person(req, res, { queryToken: false }) }),
     bearer: (req, res) => ownerOf(req, res, false),
     // A token decides where there is one; without either the answer asks for a token.
     bearerOrKey: async (req, res, scopes) => {
-      const apiKey = req.headers['x-api-key'];
-      if (req.headers.authorization !== undefined || apiKey === undefined) return ownerOf(req, res, false);
-      return { tenant: await authenticate.tenantOfKey(apiKey, scopes) };
+      const { headers } = req;
+      if (headers.authorization !== undefined || headers['x-api-key'] === undefined) return ownerOf(req, res, false);
+      return { tenant: await authenticate.tenantOfKey(headers, scopes) };
     },
     bearerOrQuery: (req, res) => ownerOf(req, res, true),
   };

@@ -1,9 +1,10 @@
 // Checks input against a zod schema and says what is wrong in our own words, every field by its dotted path.
 
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import type { ErrorDetail } from '../domain/errors.ts';
 import { badField } from '../domain/errors.ts';
+import { nearMiss } from '../domain/near-miss.ts';
 import { badFields } from './errors.ts';
 import { isText } from './text-check.ts';
 
@@ -11,7 +12,8 @@ import { isText } from './text-check.ts';
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  throw badFields(detailsOf(result.error.issues, input).slice(0, detailsMax));
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  throw badFields(detailsOf(result.error.issues, input, known).slice(0, detailsMax));
 }
 
 /** Of a body with thousands of unknown fields so many are told. */
@@ -36,25 +38,36 @@ export function queryOf(url: string): Record<string, string> {
 
 type Issue = z.core.$ZodIssue;
 
-function detailsOf(issues: readonly Issue[], input: unknown): ErrorDetail[] {
+/** @param known the fields that there are at the top */
+function detailsOf(issues: readonly Issue[], input: unknown, known: readonly string[]): ErrorDetail[] {
   return issues.flatMap((issue): ErrorDetail[] => {
     const path = issue.path.map(String).join('.');
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.slice(0, detailsMax).map((key) => {
         const name = key.slice(0, nameCharactersMax);
-        return { path: path === '' ? name : `${path}.${name}`, message: 'is not a known field' };
+        if (path !== '') return { path: `${path}.${name}`, message: unknownField };
+        return { path: name, message: `${unknownField}${didYouMean(name, known)}` };
       });
     }
-    return [{ path, message: valueAt(input, issue.path) === undefined ? 'is required' : messageOf(issue) }];
+    const value = valueAt(input, issue.path);
+    return [{ path, message: value === undefined ? 'is required' : messageOf(issue, value) }];
   });
 }
 
-function messageOf(issue: Issue): string {
+const unknownField = 'is not a known field';
+
+/** Behind what was refused: the one of the names that is near it. */
+export function didYouMean(written: unknown, names: readonly string[]): string {
+  const meant = typeof written === 'string' ? nearMiss(written, names) : null;
+  return meant === null ? '' : `; did you mean ${meant}?`;
+}
+
+function messageOf(issue: Issue, value: unknown): string {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${nouns[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}`;
+      return `must be one of ${issue.values.map(String).join(', ')}${didYouMean(value, issue.values.map(String))}`;
     case 'too_big':
       return issue.origin === 'string'
         ? `must have at most ${issue.maximum} characters`

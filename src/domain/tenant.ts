@@ -33,6 +33,9 @@ export const weightMax = 100;
 /** As many as any channel has in flight. */
 export const tenantInFlightMax = 256;
 
+/** What every API key begins with. */
+export const apiKeyPrefix = 'nk_';
+
 /** What a further API key may do: send, serve the inbox, read what the dashboard shows. */
 export const scopes = ['notify', 'inbox', 'read'] as const;
 export type Scope = (typeof scopes)[number];

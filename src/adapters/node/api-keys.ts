@@ -4,12 +4,12 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
+import { apiKeyPrefix as prefix } from '../../domain/tenant.ts';
 import type { ApiKeys } from '../../ports/api-keys.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const base = alphabet.length;
-const prefix = 'nk_';
 const randomLength = 32;
 const checksumLength = 6;
 const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);

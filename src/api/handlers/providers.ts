@@ -14,6 +14,7 @@ import { SecretBoxError } from '../../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
 import { wireForms } from '../docs/wire-forms.ts';
 import { endpoint } from '../endpoint.ts';
+import { didYouMean } from '../validate.ts';
 import { recipientProblem } from '../recipients.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
@@ -80,7 +81,8 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
     bodyIsOptional: true,
     async handle({ tenant }, { params, body }) {
       const channel = channelOf(params);
-      if (channel === null) throw badField('channel', `must be one of ${channels.join(', ')}`);
+      if (channel === null)
+        throw badField('channel', `must be one of ${channels.join(', ')}${didYouMean(params['channel'], channels)}`);
       const recipient = body.recipient ?? null;
       // A test by EMAIL goes to the tenant's own address, which is what the identity provider says: it may be any text.
       const to = channel === 'EMAIL' ? tenant.email : recipient;

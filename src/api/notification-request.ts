@@ -67,6 +67,12 @@ export const notificationSchema = z.strictObject({
   priority: z.enum(priorities).describe('DEFAULT unless it is said.').optional(),
   sendAt: sendTime.optional(),
   metadata: pairs.optional(),
+  strict: z
+    .boolean()
+    .describe(
+      'True: names that the text asks for and `data` lack are refused, all of them at once; false: they are empty. As the template says unless it is said here.',
+    )
+    .optional(),
 });
 
 const dateTime = z.iso.datetime({ offset: true });
@@ -105,6 +111,7 @@ export function notificationRequest(
     data,
     dataText,
     metadata,
+    strict: fields.strict ?? null,
     sendAt,
   };
 }

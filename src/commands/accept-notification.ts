@@ -26,6 +26,8 @@ export interface NotificationInput {
   /** `data` as JSON text. */
   readonly dataText: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Whether names that `data` lacks are refused; null: as the template says, and without one they are empty. */
+  readonly strict: boolean | null;
   /** UTC ms. */
   readonly sendAt: number | null;
   readonly traceparent: string | null;
@@ -53,7 +55,11 @@ export function acceptNotification({ directory, renderer, log, clock }: Dependen
     const source = input.template === null ? rawSource(input) : await templateSource(directory, input, input.template);
     const rendering = source.isPlain
       ? asItStands(source, channel)
-      : renderer.render(source, input.data ?? {}, { isEmail: channel === 'EMAIL', owner: tenantId });
+      : renderer.render(source, input.data ?? {}, {
+          isEmail: channel === 'EMAIL',
+          owner: tenantId,
+          isStrict: source.isStrict,
+        });
     const rendered = rendering instanceof Promise ? await rendering : rendering;
     checkSizes(rendered);
     if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
@@ -68,10 +74,13 @@ interface Source extends TemplateSource {
   readonly reference: TemplateReference | null;
   /** Nothing is to be filled in. */
   readonly isPlain: boolean;
+  readonly isStrict: boolean;
 }
 
-function rawSource(input: NotificationInput): Source {
-  return { subject: input.subject, body: input.body ?? '', reference: null, isPlain: input.data === null };
+/** Strict text is filled in even from nothing: a placeholder in it is one. */
+function rawSource({ subject, body, data, strict }: NotificationInput): Source {
+  const isStrict = strict ?? false;
+  return { subject, body: body ?? '', reference: null, isPlain: data === null && !isStrict, isStrict };
 }
 
 async function templateSource(
@@ -84,7 +93,8 @@ async function templateSource(
   if (template.channel !== input.channel)
     throw badField('template', `is a template for ${template.channel}, not for ${input.channel}`);
   const { id, version, subject, body } = template;
-  return { subject, body, reference: { id, name, version }, isPlain: false };
+  const isStrict = input.strict ?? template.strict;
+  return { subject, body, reference: { id, name, version }, isPlain: false, isStrict };
 }
 
 function asItStands({ subject, body }: Source, channel: Channel): RenderedTemplate {

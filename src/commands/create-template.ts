@@ -21,11 +21,13 @@ export interface TemplateInput extends Author {
   /** Set for EMAIL. */
   readonly subject: string | null;
   readonly body: string;
+  /** null: as it was; a new template isn't. */
+  readonly strict: boolean | null;
 }
 
 /** @throws DomainError BAD_REQUEST with line and column of what doesn't parse, CONFLICT when the name is taken or the tenant has as many as there can be */
 export function createTemplate(deps: TemplateDependencies) {
-  return async ({ tenantId, actor, name, channel, subject, body }: TemplateInput): Promise<Template> => {
+  return async ({ tenantId, actor, name, channel, subject, body, strict }: TemplateInput): Promise<Template> => {
     await checkTemplate(deps, { tenantId, subject, body });
     const now = deps.clock.now();
     const id = templateIdOf(deps.clock.uuidV7());
@@ -36,6 +38,7 @@ export function createTemplate(deps: TemplateDependencies) {
       channel,
       subject,
       body,
+      strict: strict ?? false,
       version: 1,
       createdAt: now,
       updatedAt: now,

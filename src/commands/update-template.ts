@@ -21,6 +21,7 @@ export function updateTemplate(deps: TemplateDependencies) {
     channel,
     subject,
     body,
+    strict,
   }: TemplateInput & { readonly id: TemplateId }): Promise<Template> => {
     await checkTemplate(deps, { tenantId, subject, body });
     for (let tried = 0; tried < triesMax; tried++) {
@@ -33,6 +34,7 @@ export function updateTemplate(deps: TemplateDependencies) {
         name,
         subject,
         body,
+        strict: strict ?? before.strict,
         version: before.version + 1,
         updatedAt: deps.clock.now(),
       };

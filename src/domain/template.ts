@@ -1,5 +1,7 @@
 // What holds of a message before and after its template is rendered: whether it is HTML, and how large it may be.
 
+import { DomainError } from './errors.ts';
+
 /** UTF-8 bytes of a body after rendering. */
 export const bodyBytesMax = 200 * 1024;
 /** RFC 5322 2.1.1: a line is at most 998 characters. */
@@ -15,6 +17,20 @@ export function isHtmlSource(source: string): boolean {
     if (elements.has(name.toLowerCase())) return true;
   }
   return false;
+}
+
+/** So many are told of one by one; a template may ask for thousands. */
+const lackingNamesMax = 100;
+const namesInSentence = 10;
+
+/** 400 for data that lack names which a strict template asks for: all of them at once. */
+export function lackingNames(names: readonly string[]): DomainError {
+  const more = names.length - namesInSentence;
+  const told = `${names.slice(0, namesInSentence).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const details = names
+    .slice(0, lackingNamesMax)
+    .map((name) => ({ path: `data.${name}`, message: 'is required: the template asks for it' }));
+  return new DomainError('BAD_REQUEST', `data: lacks what the template asks for: ${told}`, { details });
 }
 
 /** What is wrong with a rendered subject; null when nothing is. A line break in it would be a header of its own. */

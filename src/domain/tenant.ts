@@ -75,6 +75,8 @@ export interface Template {
   readonly channel: Channel;
   readonly subject: string | null;
   readonly body: string;
+  /** Names that the data of a notification lack are refused; else they are empty. */
+  readonly strict: boolean;
   /** 1, one more with each change. */
   readonly version: number;
   readonly createdAt: number;

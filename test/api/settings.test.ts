@@ -258,6 +258,7 @@ describe('a template', () => {
     expect(made.body).toEqual({
       id: expect.stringMatching(/^tpl_/),
       ...template,
+      strict: false,
       version: 1,
       createdAt: expect.any(String),
       updatedAt: made.body.createdAt,

@@ -28,6 +28,73 @@ const made = async (template: object): Promise<string> => {
   return body.id as string;
 };
 
+describe('a strict template', () => {
+  const orders = {
+    name: 'strict',
+    channel: 'IN_APP',
+    body: 'Order {{ order.id }} of {{ user.name }}{% if note %}!{% endif %}',
+  };
+  const send = (more: object) => tenant.notify({ channel: 'IN_APP', recipient: 'ada', ...more });
+  const lacking = (names: readonly string[]) => ({
+    status: 400,
+    body: {
+      code: 'BAD_REQUEST',
+      error: `data: lacks what the template asks for: ${names.join(', ')}`,
+      details: names.map((name) => ({ path: `data.${name}`, message: 'is required: the template asks for it' })),
+    },
+  });
+
+  it('refuses data that lack names, all of them at once, and takes whole ones', async () => {
+    await made({ ...orders, strict: true });
+    expect(await send({ template: 'strict' })).toMatchObject(lacking(['order.id', 'user.name']));
+    expect(await send({ template: 'strict', data: { order: { id: 1 } } })).toMatchObject(lacking(['user.name']));
+    expect((await send({ template: 'strict', data: { order: { id: 1 }, user: { name: '' } } })).status).toBe(202);
+  });
+
+  it('is as strict in its next version, unless that says otherwise, and is shown so', async () => {
+    const id = await made({ ...orders, name: 'kept', strict: true });
+    const changed = { ...orders, name: 'kept', body: '{{ a }}' };
+    const strictOf = async () =>
+      (await tenant.dashboard('GET', '/templates')).body.find((one: { id: string }) => one.id === id).strict;
+    expect((await tenant.dashboard('PUT', `/templates/${id}`, changed)).body).toMatchObject({
+      version: 2,
+      strict: true,
+    });
+    expect(await strictOf()).toBe(true);
+    expect(await send({ template: 'kept' })).toMatchObject(lacking(['a']));
+    expect((await tenant.dashboard('PUT', `/templates/${id}`, { ...changed, strict: false })).body.strict).toBe(false);
+    expect(await strictOf()).toBe(false);
+    expect((await send({ template: 'kept' })).status).toBe(202);
+  });
+
+  it('gives way to what a request says, which makes any other as strict', async () => {
+    await made({ ...orders, name: 'own-strict', strict: true });
+    await made({ ...orders, name: 'lax' });
+    expect((await send({ template: 'own-strict', strict: false })).status).toBe(202);
+    expect((await send({ template: 'lax' })).status).toBe(202);
+    expect(await send({ template: 'lax', strict: true })).toMatchObject(lacking(['order.id', 'user.name']));
+  });
+
+  it('a request’s own text is filled in strictly even without data', async () => {
+    const body = 'Hi {{ name }}';
+    expect(await send({ body, strict: true })).toMatchObject(lacking(['name']));
+    expect(await send({ subject: '{{ s }}', body, data: { x: 1 }, strict: true })).toMatchObject(
+      lacking(['s', 'name']),
+    );
+    expect((await send({ body, data: { name: 'Ada' }, strict: true })).status).toBe(202);
+    expect((await send({ body })).status).toBe(202);
+    expect((await send({ body: 'Hi {{', strict: true })).body.error).toMatch(/^body: .*line 1/);
+  });
+
+  it('is previewed with what is missing; a strict preview refuses as sending would', async () => {
+    const id = await made({ ...orders, name: 'shown', strict: true });
+    const names = ['order.id', 'user.name'];
+    expect((await tenant.dashboard('POST', `/templates/${id}/preview`)).body.missing).toEqual(names);
+    const strict = await tenant.dashboard('POST', `/templates/${id}/preview`, { data: {}, strict: true });
+    expect(strict).toMatchObject(lacking(names));
+  });
+});
+
 describe('a preview', () => {
   it('is the template as it would be sent, with the names that the data lack', async () => {
     const id = await made(order);

@@ -145,6 +145,7 @@ describe('accept', () => {
     data: null,
     dataText: '{}',
     metadata: {},
+    strict: null,
     sendAt: null,
     traceparent: null,
   };

@@ -69,6 +69,7 @@ export const storedProvider = (of: Partial<StoredProvider> = {}): StoredProvider
 
 export const storedTemplate = (of: Partial<Template> = {}): Template => ({
   id: 'tpl_1' as TemplateId,
+  strict: false,
   tenantId: 'tnt_a' as TenantId,
   name: 'welcome',
   channel: 'EMAIL',
@@ -432,6 +433,25 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.updateTemplate(storedTemplate({ name: 'hi', version: 2 }))).toBe('updated');
         expect(await store.templateByName(tenantId, 'welcome')).toBeNull();
         expect(await store.createTemplate(storedTemplate({ id: 'tpl_3' as TemplateId }), 1000)).toBe('created');
+      });
+
+      it('is strict as it was saved, in every version and however it is found', async () => {
+        const strictIn = async () => [
+          (await store.template(tenantId, 'tpl_1' as TemplateId))?.strict,
+          (await store.templateByName(tenantId, 'welcome'))?.strict,
+          (await store.templates(tenantId))[0]?.strict,
+          (await store.templatePage(tenantId, { limit: 1, bytesMax: 9999 })).templates[0]?.strict,
+        ];
+        await store.createTemplate(storedTemplate({ strict: true }), 1000);
+        expect(await strictIn()).toEqual([true, true, true, true]);
+        await store.updateTemplate(storedTemplate({ strict: true, version: 2 }));
+        expect(await strictIn()).toEqual([true, true, true, true]);
+        await store.updateTemplate(storedTemplate({ strict: false, version: 3 }));
+        expect(await strictIn()).toEqual([false, false, false, false]);
+        await store.updateTemplate(storedTemplate({ strict: true, version: 4 }));
+        expect(await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId)).toBe(true);
+        await store.createTemplate(storedTemplate(), 1000);
+        expect(await strictIn()).toEqual([false, false, false, false]);
       });
 
       it('that was deleted is gone', async () => {

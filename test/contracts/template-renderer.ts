@@ -389,6 +389,71 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
       });
     });
 
+    describe('strictly', () => {
+      const strictly = async (
+        { subject = null, body }: { subject?: string | null; body: string },
+        data: Data,
+      ): Promise<RenderedTemplate | readonly ErrorDetail[]> => {
+        try {
+          return await renderer.render({ subject, body }, data, { isEmail: true, owner: 'tnt_a', isStrict: true });
+        } catch (error) {
+          if (error instanceof DomainError) return error.details;
+          throw error;
+        }
+      };
+      const details = (names: readonly string[]) =>
+        names.map((name) => ({ path: `data.${name}`, message: expect.stringContaining('is required') }));
+
+      it('all names that are missing are refused at once, the subject’s first', async () => {
+        const source = { subject: '{{ z }}', body: '<p>{{ user.name }}{{ there }}{{ z }}{{ a }}</p>' };
+        expect(await strictly(source, { there: 1 })).toEqual(details(['z', 'user.name', 'a']));
+        expect(await strictly(source, { there: 1, z: null, user: { name: '' }, a: false })).toMatchObject({
+          body: '<p>1false</p>',
+        });
+      });
+
+      it('the worker and the caller’s thread say the same', async () => {
+        const outputs = '{{ a }}{{ b | default: c }}{{ d | default: "x" }}{{ e.f | upcase }}';
+        const inPlace = await strictly({ body: outputs }, { e: {} });
+        expect(inPlace).toEqual(details(['a', 'c', 'e.f']));
+        // A tag has it rendered in the worker; so has what costs more than the caller's thread has to give.
+        expect(await strictly({ body: `{% if x %}y{% endif %}${outputs}` }, { e: {} })).toEqual(inPlace);
+        const costly = '{{ l | json | size }}'.repeat(40);
+        expect(await strictly({ body: `${outputs}${costly}` }, { e: {}, l: 'x'.repeat(60_000) })).toEqual(inPlace);
+      });
+
+      it('what is refused is what a preview calls missing', async () => {
+        const name = fc.constantFrom('a', 'b', 'o.a', 'o.b', 'list');
+        const output = fc.tuple(name, fc.constantFrom('', ' | upcase', ' | default: a', ' | default: "x"'));
+        const piece = fc.oneof(
+          output.map((parts) => `{{ ${parts.join('')} }}`),
+          fc.tuple(name, name).map(([a, b]) => `{% if ${a} %}{{ ${b} }}{% else %}{{ o.b }}{% endif %}`),
+          name.map((a) => `{% for i in list %}{{ i.${a} }}{% endfor %}`),
+        );
+        const data = fc.record(
+          { a: fc.boolean(), o: fc.record({ a: fc.nat() }, { requiredKeys: [] }), list: fc.constant([{}]) },
+          { requiredKeys: [] },
+        );
+        await fc.assert(
+          fc.asyncProperty(fc.array(piece, { maxLength: 5 }), data, async (pieces, given) => {
+            const source = { subject: null, body: pieces.join('') };
+            const { missing, ...rendered } = await renderer.preview(source, given, { isEmail: true, owner: 'tnt_a' });
+            expect(await strictly(source, given)).toEqual(missing.length === 0 ? rendered : details(missing));
+          }),
+          { numRuns: 100 },
+        );
+      });
+
+      it('thousands of names are told by their number and the first hundred', async () => {
+        const body = Array.from({ length: 1500 }, (_, i) => `{{ n${i} }}`).join('');
+        const error: unknown = await Promise.resolve()
+          .then(() => renderer.render({ subject: null, body }, {}, { isEmail: false, owner: 'tnt_a', isStrict: true }))
+          .catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ message: expect.stringMatching(/n0, n1, .+n9 and 1490 more$/) });
+        expect((error as DomainError).details).toHaveLength(100);
+      });
+    });
+
     describe('a preview', () => {
       const missing = async (source: { subject?: string; body: string }, data: Data = {}): Promise<readonly string[]> =>
         (await preview(source, data)).missing;
@@ -412,8 +477,8 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
           'c',
           'a',
         ]);
-        expect(await missing({ subject: '{% if z %}{% endif %}', body: '{{ c }}{{ z }}' })).toEqual(['z', 'c']);
-        expect(await missing({ subject: '{{ z }}', body: '{% if c %}{% endif %}{{ z }}{{ a }}' })).toEqual([
+        expect(await missing({ subject: '{% assign y = z %}', body: '{{ c }}{{ z }}' })).toEqual(['z', 'c']);
+        expect(await missing({ subject: '{{ z }}', body: '{% assign y = c %}{{ z }}{{ a }}' })).toEqual([
           'z',
           'c',
           'a',
@@ -440,15 +505,52 @@ export function templateRendererContract(name: string, makeHarness: () => Templa
         ).toEqual([]);
       });
 
-      it('sees names in tags and filters, and none that a tag has set', async () => {
+      it('sees names in tags and filters, none that a tag has set itself, and what the items of a loop lack', async () => {
         const body =
-          '{% if vip %}x{% endif %}{% for i in items %}{{ i.price }}{{ i.name }}{{ forloop.index }}{% endfor %}{% assign x = y %}{{ x }}{{ n | default: m }}';
-        expect(await missing({ body }, { items: [{ name: 1 }] })).toEqual(['vip', 'y', 'n', 'm']);
+          '{% for i in items %}{{ i.price }}{{ i.name }}{{ forloop.index }}{{ forloop.none }}{% endfor %}{% assign x = y %}{{ x }}{{ x.z }}{{ n }}';
+        expect(await missing({ body }, { items: [{ name: 1 }, {}] })).toEqual(['i.price', 'i.name', 'y', 'n']);
+        expect(
+          await missing({ body: '{% assign u = user %}{{ u.mail }}{{ u[key] }}' }, { user: {}, key: 'k' }),
+        ).toEqual(['u.mail', 'u.k']);
         expect(await missing({ body: '{% for i in items %}{{ i }}{% endfor %}{{ a | plus: b }}' })).toEqual([
           'items',
           'a',
           'b',
         ]);
+      });
+
+      it.each([
+        ['{% if a %}x{% elsif b.c == "x" %}y{% endif %}{% unless d and e %}z{% endunless %}', []],
+        ['{% if a %}{{ a }}{% else %}{{ b }}{% endif %}', ['b']],
+        ['{% if a | size %}x{% elsif b contains "x" %}y{% endif %}', []],
+        ['{% case a %}{% when "x" %}{{ b }}{% else %}{{ c }}{% endcase %}', ['c']],
+        ['{% if there %}{{ a }}{% endif %}', ['a']],
+      ])('passes over what is only tested: %s', async (body, names) => {
+        expect(await missing({ body }, { there: true })).toEqual(names);
+      });
+
+      it.each([
+        ['{{ a | default: "x" }}', []],
+        ['{{ a.b | upcase | default: "x" }}', []],
+        ['{{ a | plus: b | default: "x" }}', []],
+        ['{{ a | default: b }}', ['b']],
+        ['{{ a | default: b | default: c }}', ['c']],
+        ['{{ there | default: b }}', []],
+        ['{{ a | default: "x" | plus: b }}', ['b']],
+        ['{{ no | default: b, allow_false: true }}{{ no | default: c }}', ['c']],
+      ])(
+        'passes over what has a default, and tells of a default only where it is needed: %s',
+        async (output, names) => {
+          const data = { there: 1, no: false };
+          expect(await missing({ body: output }, data)).toEqual(names);
+          const assigned = output.replaceAll(/\{\{ (.+?) \}\}/g, '{% assign v = $1 %}');
+          expect(await missing({ body: assigned }, data)).toEqual(names);
+        },
+      );
+
+      it('tells of a name that is too long by its beginning', async () => {
+        const [name = ''] = await missing({ body: `{{ ${'a'.repeat(300)} }}` });
+        expect(name).toBe(`${'a'.repeat(255)}…`);
       });
 
       it('sees nothing of a prototype', async () => {

@@ -1,5 +1,6 @@
 // What one render knows: the data, the names that tags set, the clock's time, what it may still use up.
 
+import { Drop } from 'liquidjs';
 import { type Budget, useStep } from './budget.ts';
 import { addMissing, type MissingNames } from './missing-names.ts';
 import { type Key, propertyOf } from './values.ts';
@@ -13,8 +14,8 @@ export interface Frame {
   /** UTC ms, for `now` and `today`: one time for the whole message. */
   readonly now: number;
   readonly memory: Budget;
-  /** null: nobody asks. */
-  readonly missing: MissingNames | null;
+  /** null: nobody asks, or not for what is read now (asked-names.ts). */
+  missing: MissingNames | null;
 }
 
 /** The value of a path: a local name first, then an exact key of the data (`user.name`), then step by step. */
@@ -29,13 +30,19 @@ export function readPath(frame: Frame, keys: readonly Key[], exact: string): unk
     useStep(frame.memory);
     value = propertyOf(value, keys[i] ?? '', frame.memory);
   }
-  if (value === undefined && scope === undefined && frame.missing !== null) addMissing(frame.missing, exact);
+  if (value === undefined && frame.missing !== null && !isSetByTag(frame, root)) addMissing(frame.missing, exact);
   return value;
 }
 
-/** Whether a tag has set the name: what lacks below it isn't lacking in the data. */
-export function isLocal(frame: Frame, name: Key): boolean {
-  return localScope(frame, name) !== undefined;
+/**
+ * Whether a name is a tag's own: `forloop`, or what was assigned of nothing, which was told where it was assigned. What `item` of a loop over the data
+ * lacks the data lack.
+ */
+export function isSetByTag(frame: Frame, name: Key): boolean {
+  const scope = localScope(frame, name);
+  if (scope === undefined) return false;
+  const value = scope[name];
+  return value === undefined || value === null || value instanceof Drop;
 }
 
 function localScope(frame: Frame, name: Key): Readonly<Record<string, unknown>> | undefined {

@@ -5,8 +5,9 @@ import { templateLimits } from './limits.ts';
 /** Dotted paths. A Set, so that it can be handed to the worker and back. */
 export type MissingNames = Set<string>;
 
-/** What is beyond the limits isn't told. */
+/** Of a name that is too long its beginning is told; of too many those that came first. */
 export function addMissing(missing: MissingNames, name: string): void {
   const { missingNamesMax, missingNameCharactersMax } = templateLimits;
-  if (missing.size < missingNamesMax && name.length <= missingNameCharactersMax) missing.add(name);
+  if (missing.size >= missingNamesMax) return;
+  missing.add(name.length <= missingNameCharactersMax ? name : `${name.slice(0, missingNameCharactersMax - 1)}…`);
 }

@@ -1,9 +1,10 @@
 // An output, `{{ name | filter: argument }}`, compiled to functions that read, filter and print.
 
 import { ParseError, type Token, Tokenizer, TypeGuards } from 'liquidjs';
+import { applyFilter, lastDefaultOf, readFirst } from './asked-names.ts';
 import { type FilterDefinition, filters } from './filters.ts';
 import { useStep } from './budget.ts';
-import { type Frame, isLocal, readPath } from './frame.ts';
+import { type Frame, isSetByTag, readPath } from './frame.ts';
 import { templateLimits } from './limits.ts';
 import { addMissing } from './missing-names.ts';
 import { escapedHtml, Html, type Key, propertyOf, toText } from './values.ts';
@@ -76,15 +77,19 @@ function filtered(operand: Evaluate, uses: readonly (FilterUse & Token)[]): Eval
   if (first === undefined) return operand;
   checkFilters(uses, first);
   const steps = uses.map(({ name, args }) => ({ definition: filters.get(name), args: args.map(compileArgument) }));
+  const lastDefault = lastDefaultOf(uses);
   return (frame) => {
-    let value = operand(frame);
-    for (const { definition, args } of steps) {
+    let value = readFirst(frame, lastDefault, () => operand(frame));
+    for (const [i, { definition, args }] of steps.entries()) {
       useStep(frame.memory);
-      value = definition?.apply(
-        frame,
-        value,
-        args.map((arg) => arg(frame)),
-      );
+      const before = value;
+      const apply = () =>
+        definition?.apply(
+          frame,
+          before,
+          args.map((arg) => arg(frame)),
+        );
+      value = applyFilter(frame, { i, lastDefault, value }, apply);
     }
     return value;
   };
@@ -144,7 +149,13 @@ function compilePath({
       names.push(name);
       value = propertyOf(value, name, frame.memory);
     }
-    if (value === undefined && isKnown && frame.missing !== null && typeof root === 'string' && !isLocal(frame, root))
+    if (
+      value === undefined &&
+      isKnown &&
+      frame.missing !== null &&
+      typeof root === 'string' &&
+      !isSetByTag(frame, root)
+    )
       addMissing(frame.missing, [root, ...names].join('.'));
     return value;
 

@@ -15,6 +15,7 @@ import {
   TypeGuards,
   Value,
 } from 'liquidjs';
+import { narrowAsked } from './asked-names.ts';
 import { filters } from './filters.ts';
 import { templateLimits } from './limits.ts';
 import { checkFilters, compileOutput, type Write } from './output.ts';
@@ -168,18 +169,19 @@ class TemplateParser extends Parser {
     this.depth++;
     const tag = super.parseToken(token, remaining) as Tag;
     this.depth--;
-    checkTag(tag, token);
+    checkTag(tag, token, token.name);
     return tag;
   }
 }
 
-/** What liquidjs's tags pass over: text behind an expression, unknown parameters of a loop, filters' arguments. */
-function checkTag(tag: Tag & Template, token: Token): void {
+/** What liquidjs's tags pass over: text behind an expression, unknown parameters of a loop, filters' arguments, which names are asked for. */
+function checkTag(tag: Tag & Template, token: Token, name: string): void {
   for (const argument of tag.arguments?.() ?? []) {
     if (!(argument instanceof Value)) continue;
     if (!isWellFormed(argument.initial.postfix))
       throw new ParseError(new Error(`unexpected text in the condition or value`), token);
     checkFilters(argument.filters, token);
+    narrowAsked(name, argument);
   }
   if (!('hash' in tag) || !(tag.hash instanceof Hash)) return;
   const unknown = Object.keys(tag.hash.hash).find((name) => !['offset', 'limit', 'reversed'].includes(name));

@@ -1,7 +1,7 @@
 // The template renderer on liquidjs: a subset of Liquid, outputs rendered in place while they cost little, all else in a thread that can be ended.
 
 import { badField, type DomainError, type ErrorDetail } from '../../domain/errors.ts';
-import { bodyProblem, isHtmlSource, subjectProblem } from '../../domain/template.ts';
+import { bodyProblem, isHtmlSource, lackingNames, subjectProblem } from '../../domain/template.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type {
@@ -96,12 +96,18 @@ export function createTemplateRenderer({
       ]);
       return details.filter((detail) => detail !== null);
     },
-    render: (source, data, options) => renderMessage(source, data, options, nobodyAsks),
+    render(source, data, options) {
+      if (options.isStrict !== true) return renderMessage(source, data, options, nobodyAsks);
+      const missing = { subject: new Set<string>(), body: new Set<string>() };
+      const rendering = renderMessage(source, data, options, missing);
+      return rendering instanceof Promise
+        ? rendering.then((rendered) => lackingNothing(rendered, missing))
+        : lackingNothing(rendering, missing);
+    },
     async preview(source, data, options) {
-      const subject: MissingNames = new Set();
-      const body: MissingNames = new Set();
-      const rendered = await renderMessage(source, data, options, { subject, body });
-      return { ...rendered, missing: [...new Set([...subject, ...body])] };
+      const missing = { subject: new Set<string>(), body: new Set<string>() };
+      const rendered = await renderMessage(source, data, options, missing);
+      return { ...rendered, missing: namesOf(missing) };
     },
     close: () => tags.close(),
   };
@@ -126,6 +132,18 @@ function isLongToParse(source: string): boolean {
 type Missing = Readonly<Record<Field, MissingNames | null>>;
 
 const nobodyAsks: Missing = { subject: null, body: null };
+
+/** The subject's first, each once. */
+function namesOf({ subject, body }: Missing): string[] {
+  return [...new Set([...(subject ?? []), ...(body ?? [])])];
+}
+
+/** @throws DomainError for names that were missing, all of them */
+function lackingNothing(rendered: RenderedTemplate, missing: Missing): RenderedTemplate {
+  const names = namesOf(missing);
+  if (names.length > 0) throw lackingNames(names);
+  return rendered;
+}
 
 function called<T extends string | null>(rendering: T | (() => Promise<T>)): T | Promise<T> {
   return typeof rendering === 'function' ? rendering() : rendering;

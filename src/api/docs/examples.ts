@@ -81,6 +81,7 @@ export const template = {
   channel: 'EMAIL' as const,
   subject: 'Hello {{ name }}',
   body: '<p>Welcome, {{ name }}!</p>',
+  strict: false,
   version: 1,
   createdAt,
   updatedAt: createdAt,

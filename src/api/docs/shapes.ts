@@ -132,6 +132,7 @@ export const template = z
     channel,
     subject: text.nullable(),
     body: text,
+    strict: z.boolean().describe('Names that the `data` of a notification lack are refused.'),
     version: z.int().min(1).describe('One more with each change.'),
     createdAt: timestamp,
     updatedAt: timestamp,

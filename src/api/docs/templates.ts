@@ -17,7 +17,7 @@ const params = {
 const { name, channel, subject, body } = examples.template;
 const requests = {
   'An email': { name, channel, subject, body },
-  'A text message': { name: 'code', channel: 'SMS', body: 'Your code is {{ code }}' },
+  'A text message': { name: 'code', channel: 'SMS', body: 'Your code is {{ code }}', strict: true },
 };
 
 const noSuch = 'There is no such template.';
@@ -81,7 +81,11 @@ const preview: OperationDocs = {
       .object({
         subject: text.nullable(),
         body: text,
-        missing: z.array(text).describe('Names that `data` does not have, in the order of their first use.'),
+        missing: z
+          .array(text)
+          .describe(
+            'Names that `data` does not have, in the order of their first use; what is only tested (`if`, `unless`, `case`) or has a `default` is none. `strict` refuses these.',
+          ),
       })
       .meta({ id: 'TemplatePreview' }),
     { subject: 'Hello Ada', body: '<p>Welcome, Ada!</p>', missing: [] },

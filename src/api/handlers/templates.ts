@@ -7,6 +7,7 @@ import type { Channel } from '../../domain/events.ts';
 import { notFound } from '../../domain/errors.ts';
 import { channels } from '../../domain/events.ts';
 import type { TemplateId } from '../../domain/ids.ts';
+import { lackingNames } from '../../domain/template.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { FieldValue } from '../../ports/read-model-store.ts';
 import type { SettingsStore, TemplatePlace } from '../../ports/settings-store.ts';
@@ -37,6 +38,12 @@ const templateBody = z
     channel: z.enum(channels),
     subject: z.string().nullable().describe('EMAIL needs one.').optional(),
     body: z.string().min(1),
+    strict: z
+      .boolean()
+      .describe(
+        'A notification whose `data` lack names that it asks for is refused. False unless it is said; a change that doesn’t say it leaves it.',
+      )
+      .optional(),
   })
   .refine(({ channel, subject }) => channel !== 'EMAIL' || hasText(subject), {
     path: ['subject'],
@@ -51,7 +58,10 @@ const listQuery = z.strictObject({
   cursor: z.string().describe('Of the `Link` of the page before.').optional(),
 });
 
-const previewBody = z.strictObject({ data: dataObject.default({}) });
+const previewBody = z.strictObject({
+  data: dataObject.default({}),
+  strict: z.boolean().describe('Missing names are refused, as they are when it is sent so.').optional(),
+});
 
 export function createTemplateHandlers({ commands, settings, cursors, turns, renderer }: Dependencies) {
   const list = endpoint('bearerOrKey', {
@@ -105,6 +115,7 @@ export function createTemplateHandlers({ commands, settings, cursors, turns, ren
       if (template === null) throw notFound('template');
       const options = { isEmail: template.channel === 'EMAIL', owner: tenant.id };
       const { subject, body: text, missing } = await renderer.preview(template, body.data, options);
+      if (body.strict === true && missing.length > 0) throw lackingNames(missing);
       return ok({ subject, body: text, missing });
     },
   });
@@ -128,17 +139,19 @@ interface TemplateBody {
   readonly channel: Channel;
   readonly subject?: string | null | undefined;
   readonly body: string;
+  readonly strict?: boolean | undefined;
 }
 
 /** An empty subject is none. */
-function sourceOf({ name, channel, subject, body }: TemplateBody) {
-  return { name, channel, subject: hasText(subject) ? subject : null, body };
+function sourceOf({ name, channel, subject, body, strict }: TemplateBody) {
+  return { name, channel, subject: hasText(subject) ? subject : null, body, strict: strict ?? null };
 }
 
 function hasText(subject: string | null | undefined): subject is string {
   return subject !== undefined && subject !== null && subject !== '';
 }
 
-function toTemplate({ id, name, channel, subject, body, version, createdAt, updatedAt }: Template) {
-  return { id, name, channel, subject, body, version, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+function toTemplate({ id, name, channel, subject, body, strict, version, createdAt, updatedAt }: Template) {
+  const times = { createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+  return { id, name, channel, subject, body, strict, version, ...times };
 }

@@ -27,8 +27,10 @@ export type NamedPart = Pick<StoredNamedKey, 'id' | 'name' | 'scopes' | 'prefix'
 /** The config as JSON text, so that it comes back as it was saved whatever its fields are named. */
 export type ProviderDocument = Omit<StoredProvider, 'tenantId' | 'config'> & { readonly config: string };
 
-export interface TemplateDocument extends Omit<Template, 'id'> {
+export interface TemplateDocument extends Omit<Template, 'id' | 'strict'> {
   readonly _id: Template['id'];
+  /** Absent from those that a former version has made: false. */
+  readonly strict?: boolean;
 }
 
 export interface RevisionDocument {

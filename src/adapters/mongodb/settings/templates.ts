@@ -63,7 +63,7 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
       return outcome;
     },
     async updateTemplate(template) {
-      const { id: _id, tenantId, name, channel, subject, body, version, updatedAt } = template;
+      const { id: _id, tenantId, name, channel, subject, body, strict, version, updatedAt } = template;
       let outcome: Awaited<ReturnType<SettingsStore['updateTemplate']>> = 'updated';
       await write(tenantId, async (session) => {
         const known = await templates().findOne({ _id, tenantId }, { session, projection: { version: 1 } });
@@ -72,7 +72,7 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
         else if (known.version !== version - 1) outcome = 'stale';
         else if (((await idOfName(tenantId, name, session)) ?? _id) !== _id) outcome = 'taken';
         if (outcome !== 'updated') return false;
-        const changed = { name, channel, subject, body, version, updatedAt };
+        const changed = { name, channel, subject, body, strict, version, updatedAt };
         await templates().updateOne({ _id }, { $set: changed }, { session });
         return true;
       });
@@ -92,8 +92,8 @@ function tieOf({ createdAt, id }: Pick<Template, 'createdAt' | 'id'>) {
   return { createdAt, _id: { $lt: id } };
 }
 
-function templateOf({ _id, ...template }: TemplateDocument): Template {
-  return { id: _id, ...template };
+function templateOf({ _id, strict = false, ...template }: TemplateDocument): Template {
+  return { id: _id, ...template, strict };
 }
 
 function documentOf({ id, ...template }: Template): TemplateDocument {

@@ -75,6 +75,7 @@ export function templateOf(row: Row): Template {
     channel: text(row, 'channel') as Channel,
     subject: textOrNull(row, 'subject'),
     body: text(row, 'body'),
+    strict: number(row, 'strict') === 1,
     version: number(row, 'version'),
     createdAt: number(row, 'created_at'),
     updatedAt: number(row, 'updated_at'),

@@ -76,4 +76,6 @@ export const settingsSchemaSql = `
     updated_at INTEGER NOT NULL,
     UNIQUE (tenant_id, name)
   );
+  -- Beside the templates of former versions, which know no column of it.
+  CREATE TABLE IF NOT EXISTS strict_templates (template_id TEXT PRIMARY KEY REFERENCES templates (id) ON DELETE CASCADE);
   CREATE INDEX IF NOT EXISTS templates_by_age ON templates (tenant_id, created_at, id);`;

@@ -14,11 +14,11 @@ type Templates = Pick<
 
 export function templatesOn(connection: Connection, write: WriteTenant): Templates {
   const byId = (tenantId: TenantId, id: TemplateId): Template | null => {
-    const row = connection.statement('SELECT * FROM templates WHERE id = ? AND tenant_id = ?').get(id, tenantId);
+    const row = connection.statement(`${selected} WHERE id = ? AND tenant_id = ?`).get(id, tenantId);
     return row === undefined ? null : templateOf(row);
   };
   const byName = (tenantId: TenantId, name: string): Template | null => {
-    const row = connection.statement('SELECT * FROM templates WHERE tenant_id = ? AND name = ?').get(tenantId, name);
+    const row = connection.statement(`${selected} WHERE tenant_id = ? AND name = ?`).get(tenantId, name);
     return row === undefined ? null : templateOf(row);
   };
   const countOf = (tenantId: TenantId): number => {
@@ -27,7 +27,7 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
   };
   return {
     async templates(tenantId) {
-      const sql = 'SELECT * FROM templates WHERE tenant_id = ? ORDER BY created_at DESC, id DESC';
+      const sql = `${selected} WHERE tenant_id = ? ORDER BY created_at DESC, id DESC`;
       return connection.statement(sql).all(tenantId).map(templateOf);
     },
     templatePage: async (tenantId, place) => pageOf(connection, tenantId, place),
@@ -70,7 +70,7 @@ function pageOf(
   tenantId: TenantId,
   { limit, bytesMax, after = atTheBegin }: TemplatePlace,
 ): TemplatePage {
-  const sql = `SELECT * FROM templates WHERE tenant_id = ? AND (created_at, id) < (?, ?)
+  const sql = `${selected} WHERE tenant_id = ? AND (created_at, id) < (?, ?)
     ORDER BY created_at DESC, id DESC LIMIT ?`;
   const templates: Template[] = [];
   let bytes = 0;
@@ -83,6 +83,9 @@ function pageOf(
   return { templates, isCut: false };
 }
 
+const selected =
+  'SELECT templates.*, EXISTS (SELECT 1 FROM strict_templates WHERE template_id = templates.id) AS strict FROM templates';
+
 const atTheBegin = { createdAt: Number.MAX_SAFE_INTEGER, id: '' as Template['id'] };
 
 function insert(connection: Connection, template: Template): void {
@@ -90,6 +93,7 @@ function insert(connection: Connection, template: Template): void {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
   const { id, tenantId, name, channel, subject, body, version, createdAt, updatedAt } = template;
   connection.statement(sql).run(id, tenantId, name, channel, subject, body, version, createdAt, updatedAt);
+  noteStrict(connection, template);
 }
 
 function update(connection: Connection, template: Template): void {
@@ -97,4 +101,12 @@ function update(connection: Connection, template: Template): void {
     'UPDATE templates SET name = ?, channel = ?, subject = ?, body = ?, version = ?, updated_at = ? WHERE id = ?';
   const { id, name, channel, subject, body, version, updatedAt } = template;
   connection.statement(sql).run(name, channel, subject, body, version, updatedAt, id);
+  noteStrict(connection, template);
+}
+
+function noteStrict(connection: Connection, { id, strict }: Template): void {
+  const sql = strict
+    ? 'INSERT INTO strict_templates (template_id) VALUES (?) ON CONFLICT DO NOTHING'
+    : 'DELETE FROM strict_templates WHERE template_id = ?';
+  connection.statement(sql).run(id);
 }

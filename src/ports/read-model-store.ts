@@ -181,7 +181,7 @@ export interface ReadModelReader {
 
 /**
  * How long a partition number rests after a transaction while events keep coming, in ms: a transaction costs nearly the same for one event and for
- * fifty. After 100 and more it doesn't rest, and an event that comes alone is folded at once.
+ * fifty. After 100 and more, or as many bytes as make it dear by themselves, it doesn't rest, and an event that comes alone is folded at once.
  */
 export interface FoldPace {
   /** In one transaction at most. */

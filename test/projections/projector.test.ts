@@ -48,6 +48,25 @@ describe('a projector', () => {
     expect(engines.counted.get('herald_folded_events_total')).toBe(120);
   });
 
+  it('rests between small batches to gather more, and not between those that are large by their bodies', async () => {
+    const large = { body: 'x'.repeat(195 * 1024) };
+    const events = deliveries(1, 40).map((event) =>
+      event.type === 'NotificationRequested' ? { ...event, request: { ...event.request, ...large } } : event,
+    );
+    let rests = 0;
+    const sleep = (...args: Parameters<Engines['clock']['sleep']>) => {
+      rests++;
+      return engines.clock.sleep(...args);
+    };
+    await appendAll(engines.log, events);
+    const clock = { ...engines.clock, sleep };
+    const projector = await runProjector({ ...engines, clock, readModel: notificationsReadModel });
+    await until(async () => (await deliveredCount()) === 40, { what: 'all to be folded' });
+    // What came last may be a small batch. With a rest after each there are 20 and more.
+    expect(rests).toBeLessThan(5);
+    await projector.stop();
+  });
+
   it('counts every event once while owners take numbers from one another', async () => {
     const running = [await runProjector({ ...engines, readModel: notificationsReadModel })];
     for (let round = 0; round < 5; round++) {

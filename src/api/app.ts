@@ -30,6 +30,8 @@ import type { Route } from './endpoint.ts';
 import { answeringUnavailable, clientGoneStatus, sendError } from './errors.ts';
 import { frontPage } from './front-page.ts';
 import { createHandlers } from './handlers/index.ts';
+import { digest } from './idempotency-key.ts';
+import { createNotificationRecords } from './notification-records.ts';
 import { createNotify } from './notify.ts';
 import { createOwnWrites } from './own-writes.ts';
 import type { Serve } from './pipeline.ts';
@@ -84,7 +86,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   const deps = reachable(given);
   const { logger, clock, metrics, closing, options } = deps;
   const requestId = createRequestIds(clock);
-  const commands = createCommands(deps);
+  const commands = createCommands({ ...deps, records: createNotificationRecords(deps), digest });
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
   const ownWrites = createOwnWrites(deps);
   const handlers = createHandlers({
@@ -172,6 +174,7 @@ function reachable(deps: ApiDependencies): ApiDependencies {
     // What is rendered in place holds the thread for its tenant.
     renderer: { ...renderer, render: (...args) => turns.piece(() => renderer.render(...args)) },
     settings: answeringUnavailable(deps.settings, 'the settings store', logger),
+    idempotency: answeringUnavailable(deps.idempotency, 'the store of idempotency keys', logger),
     directory: answeringUnavailable(deps.directory, 'the settings store', logger),
     reader: answeringUnavailable(wholeReader(deps), 'the read models', logger),
   };

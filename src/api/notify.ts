@@ -15,6 +15,7 @@ import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson } from './body.ts';
 import { sendError } from './errors.ts';
+import { idempotencyKeyOf, idempotentReplayedHeader } from './idempotency-key.ts';
 import { notificationRequest } from './notification-request.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { positionText } from './position.ts';
@@ -24,7 +25,7 @@ import { limitHeaders, tooManyRequests } from './rate-limit.ts';
 interface Dependencies {
   readonly authenticate: Authenticate;
   readonly bodies: BodyMemory;
-  readonly commands: Pick<Commands, 'acceptNotification'>;
+  readonly commands: Pick<Commands, 'acceptNotification' | 'acceptOnce'>;
   readonly ownWrites: Pick<OwnWrites, 'note' | 'noteItem'>;
   readonly limits: Pick<RequestLimits, 'sending'>;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
@@ -52,6 +53,7 @@ export function createNotify({
   requestId: nextId,
 }: Dependencies) {
   metrics.increment('herald_accepted_total', {}, 0);
+  metrics.increment('herald_replayed_total', {}, 0);
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();
@@ -60,6 +62,7 @@ export function createNotify({
     let limited: RateLimited | null = null;
     let room: BodyRoom | null = null;
     let status = 202;
+    let isReplayed = false;
     try {
       const tenant = await authenticate.tenantOfKey(req.headers, sendingScopes);
       tenantId = tenant.id;
@@ -69,8 +72,14 @@ export function createNotify({
       const body = await readJson(req, room);
       const { id } = tenant;
       const request = turns.as(id, () => turns.piece(() => notificationRequest(body, clock.now(), outbound)));
-      const accepting = turns.as(id, () => commands.acceptNotification({ tenantId: id, traceparent, ...request }));
-      const { notificationId, position } = await accepting;
+      const input = { tenantId: id, traceparent, ...request };
+      const key = idempotencyKeyOf(req);
+      const accepting = turns.as(id, () =>
+        key === null ? commands.acceptNotification(input) : commands.acceptOnce({ input, key, batchId: null }),
+      );
+      const accepted = await accepting;
+      const { notificationId, position } = accepted;
+      isReplayed = 'isReplayed' in accepted && accepted.isReplayed === true;
       ownWrites.note(tenantId, position);
       if (request.channel === 'IN_APP' && (request.sendAt ?? 0) <= clock.now())
         ownWrites.noteItem(tenantId, request.recipient, notificationId);
@@ -92,6 +101,7 @@ export function createNotify({
         `/api/v1/notify/${notificationId}`,
         'x-event-position',
         positionText(position),
+        ...(isReplayed ? [idempotentReplayedHeader, 'true'] : []),
       ]);
       res.end(text);
     } catch (thrown) {
@@ -107,7 +117,7 @@ export function createNotify({
     const line = { requestId, traceId: traceIdOf(traceparent), method: 'POST', route, status, tenantId, ms: tookMs };
     metrics.increment('herald_http_requests_total', { method: 'POST', route, status: String(status) });
     if (status === 202) {
-      metrics.increment('herald_accepted_total');
+      metrics.increment(isReplayed ? 'herald_replayed_total' : 'herald_accepted_total');
       metrics.observe('herald_accept_seconds', tookMs / 1000);
       logger.debug('request', line);
     } else {

@@ -1,13 +1,13 @@
-// Accepts one notification: filled in, checked against the tenant's settings, appended. What it resolves with is durable.
+// Accepts one notification: filled in and checked against the tenant's settings, then appended. What it resolves with is durable.
 
 import { badField, DomainError, unavailable } from '../domain/errors.ts';
 import type { Channel, NotificationRequested, Priority, TemplateReference } from '../domain/events.ts';
-import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../domain/ids.ts';
 import { bodyProblem, isHtmlSource, subjectProblem } from '../domain/template.ts';
 import { partitionOf } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog, Position } from '../ports/event-log.ts';
+import type { AppendResult, EventLog, Position } from '../ports/event-log.ts';
 import type { RenderedTemplate, TemplateRenderer, TemplateSource } from '../ports/template-renderer.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 
@@ -38,6 +38,20 @@ export interface Accepted {
   readonly position: Position;
 }
 
+/** Everything of a notification but who it is. */
+export interface Prepared {
+  readonly input: NotificationInput;
+  readonly source: Source;
+  readonly rendered: RenderedTemplate;
+}
+
+/** The same for whoever appends a notification again. */
+export interface Identity {
+  readonly notificationId: NotificationId;
+  readonly requestedAt: number;
+  readonly batchId: BatchId | null;
+}
+
 interface Dependencies {
   readonly directory: Pick<TenantDirectory, 'templateByName' | 'canDeliver'>;
   readonly renderer: Pick<TemplateRenderer, 'render'>;
@@ -49,8 +63,21 @@ interface Dependencies {
  * The hot path: for a warm tenant and a source without tags nothing is waited for but the log.
  * @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, SERVICE_UNAVAILABLE
  */
-export function acceptNotification({ directory, renderer, log, clock }: Dependencies) {
+export function acceptNotification(deps: Dependencies) {
+  const prepare = prepareNotification(deps);
+  const append = appendNotification(deps);
   return async (input: NotificationInput): Promise<Accepted> => {
+    const prepared = await prepare(input);
+    const notificationId = notificationIdOf(deps.clock.uuidV7());
+    const result = await append(prepared, { notificationId, requestedAt: deps.clock.now(), batchId: null });
+    if (result.kind === 'durable') return { notificationId, position: result.position };
+    throw notAppended(result.kind, 'An Idempotency-Key makes such a request safe to repeat; this one had none.');
+  };
+}
+
+/** @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, SERVICE_UNAVAILABLE */
+export function prepareNotification({ directory, renderer }: Pick<Dependencies, 'directory' | 'renderer'>) {
+  return async (input: NotificationInput): Promise<Prepared> => {
     const { tenantId, channel } = input;
     const source = input.template === null ? rawSource(input) : await templateSource(directory, input, input.template);
     const rendering = source.isPlain
@@ -63,11 +90,22 @@ export function acceptNotification({ directory, renderer, log, clock }: Dependen
     const rendered = rendering instanceof Promise ? await rendering : rendering;
     checkSizes(rendered);
     if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
-    const event = requested(input, source, rendered, clock, log);
-    const result = await log.append(event);
-    if (result.kind === 'durable') return { notificationId: event.notificationId, position: result.position };
-    throw notAppended(result.kind);
+    return { input, source, rendered };
   };
+}
+
+export function appendNotification({ log }: Pick<Dependencies, 'log'>) {
+  return (prepared: Prepared, identity: Identity): Promise<AppendResult> =>
+    log.append(requested(prepared, identity, log));
+}
+
+/** @param whenUnknown what to do when it may have been appended all the same */
+export function notAppended(kind: 'refused' | 'unknown', whenUnknown: string): DomainError {
+  return unavailable(
+    kind === 'refused'
+      ? 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.'
+      : `The notification may have been accepted all the same: the event log did not answer. ${whenUnknown}`,
+  );
 }
 
 interface Source extends TemplateSource {
@@ -109,24 +147,20 @@ function checkSizes({ subject, body }: RenderedTemplate): void {
 }
 
 function requested(
-  input: NotificationInput,
-  source: Source,
-  rendered: RenderedTemplate,
-  clock: Dependencies['clock'],
+  { input, source, rendered }: Prepared,
+  { notificationId, requestedAt, batchId }: Identity,
   log: Dependencies['log'],
 ): NotificationRequested {
   const { tenantId, channel, recipient, priority } = input;
-  const notificationId = notificationIdOf(clock.uuidV7());
-  const now = clock.now();
   const isRaw = source.reference === null;
   return {
     type: 'NotificationRequested',
     eventId: eventIdFrom('requested', notificationId),
-    occurredAt: now,
+    occurredAt: requestedAt,
     tenantId,
     traceparent: input.traceparent,
     notificationId,
-    requestedAt: now,
+    requestedAt,
     channel,
     priority,
     recipient,
@@ -141,8 +175,8 @@ function requested(
       data: input.dataText,
       metadata: input.metadata,
       template: source.reference,
-      sendAt: input.sendAt !== null && input.sendAt > now ? input.sendAt : null,
-      batchId: null,
+      sendAt: input.sendAt !== null && input.sendAt > requestedAt ? input.sendAt : null,
+      batchId,
     },
   };
 }
@@ -156,13 +190,5 @@ function noProvider(channel: Channel): DomainError {
   return new DomainError(
     'NO_PROVIDER_CONFIGURED',
     `No enabled provider is configured for ${channel}: save one with POST /api/v1/providers.`,
-  );
-}
-
-function notAppended(kind: 'refused' | 'unknown'): DomainError {
-  return unavailable(
-    kind === 'refused'
-      ? 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.'
-      : 'The notification may have been accepted all the same: the event log did not answer. Repeat it with the same Idempotency-Key.',
   );
 }

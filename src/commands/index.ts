@@ -1,7 +1,9 @@
 // The write side, by name.
 
+import type { Digest } from '../domain/idempotency.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
+import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
@@ -9,7 +11,9 @@ import type { SettingsStore } from '../ports/settings-store.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
-import { acceptNotification } from './accept-notification.ts';
+import { acceptNotification, appendNotification, prepareNotification } from './accept-notification.ts';
+import type { Records } from './accept-once.ts';
+import { acceptOnce } from './accept-once.ts';
 import { cancelNotification } from './cancel-notification.ts';
 import { createKey } from './create-key.ts';
 import { createTemplate } from './create-template.ts';
@@ -27,6 +31,7 @@ import { updateTemplate } from './update-template.ts';
 export interface CommandDependencies {
   readonly log: EventLog;
   readonly settings: SettingsStore;
+  readonly idempotency: IdempotencyStore;
   readonly directory: TenantDirectory;
   readonly renderer: TemplateRenderer;
   readonly registry: ProviderRegistry;
@@ -38,9 +43,18 @@ export interface CommandDependencies {
 
 export type Commands = ReturnType<typeof createCommands>;
 
-export function createCommands(deps: CommandDependencies) {
+/** What commands ask whose answer isn't theirs to know. */
+export interface Asked {
+  readonly records: Records;
+  readonly digest: Digest;
+}
+
+export function createCommands(deps: CommandDependencies & Asked) {
+  const prepare = prepareNotification(deps);
+  const append = appendNotification(deps);
   return {
     acceptNotification: acceptNotification(deps),
+    acceptOnce: acceptOnce({ ...deps, store: deps.idempotency, prepare, append }),
     retryNotification: retryNotification(deps),
     cancelNotification: cancelNotification(deps),
     markInboxRead: markInboxRead(deps),

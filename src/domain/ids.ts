@@ -46,7 +46,7 @@ export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
   return `key_${base32(bytes)}` as ApiKeyId;
 }
 
-/** UTC ms at which the id was made. */
+/** UTC ms at which the id was made; of one that follows from an Idempotency-Key the beginning of that day (domain/idempotency.ts). */
 export function timeOfNotificationId(id: NotificationId): number {
   return Number.parseInt(inboxItemIdOf(id).replace('-', '').slice(0, 12), 16);
 }

@@ -30,7 +30,7 @@ export async function openAdapters(deps: AdapterDependencies) {
   const { settings, limiter } = engines;
   const { log, isUp } = followAppends(countAppends(engines.log, metrics), clock);
   health.need('log', isUp);
-  const secretBox = await tiedSecretBox(config, engines).catch(async (error: unknown) => {
+  const { secretBox, idempotency } = await openTied(config, engines).catch(async (error: unknown) => {
     await engines.close();
     throw error;
   });
@@ -47,6 +47,7 @@ export async function openAdapters(deps: AdapterDependencies) {
     engines,
     log,
     settings,
+    idempotency,
     secretBox,
     apiKeys,
     directory,
@@ -65,8 +66,8 @@ export async function openAdapters(deps: AdapterDependencies) {
 }
 
 /** Before anything is sealed, sent or appended. */
-async function tiedSecretBox(config: Config, { tie, settings }: Engines) {
+async function openTied(config: Config, { tie, settings, openIdempotency }: Engines) {
   const secretBox = await secretBoxOf(config);
   await checkTie({ tie, settings, secretBox });
-  return secretBox;
+  return { secretBox, idempotency: await openIdempotency() };
 }

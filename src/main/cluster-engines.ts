@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { type KafkaEventLog, openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
+import { openMongoIdempotencyStore } from '../adapters/mongodb/idempotency/store.ts';
 import { forgetReadModels } from '../adapters/mongodb/read-models/forgotten.ts';
 import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
@@ -35,6 +36,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
     settings,
     tie: tieOf(config, log),
     limiter,
+    openIdempotency: () => openMongoIdempotencyStore({ connection }),
     async openViews(hasThread) {
       const store = openMongoReadModelStore({ connection, logger, clock });
       for (const { definition } of readModels) await store.prepare(definition);

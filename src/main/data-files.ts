@@ -7,6 +7,7 @@ export function dataFiles(dataDir: string) {
     log: join(dataDir, 'log.db'),
     views: join(dataDir, 'views.db'),
     settings: join(dataDir, 'settings.db'),
+    idempotency: join(dataDir, 'idempotency.db'),
     encryptionSecret: join(dataDir, 'encryption-secret'),
     issuerKey: join(dataDir, 'issuer-key.json'),
   };

@@ -4,6 +4,7 @@ import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
 import { openEventLog, type SqliteEventLog } from '../adapters/sqlite/event-log/event-log.ts';
 import { createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
 import { followLog } from '../adapters/sqlite/read-models/followed-log.ts';
+import { openIdempotencyStore } from '../adapters/sqlite/idempotency/store.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
@@ -21,7 +22,7 @@ import { StartError } from './start-error.ts';
 /** @throws StartError while another process holds DATA_DIR, and when its files are damaged or don't belong together */
 export async function openEmbeddedEngines(deps: ServingDependencies): Promise<Engines> {
   const { config, health, logger, metrics, turns } = deps;
-  const { log, settings, files, close } = await openLogAndSettings(deps, refuseMissing);
+  const { log, settings, files, add, close } = await openLogAndSettings(deps, refuseMissing);
   const limiter = createMemoryRateLimiter();
   measureDisk(metrics, config.DATA_DIR);
   health.need('settings', () => settings.ready());
@@ -30,6 +31,14 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
     settings,
     tie: { identity: log.history, log: files.log, settings: files.settings },
     limiter,
+    async openIdempotency() {
+      const path = files.idempotency;
+      const store = await openOrExplain(path, 'idempotency', () =>
+        openIdempotencyStore({ path, logId: log.history.id }),
+      );
+      add(store);
+      return store;
+    },
     async openViews(hasThread) {
       await openOrExplain(files.views, 'views', async () => {
         followLog({ path: files.views, history: log.history, logger });
@@ -106,7 +115,7 @@ async function openLogAndSettings(deps: EngineDependencies, refuse: (missing: st
     if (log.history.hasSettings && !isThere(files.settings)) refuse(files.settings, files.log);
     const settings = await openOrExplain(files.settings, 'settings', () => openSettingsStore({ path: files.settings }));
     opened.add(settings);
-    return { log, settings, files, close };
+    return { log, settings, files, add: opened.add, close };
   } catch (error) {
     await close();
     throw error;

@@ -41,6 +41,7 @@ export type CounterName =
   | 'herald_folded_events_total'
   | 'herald_http_requests_total'
   | 'herald_numbers_owned_again_total'
+  | 'herald_replayed_total'
   | 'herald_stalls_total'
   | 'herald_streams_ended_total'
   | 'herald_timers_fired_total';

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ApiDependencies } from '../../src/api/app.ts';
+import type { KeyEntry } from '../../src/ports/idempotency-store.ts';
 import type { App, AppOptions, Reply } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import { readEvents } from '../support/event-source.ts';
@@ -99,6 +100,8 @@ describe('an answer of success is as documented', () => {
     const attempts = async () => (await call('listAttempts', { params: { id: failing } })).body.attempts;
     await until(async () => (await attempts())?.length === 2, { what: 'two attempts', timeoutMs: 10_000 });
     await call('getSentNotification', { params: { id } });
+    const headers = { 'idempotency-key': 'order-17' };
+    for (let i = 0; i < 2; i++) expect((await call('notify', { headers, body: inApp })).status).toBe(202);
     await call('listAttempts', { params: { id } });
     expect((await attempts())[0]).toMatchObject({ status: 'FAILED', errorClass: 'network' });
     await call('listNotifications');
@@ -302,6 +305,21 @@ describe('a refusal is as documented', () => {
 
   it('for a channel without a provider', () =>
     statusIs(call('notify', { body: { channel: 'SMS', recipient: '+4915112345678', body: 'x' } }), 422));
+
+  it('for an Idempotency-Key that another process holds, or that was used for something else', () => {
+    let held: KeyEntry | null = null;
+    const replace = ({ idempotency }: ApiDependencies) => ({
+      idempotency: { ...idempotency, reserve: async (entry: KeyEntry) => (held ??= entry), find: async () => held },
+    });
+    return withApp({ replace }, async (own) => {
+      const keyed = await own.tenant('keyed');
+      const notify = contract.operation('notify');
+      const post = (body: unknown) =>
+        send(own, credentials(notify, keyed), notify, { headers: { 'idempotency-key': 'order-17' }, body });
+      await statusIs(post(inApp), 409);
+      await statusIs(post({ ...inApp, body: 'Else' }), 422);
+    });
+  });
 
   it('past a limit', () =>
     withApp({ options: { rateLimit: { limit: 1, windowMs: 10_000 }, streams: { perTenantMax: 0 } } }, async (own) => {

@@ -16,6 +16,7 @@ import { createMetrics } from '../../src/adapters/node/metrics.ts';
 import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
 import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
+import { openIdempotencyStore } from '../../src/adapters/sqlite/idempotency/store.ts';
 import { openReadModelStore } from '../../src/adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../../src/adapters/sqlite/settings/store.ts';
 import type { ApiDependencies, ApiOptions } from '../../src/api/app.ts';
@@ -83,6 +84,7 @@ export async function startApp(given: AppOptions = {}) {
   const log = openEventLog({ ...shape, path: join(folder, 'log.db'), codec: createCodec(), clock, logger });
   const store = openReadModelStore({ path: join(folder, 'views.db'), logger });
   const settings = openSettingsStore({ path: join(folder, 'settings.db') });
+  const idempotency = openIdempotencyStore({ path: join(folder, 'idempotency.db'), logId: log.history.id });
   const secretBox = createSecretBox('a secret of the tests that is long enough');
   const apiKeys = createApiKeys(clock);
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
@@ -121,6 +123,7 @@ export async function startApp(given: AppOptions = {}) {
   const deps: ApiDependencies = {
     log,
     settings,
+    idempotency,
     directory,
     renderer,
     registry,
@@ -216,6 +219,7 @@ export async function startApp(given: AppOptions = {}) {
       await outbound.close();
       await log.close();
       await store.close();
+      await idempotency.close();
       await settings.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -85,6 +85,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_http_requests_total: 'HTTP requests answered',
   herald_numbers_owned_again_total:
     'Partition numbers of a read model that were given up and owned again while their claim went on',
+  herald_replayed_total: 'Requests answered again by their Idempotency-Key: accepted before',
   herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',
   herald_streams_ended_total: 'Event streams that ended, by why',
   herald_timers_fired_total: 'Timers that fired',

@@ -1,6 +1,7 @@
 // What an operation answers when all is well, and which headers answers carry.
 
 import { assertNever } from '../../domain/assert-never.ts';
+import { idempotentReplayedHeader } from '../idempotency-key.ts';
 import { eventPositionHeader } from '../position.ts';
 import * as examples from './examples.ts';
 import type { JsonSchemas } from './json-schemas.ts';
@@ -26,6 +27,11 @@ export const responseHeaders = {
     description: 'Where it is shown what became of it.',
     schema: text,
     example: `/api/v1/notify/${examples.notificationId}`,
+  },
+  [idempotentReplayedHeader]: {
+    description: 'The request was accepted before, under the same Idempotency-Key: this is its answer once more.',
+    schema: { type: 'string', const: 'true' },
+    example: 'true',
   },
   ratelimit: {
     description: 'How many requests are left, and for how many seconds (IETF draft ratelimit-headers 10).',
@@ -66,6 +72,7 @@ export function answerOf(route: DescribedRoute, schemas: JsonSchemas) {
       const names: HeaderName[] = ['x-request-id'];
       if (answer.position !== 'never') names.push(eventPositionHeader);
       if (answer.isPlaced === true) names.push('location');
+      if (docs.isKeyed === true) names.push(idempotentReplayedHeader);
       if (isLimited(route)) names.push('ratelimit', 'ratelimit-policy');
       const headers: Record<string, unknown> = headerRefs(names);
       if (answer.position === 'always')

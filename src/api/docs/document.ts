@@ -1,6 +1,7 @@
 // The OpenAPI 3.1 document: made of the routes, of the schemas that validate, and of what each route says of itself.
 
 import type { AuthKind } from '../endpoint.ts';
+import { idempotencyKeyHeader, idempotencyKeyPattern } from '../idempotency-key.ts';
 import { afterPositionHeader } from '../position.ts';
 import type { RouteName, routesOf } from '../routes.ts';
 import { answerOf, responseHeaders } from './answers.ts';
@@ -152,8 +153,21 @@ function headerParameters({ endpoint, docs }: DescribedRoute) {
     schema: { type: 'string', pattern: '^[a-z.-]+:\\d+:\\d+$' },
     example: position,
   };
+  const idempotencyKey = {
+    name: idempotencyKeyHeader,
+    in: 'header',
+    required: false,
+    description:
+      'For 24 h a request with the same key that asks for the same gets the same answer, with `idempotent-replayed: true`, and nothing is sent twice. What was refused isn’t kept.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: idempotencyKeyPattern.source },
+    example: 'order-4711-shipped',
+  };
   const isResumed = docs.answer.kind === 'stream' && docs.answer.messages.some(({ id }) => id !== null);
-  return [...(isResumed ? [lastEventId] : []), ...(endpoint.follows === undefined ? [] : [afterPosition])];
+  return [
+    ...(docs.isKeyed === true ? [idempotencyKey] : []),
+    ...(isResumed ? [lastEventId] : []),
+    ...(endpoint.follows === undefined ? [] : [afterPosition]),
+  ];
 }
 
 function requestBodyOf({ endpoint, docs }: DescribedRoute, schemas: JsonSchemas) {

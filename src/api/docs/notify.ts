@@ -35,7 +35,8 @@ export const notifyRoute: DescribedRoute = {
     summary: 'Send a notification',
     description:
       'A 202 means that it is on disk; it is then retried until it is delivered or has failed for good. `templateName`, `rawSubject` and `rawBody` are other names of `template`, `subject` and `body`: ' +
-      'both at once must say the same. Give either a template or a body; a raw EMAIL needs a subject as well. A WEBHOOK or an IN_APP notification needs no provider.',
+      'both at once must say the same. Give either a template or a body; a raw EMAIL needs a subject as well. A WEBHOOK or an IN_APP notification needs no provider. ' +
+      'With an `Idempotency-Key` a request may be repeated until it is answered: whatever became of the connection, one notification comes of it.',
     requests: {
       'A raw email': { channel: 'EMAIL', recipient: 'ada@example.com', subject: 'Hello', body: '<p>Welcome</p>' },
       'An email by a template': {
@@ -66,7 +67,11 @@ export const notifyRoute: DescribedRoute = {
       { notificationId: examples.notificationId, notification_id: examples.notificationId, status: 'queued' },
       { status: 202, description: 'Accepted: durable from now on.', position: 'always', isPlaced: true },
     ),
+    isKeyed: true,
     refusals: {
+      CONFLICT: 'A request with this Idempotency-Key is under way. Try again in 7 s.',
+      IDEMPOTENCY_KEY_REUSED:
+        'This Idempotency-Key was used for another request within 24 h: repeat that request as it was, or send this one with another key.',
       NO_PROVIDER_CONFIGURED: 'No enabled provider is configured for EMAIL: save one with POST /api/v1/providers.',
       SERVICE_UNAVAILABLE: 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.',
     },

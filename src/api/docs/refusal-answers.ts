@@ -10,7 +10,9 @@ import type { Refusal } from './refusals.ts';
 export function refusalOf(status: number, refusals: readonly Refusal[], route: DescribedRoute) {
   const headers: HeaderName[] = ['x-request-id'];
   if (status === 401) headers.push('www-authenticate');
-  if (status === 429 || status === 503) headers.push('retry-after');
+  // A 409 of a route with keys: a request of the same key is under way.
+  const isTemporary = status === 429 || status === 503 || (status === 409 && route.docs.isKeyed === true);
+  if (isTemporary) headers.push('retry-after');
   // Whoever isn't known has no limit, and who has no scope isn't counted.
   if (isLimited(route) && status !== 401 && status !== 403) headers.push('ratelimit', 'ratelimit-policy');
   const values = refusals.map(({ code, error }) => [

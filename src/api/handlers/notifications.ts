@@ -2,6 +2,7 @@
 
 import type { Commands } from '../../commands/index.ts';
 import { DomainError, notFound, unavailable } from '../../domain/errors.ts';
+import { isIdOfKey, keyLifetimeMs } from '../../domain/idempotency.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import { isNotificationId, timeOfNotificationId } from '../../domain/ids.ts';
 import { parseTraceparent } from '../../domain/traceparent.ts';
@@ -44,7 +45,10 @@ const youngWaitMs = 2000;
 export function createNotificationHandlers({ commands, reader, turns, cursors, ownWrites, clock }: Dependencies) {
   /** Another tenant's id is waited for as one that doesn't exist. */
   const settled = async (tenantId: TenantId, { id = '' }: Readonly<Record<string, string>>): Promise<void> => {
-    if (!isNotificationId(id) || Math.abs(clock.now() - timeOfNotificationId(id)) > youngMs) return;
+    if (!isNotificationId(id)) return;
+    // The time of one that an Idempotency-Key has given begins with its day, which may be yesterday on this process' clock.
+    const mayBeYoungMs = isIdOfKey(id) ? keyLifetimeMs + youngMs : youngMs;
+    if (Math.abs(clock.now() - timeOfNotificationId(id)) > mayBeYoungMs) return;
     const isThere = async () => (await getNotification(reader, tenantId, id)) !== null;
     await waitUntil({ reader, clock }, notificationsReadModel.definition.name, youngWaitMs, isThere);
   };

@@ -60,7 +60,7 @@ beforeEach(() => {
 });
 afterEach(() => clearInterval(steady));
 
-it('MongoDB away: accepting and first deliveries go on, queries answer 503; afterwards everything is there and exact', async () => {
+it('MongoDB away: accepting and first deliveries go on, queries and what has an Idempotency-Key get 503; afterwards everything is there and exact', async () => {
   await goesOn();
   await mongo.kill();
   const killedAt = Date.now();
@@ -82,7 +82,19 @@ it('MongoDB away: accepting and first deliveries go on, queries answer 503; afte
     what: 'the time to be over',
   });
   await goesOn();
+  expect(await postKeyed()).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } });
   await mongo.start();
+  const first = await until(
+    async () => {
+      const answer = await postKeyed();
+      return answer.status === 202 && answer;
+    },
+    { timeoutMs: 60_000, everyMs: 500, what: 'the request with a key to be accepted' },
+  );
+  sent++;
+  const again = await postKeyed();
+  expect([again.status, again.body]).toEqual([202, first.body]);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
   await allIsThere();
   // A number that stood still is ready with the watchdog's next look, a read model with its next fold.
   let readiness: Readiness | null = null;
@@ -128,6 +140,11 @@ it('the registry away after the start: nothing notices', async () => {
 async function post(): Promise<void> {
   const recipient = `${world.webhooks.url}/${sent++}`;
   posted.push(await poster.post(service, { channel: 'WEBHOOK', recipient, body: 'hi' }));
+}
+
+function postKeyed() {
+  const headers = { 'x-api-key': service.apiKey, 'idempotency-key': 'while MongoDB is away' };
+  return service.call('POST', '/api/v1/notify', { headers, body: { channel: 'IN_APP', recipient: 'ada', body: 'hi' } });
 }
 
 /** One that is posted now is accepted and arrives. */

@@ -1,0 +1,91 @@
+// The keys of the last 24 h in MongoDB, for any number of processes: a document for each, its id made of tenant and key, so that one of all who come at once
+// is first.
+
+import { type Collection, MongoServerError } from 'mongodb';
+
+import { keyLifetimeMs } from '../../../domain/idempotency.ts';
+import type { NotificationId, TenantId } from '../../../domain/ids.ts';
+import type { Position } from '../../../ports/event-log.ts';
+import type { IdempotencyStore, KeyEntry, KeyPlace } from '../../../ports/idempotency-store.ts';
+import type { MongoConnection } from '../connection.ts';
+
+interface KeyDocument {
+  readonly _id: string;
+  readonly tenantId: TenantId;
+  readonly keyHash: string;
+  readonly fingerprint: string;
+  readonly notificationId: NotificationId;
+  readonly requestedAt: number;
+  readonly leaseUntil: number | null;
+  readonly position: Position | null;
+  readonly expiresAt: Date;
+}
+
+/** MongoDB removes by its own clock, which may be ahead: what has expired may stay for an hour more, and holds no longer. */
+const removedAfterSeconds = 3600;
+/** A primary that hangs is given up: the request is answered within 5 s, two calls of it included. */
+const callMaxMs = 2000;
+const duplicateKey = 11_000;
+
+/** Makes its collection and index; the connection stays open when the store is closed. Rejects when the server is away. */
+export async function openMongoIdempotencyStore({
+  connection,
+}: {
+  readonly connection: MongoConnection;
+}): Promise<IdempotencyStore> {
+  const name = 'idempotency_keys';
+  await connection.db.collection(name).createIndex({ expiresAt: 1 }, { expireAfterSeconds: removedAfterSeconds });
+  const keys: Collection<KeyDocument> = connection.db.collection<KeyDocument>(name, {
+    timeoutMS: callMaxMs,
+    // What another process has just taken is seen at once, majority or not.
+    readConcern: { level: 'local' },
+  });
+  return {
+    async reserve(entry, now) {
+      try {
+        // Inserted, or put in the place of one that has expired; one that holds is a second document of its id, which there can't be.
+        const { _id, ...document } = documentOf(entry);
+        await keys.replaceOne({ _id, expiresAt: { $lte: new Date(now) } }, document, { upsert: true });
+        return null;
+      } catch (error) {
+        if (!(error instanceof MongoServerError) || error.code !== duplicateKey) throw error;
+      }
+      const held = await keys.findOne({ _id: idOf(entry) });
+      if (held === null) throw new Error('an idempotency key was removed while it was looked at');
+      return entryOf(held);
+    },
+    async find(place, now) {
+      const found = await keys.findOne({ _id: idOf(place), expiresAt: { $gt: new Date(now) } });
+      return found === null ? null : entryOf(found);
+    },
+    async takeOver({ notificationId, leaseUntil: before, ...place }, leaseUntil) {
+      if (before === null) return false;
+      const filter = { _id: idOf(place), notificationId, leaseUntil: before };
+      const { modifiedCount } = await keys.updateOne(filter, { $set: { leaseUntil } });
+      return modifiedCount === 1;
+    },
+    async settle(entry) {
+      const { _id, ...document } = documentOf(entry);
+      await keys.replaceOne({ _id }, document, { upsert: true });
+    },
+    async release({ notificationId, leaseUntil, ...place }) {
+      if (leaseUntil !== null) await keys.deleteOne({ _id: idOf(place), notificationId, leaseUntil });
+    },
+    async close() {
+      // The connection is its opener's.
+    },
+  };
+}
+
+function idOf({ tenantId, keyHash }: KeyPlace): string {
+  return `${tenantId}:${keyHash}`;
+}
+
+function documentOf(entry: KeyEntry): KeyDocument {
+  return { _id: idOf(entry), ...entry, expiresAt: new Date(entry.requestedAt + keyLifetimeMs) };
+}
+
+function entryOf(document: KeyDocument): KeyEntry {
+  const { _id, expiresAt: _, ...entry } = document;
+  return entry;
+}

@@ -1,0 +1,116 @@
+// idempotency.db: the keys of the last 24 h. NORMAL: what a power cut takes is found again in the records, so no request waits for the disk twice.
+//
+// One process at a time opens it to serve: what a former one had under way is nobody's any more.
+
+import { keyLifetimeMs } from '../../../domain/idempotency.ts';
+import type { NotificationId, TenantId } from '../../../domain/ids.ts';
+import type { Position } from '../../../ports/event-log.ts';
+import type { IdempotencyStore, KeyEntry, KeyPlace } from '../../../ports/idempotency-store.ts';
+import { type Connection, openConnection } from '../connection.ts';
+
+export interface IdempotencyStoreOptions {
+  readonly path: string;
+  /** The id of the log that the notifications are in: entries of another one are removed. */
+  readonly logId: string;
+}
+
+/** A key comes with each call and up to so many go: the file doesn't grow beyond the keys of 24 h, and no call takes over a millisecond for it. */
+const forgottenPerCallMax = 50;
+
+/** @throws Error when the file can't be opened */
+export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): IdempotencyStore {
+  const connection = openConnection(path, { synchronous: 'NORMAL', holds: 'idempotency' });
+  connection.db.exec(schemaSql);
+  connection.transaction(() => begin(connection, logId));
+  return {
+    async reserve(entry, now) {
+      return connection.transaction(() => {
+        connection.statement(forgetSql).run(now, forgottenPerCallMax);
+        const held = entryAt(connection, entry, now);
+        if (held === null) put(connection, entry);
+        return held;
+      });
+    },
+    find: async (place, now) => entryAt(connection, place, now),
+    async takeOver({ tenantId, keyHash, notificationId, leaseUntil: before }, leaseUntil) {
+      const { changes } = connection
+        .statement(takeOverSql)
+        .run(leaseUntil, tenantId, keyHash, notificationId, before ?? -1);
+      return changes === 1;
+    },
+    settle: async (entry) => put(connection, entry),
+    async release({ tenantId, keyHash, notificationId, leaseUntil }) {
+      connection.statement(releaseSql).run(tenantId, keyHash, notificationId, leaseUntil ?? -1);
+    },
+    async close() {
+      connection.close();
+    },
+  };
+}
+
+const schemaSql = `
+  CREATE TABLE IF NOT EXISTS idempotency (one INTEGER PRIMARY KEY CHECK (one = 1), log_id TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS keys (
+    tenant_id TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    notification_id TEXT NOT NULL,
+    requested_at INTEGER NOT NULL,
+    lease_until INTEGER,
+    position TEXT,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, key_hash)
+  );
+  CREATE INDEX IF NOT EXISTS keys_by_expiry ON keys (expires_at);
+  CREATE INDEX IF NOT EXISTS keys_under_way ON keys (lease_until) WHERE lease_until IS NOT NULL;`;
+
+function begin(connection: Connection, logId: string): void {
+  const known = connection.statement('SELECT log_id FROM idempotency').get()?.['log_id'];
+  if (known !== logId) connection.statement('DELETE FROM keys').run();
+  const sql = 'INSERT INTO idempotency (one, log_id) VALUES (1, ?) ON CONFLICT DO UPDATE SET log_id = excluded.log_id';
+  connection.statement(sql).run(logId);
+  connection.statement('UPDATE keys SET lease_until = 0 WHERE lease_until > 0').run();
+}
+
+const forgetSql =
+  'DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys INDEXED BY keys_by_expiry WHERE expires_at <= ? LIMIT ?)';
+const ofEntry = 'tenant_id = ? AND key_hash = ? AND notification_id = ? AND lease_until = ?';
+const takeOverSql = `UPDATE keys SET lease_until = ? WHERE ${ofEntry}`;
+const releaseSql = `DELETE FROM keys WHERE ${ofEntry}`;
+const putSql = `
+  INSERT INTO keys (tenant_id, key_hash, fingerprint, notification_id, requested_at, lease_until, position, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, notification_id = excluded.notification_id,
+    requested_at = excluded.requested_at, lease_until = excluded.lease_until, position = excluded.position, expires_at = excluded.expires_at`;
+
+function put(connection: Connection, entry: KeyEntry): void {
+  const { tenantId, keyHash, fingerprint, notificationId, requestedAt, leaseUntil, position } = entry;
+  connection
+    .statement(putSql)
+    .run(
+      tenantId,
+      keyHash,
+      fingerprint,
+      notificationId,
+      requestedAt,
+      leaseUntil,
+      position === null ? null : JSON.stringify(position),
+      requestedAt + keyLifetimeMs,
+    );
+}
+
+function entryAt(connection: Connection, { tenantId, keyHash }: KeyPlace, now: number): KeyEntry | null {
+  const sql = 'SELECT * FROM keys WHERE tenant_id = ? AND key_hash = ? AND expires_at > ?';
+  const row = connection.statement(sql).get(tenantId, keyHash, now);
+  if (row === undefined) return null;
+  const { lease_until: leaseUntil, position } = row;
+  return {
+    tenantId: String(row['tenant_id']) as TenantId,
+    keyHash: String(row['key_hash']),
+    fingerprint: String(row['fingerprint']),
+    notificationId: String(row['notification_id']) as NotificationId,
+    requestedAt: Number(row['requested_at']),
+    leaseUntil: leaseUntil === null ? null : Number(leaseUntil),
+    position: position === null ? null : (JSON.parse(String(position)) as Position),
+  };
+}

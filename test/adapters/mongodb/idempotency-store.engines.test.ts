@@ -1,0 +1,48 @@
+// The MongoDB store of idempotency keys: the contract over two processes' stores, and that the server removes what has expired.
+
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { MongoClient } from 'mongodb';
+
+import { openMongoIdempotencyStore } from '../../../src/adapters/mongodb/idempotency/store.ts';
+import { idempotencyStoreContract, keyEntry } from '../../contracts/idempotency-store.ts';
+import { engines } from '../../support/engines.ts';
+
+const clients = [1, 2].map(
+  () =>
+    new MongoClient(engines().mongoUrl, {
+      writeConcern: { w: 'majority', journal: true },
+      readConcern: { level: 'majority' },
+    }),
+);
+afterAll(() => Promise.all(clients.map((client) => client.close())));
+
+async function open() {
+  const name = `herald_keys_${randomUUID().slice(0, 8)}`;
+  const connections = clients.map((client) => ({ client, db: client.db(name), close: async () => {} }));
+  const [one, two] = connections;
+  if (one === undefined || two === undefined) throw new Error('there are two');
+  return {
+    db: one.db,
+    store: await openMongoIdempotencyStore({ connection: one }),
+    other: await openMongoIdempotencyStore({ connection: two }),
+    close: async () => {
+      await one.db.dropDatabase();
+    },
+  };
+}
+
+idempotencyStoreContract('MongoDB', open);
+
+describe('MongoDB: a store of idempotency keys', () => {
+  it('has the server remove a key an hour after it has expired', async () => {
+    const { db, store, close } = await open();
+    await store.reserve(keyEntry(), keyEntry().requestedAt);
+    const [document] = await db.collection('idempotency_keys').find().toArray();
+    expect(document?.['expiresAt']).toEqual(new Date(keyEntry().requestedAt + 24 * 60 * 60 * 1000));
+    const indexes = await db.collection('idempotency_keys').indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 3600 }));
+    await close();
+  });
+});

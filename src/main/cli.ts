@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | config | backup | restore | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log.
+// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log.
 
 import { parseArgs } from 'node:util';
 
@@ -6,32 +6,14 @@ import type { Channel } from '../domain/events.ts';
 import { channels } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { TenantShare } from '../domain/tenant.ts';
+import { nearMiss } from '../domain/near-miss.ts';
 import { tenantInFlightMax, weightMax } from '../domain/tenant.ts';
 import type { Role } from './config.ts';
 import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
+import { toolHelp } from './tools/help.ts';
+import { usage } from './usage.ts';
+import { UsageError } from './usage-error.ts';
 import { readVersion } from './version.ts';
-
-const usage = `Usage: npm run -s herald -- COMMAND
-
-  serve [--role api,dispatcher,projector,scheduler]   start the service (all roles); "npm start" is the same
-        [--channel email,sms,webhook,in-app]          the channels that this process delivers on (all)
-        [--from beginning|end|TIME]                   where a dispatcher begins that finds no committed position (TIME: ISO 8601)
-  token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
-  listen [--port 4000] [--forward URL] [--status 200] print the webhooks that are sent to this machine, their signatures checked; with the demo tenant's secret
-        [--secret whsec_...] [--url URL]              unless another is given; --status 500 shows retries
-  mail [--port 2525] [--url URL]                      a mail server on this machine that shows what is sent to it
-  --version                                           print the version
-  config                                              list every setting, its value and its default
-  backup DIR                                          copy the log and the settings as they stand into a folder, while the service runs
-  restore DIR --pending send|hold|cancel              make DATA_DIR of a backup; what was to be sent then is sent, held as FAILED, or cancelled
-  rebuild                                             fold every read model anew from the log, while the service is stopped
-  adopt                                               take log, settings and secret as they are for one another, after one of them was lost, while the service is stopped
-  reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
-                                                      missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way
-  rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
-  tenants set ID [--weight 3] [--in-flight 64]        give a tenant other turns (1 to 100, 1 is everybody's) and attempts in flight (1 to 256, or default), while the service runs
-  copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
-`;
 
 const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   async serve(args) {
@@ -71,6 +53,15 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     const { values } = parseArgs({ args, options: { port: { type: 'string' }, url: { type: 'string' } } });
     const { showMails } = await import('./tools/mail.ts');
     await showMails(readConfig(), { url: values.url, port: portOf(values.port ?? '2525') });
+  },
+  async send(args) {
+    await (await import('./tools/commands.ts')).send(args);
+  },
+  async show(args) {
+    await (await import('./tools/commands.ts')).show(args);
+  },
+  async tail(args) {
+    await (await import('./tools/commands.ts')).tail(args);
   },
   async config(args) {
     parseArgs({ args, options: {} });
@@ -222,8 +213,6 @@ function minutesOf(text: string | undefined): number {
   return minutes;
 }
 
-class UsageError extends Error {}
-
 /** What an engine's adapter says when trying again can't help; by name, since only a process that uses an engine loads it. */
 const toMend = new Set(['StartError', 'StartRefusal', 'RegistryRefusal', 'MongoRefusal']);
 
@@ -252,10 +241,11 @@ const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
 const isHelp = (text: string) => text === '--help' || text === '-h';
 try {
   if (name === '' || name === 'help' || isHelp(name) || (command !== undefined && args.some(isHelp)))
-    process.stdout.write(usage);
+    process.stdout.write(toolHelp[name] ?? usage);
   else if (name === '--version') process.stdout.write(`${readVersion()}\n`);
   else if (command === undefined) {
-    process.stderr.write(`There is no command ${name}.\n\n${usage}`);
+    const meant = nearMiss(name, Object.keys(commands));
+    process.stderr.write(`There is no command ${name}${meant === null ? '' : `; did you mean ${meant}?`}\n\n${usage}`);
     process.exitCode = 2;
   } else await command(args);
 } catch (error) {

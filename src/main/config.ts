@@ -236,6 +236,15 @@ function unusedTls(environment: Readonly<Record<string, string | undefined>>, ha
     .map((name) => `${name}: is of no use without KAFKA_TLS=true`);
 }
 
+/** What the commands that speak to a Herald anywhere (send, show, tail) take in place of their options. */
+export function readClientVariables(environment: Readonly<Record<string, string | undefined>> = process.env) {
+  return {
+    url: given(environment, 'HERALD_URL'),
+    key: given(environment, 'HERALD_API_KEY'),
+    token: given(environment, 'HERALD_TOKEN'),
+  };
+}
+
 /** An empty variable counts as one that isn't set. */
 function given(environment: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const text = environment[name];

@@ -13,7 +13,7 @@ export interface LocalService {
 /** A service that doesn't answer within this is not there. */
 const answerMaxMs = 3000;
 
-function localUrl({ HOST: host, PORT: port }: Config): string {
+export function localUrl({ HOST: host, PORT: port }: Config): string {
   return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`;
 }
 

@@ -63,8 +63,8 @@ export interface Executor {
 
 /** No attempt starts while an outcome has waited longer than this to be appended. */
 const outcomeWaitMaxMs = 1_000;
-/** An attempt in flight for longer is said to have started. */
-const startSaidAfterMs = 1_000;
+/** An attempt in flight for longer is said to have started, and is one of those of which a tenant may have a share alone. */
+const slowAfterMs = 1_000;
 const sweepEveryMs = 100;
 /** An attempt that is so far past its deadline isn't ending by itself. */
 const overdueMs = 1_000;
@@ -74,8 +74,8 @@ const settingsRetryMs = 1_000;
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, standing, report } =
     dependencies;
-  const anyLaneMax = limits.inFlightMax - limits.inFlightHighOnly;
-  const { gate, lanes } = createTurns(dependencies);
+  const turns = createTurns<WorkItem>(dependencies);
+  const { gate, lanes } = turns;
   const inFlight = new Set<Attempt>();
   const underWay = createUnderWay();
   const stopping = new AbortController();
@@ -94,8 +94,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     if (stopping.signal.aborted || outcomes.oldestWaitMs() > outcomeWaitMaxMs) return;
     if (!standing.isSure()) return void standing.sure().then(askTurn);
     for (let begun = 0; begun < limits.startsPerTurn; begun++) {
-      if (inFlight.size >= limits.inFlightMax) return;
-      const item = inFlight.size < anyLaneMax ? lanes.take() : lanes.takeFrom('HIGH');
+      const item = turns.begin();
       if (item === undefined) return;
       begin(item);
     }
@@ -106,7 +105,6 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     const attempt = newAttempt(item, clock);
     inFlight.add(attempt);
     underWay.add(item);
-    gate.enter(item.event.tenantId);
     if (!isSweeping) void sweep();
     void make(attempt);
   }
@@ -195,11 +193,9 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   }
 
   function leave(attempt: Attempt): void {
-    const { tenantId } = attempt.item.event;
     attempt.isOver = true;
     inFlight.delete(attempt);
-    gate.leave(tenantId);
-    release(tenantId);
+    turns.end(attempt.item);
     goOn();
   }
 
@@ -237,8 +233,9 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       attempt.controller.abort();
       if (provider === null) putBack(attempt, new Error('the settings were not there within the deadline'));
       else land(attempt, provider, deadlinePassed);
-    } else if (ageMs >= startSaidAfterMs && provider !== null) {
-      void sayStarted(attempt, provider);
+    } else if (ageMs >= slowAfterMs) {
+      turns.noteSlow(attempt.item);
+      if (provider !== null) void sayStarted(attempt, provider);
     }
   }
 

@@ -1,10 +1,12 @@
 // Turns between tenants: deficit round robin at a cost of one an item and a quantum of the tenant's weight; where all have the weight 1 a plain round.
-// Every operation is O(1), but removing what was lost.
+// Every operation is O(1), but removing what was lost, and passing over those aside for whom what room there is isn't enough.
 //
 //   turns:   [C] -> [A] -> [D]      the head is served as many items as it weighs and goes to the end
-//   parked:  {B}                    reached the head while it was held: it has its turn still, and comes back as the head
+//   parked:  {B}                    reached the head while it was held: it has its turn still, and comes back as the head when it is released
+//   aside:   {E}                    reached the head while there was no room for it: the same, once there is
 //
-// A tenant is parked only when its turn comes and leaves the park only when it is released, so nobody is looked at twice for nothing.
+// A tenant is parked only when its turn comes and leaves the park only when it is released, so nobody is looked at twice for nothing. Those aside are looked
+// at while there is some room, the longest aside first.
 
 import type { TenantId } from '../domain/ids.ts';
 import { createFifo } from './fifo.ts';
@@ -18,9 +20,11 @@ export interface FairQueue<T> {
   putBack(tenantId: TenantId, item: T): void;
   /** Whether `take` would give an item now. */
   isReady(): boolean;
+  /** Whether it would if there were room. */
+  isWaiting(): boolean;
   /** The next item, by turns; undefined when there is none or every tenant that has one is held. */
   take(): T | undefined;
-  /** To be called when a tenant may no longer be held. */
+  /** To be called when a tenant may no longer be held, or has less under way. */
   release(tenantId: TenantId): void;
   removeWhere(predicate: (item: T) => boolean): void;
   /** The first item of every tenant: a step for each. */
@@ -35,18 +39,30 @@ interface Line<T> {
   next: Line<T> | null;
 }
 
+/** Whether one more may begin, which depends on the others too. */
+export interface Room {
+  /** There is room for those alone who have less under way than when they were put aside. */
+  isFull(): boolean;
+  isFor(tenantId: TenantId): boolean;
+}
+
 export interface TurnPolicy<T> {
   /** Whether a tenant's turn must be passed over for now, e.g. since it has too much in flight. */
   isHeld(tenantId: TenantId): boolean;
+  /** Absent: there is always room for everybody. */
+  readonly room?: Room;
   /** Items that a tenant has in a turn, a whole number from 1 on. */
   weightOf(tenantId: TenantId): number;
   /** Whether an item was pushed before another. */
   isOlder?(a: T, b: T): boolean;
 }
 
-export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>): FairQueue<T> {
+export function createFairQueue<T>({ isHeld, room = endless, weightOf, isOlder }: TurnPolicy<T>): FairQueue<T> {
   const lines = new Map<TenantId, Line<T>>();
   const parked = new Set<Line<T>>();
+  const aside = new Set<Line<T>>();
+  /** Aside before the end of their turn: first of all. */
+  const asideInTurn = new Set<Line<T>>();
   let head: Line<T> | null = null;
   let tail: Line<T> | null = null;
   let size = 0;
@@ -82,17 +98,29 @@ export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>)
     return line;
   }
 
-  function isReady(): boolean {
-    while (head !== null && isHeld(head.tenantId)) {
-      const line = removeHead();
-      if (line !== null) parked.add(line);
+  const mayBegin = ({ tenantId }: Line<T>): boolean => !isHeld(tenantId) && room.isFor(tenantId);
+  const asideOf = ({ served }: Line<T>): Set<Line<T>> => (served > 0 ? asideInTurn : aside);
+
+  /** Whose turn it is. */
+  function first(): Line<T> | null {
+    if (!room.isFull()) {
+      for (const line of asideInTurn) if (mayBegin(line)) return line;
+      for (const line of aside) if (mayBegin(line)) return line;
     }
-    return head !== null;
+    while (head !== null) {
+      const { tenantId } = head;
+      const isParked = isHeld(tenantId);
+      if (!isParked && room.isFor(tenantId)) return head;
+      const line = removeHead();
+      if (line !== null) (isParked ? parked : asideOf(line)).add(line);
+    }
+    return null;
   }
 
   function take(): T | undefined {
-    const line = isReady() ? head : null;
+    const line = first();
     if (line === null) return undefined;
+    if (asideOf(line).delete(line)) toFront(line);
     const item = line.items.shift();
     size--;
     line.served++;
@@ -107,7 +135,10 @@ export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>)
 
   function release(tenantId: TenantId): void {
     const line = lines.get(tenantId);
-    if (line !== undefined && parked.delete(line)) toFront(line);
+    if (line === undefined) return;
+    if (parked.delete(line)) toFront(line);
+    // While there is some room its turn comes by itself.
+    else if (room.isFull() && room.isFor(tenantId) && asideOf(line).delete(line)) toFront(line);
   }
 
   function removeWhere(predicate: (item: T) => boolean): void {
@@ -123,6 +154,7 @@ export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>)
       if (line.items.size > 0) continue;
       lines.delete(line.tenantId);
       parked.delete(line);
+      asideOf(line).delete(line);
     }
   }
 
@@ -138,7 +170,8 @@ export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>)
       lineOf(tenantId).items.putBack(item);
       size++;
     },
-    isReady,
+    isReady: () => first() !== null,
+    isWaiting: () => aside.size + asideInTurn.size > 0 || first() !== null,
     take,
     release,
     removeWhere,
@@ -150,3 +183,5 @@ export function createFairQueue<T>({ isHeld, weightOf, isOlder }: TurnPolicy<T>)
     },
   };
 }
+
+const endless: Room = { isFull: () => false, isFor: () => true };

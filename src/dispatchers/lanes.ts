@@ -3,12 +3,13 @@
 // Stride scheduling: the ready lane with the least pass is served and its pass grows by its stride, the inverse of its weight.
 // A lane that was idle begins again at the pass of the lane served last: waiting for nothing earns nothing, so no burst
 // follows, and no lane that has work waits longer than its weight says (BULK: for 21 other starts).
+// A lane that waits for room keeps its pass, while HIGH goes on in the slots of its own: what HIGH is ahead by then is owed to the others, up to a limit.
 
 import { priorities } from '../domain/events.ts';
 import type { Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { createFairQueue } from './fair-queue.ts';
-import type { FairQueue, TurnPolicy } from './fair-queue.ts';
+import type { FairQueue, Room, TurnPolicy } from './fair-queue.ts';
 
 export const laneWeights: Readonly<Record<Priority, number>> = { HIGH: 70, DEFAULT: 25, BULK: 5 };
 
@@ -36,11 +37,18 @@ interface Lane<T> {
 
 /** The least common multiple of the weights, so that strides are whole numbers: 5, 14 and 70. */
 const strideUnit = 350;
+/** How far a lane may be ahead of one that waits for room: 280 starts of HIGH, some more than it ever has in flight, are 20 of BULK. */
+const aheadMax = 4 * strideUnit;
 
-/** @param turns between tenants, the same in each lane */
-export function createLanes<T>(turns: TurnPolicy<T>): Lanes<T> {
+/** Of turns between tenants, the same in each lane but for the room that it has. */
+export type LanePolicy<T> = Omit<TurnPolicy<T>, 'room'> & {
+  /** Absent: there is always room for everybody. */
+  roomOf?(priority: Priority): Room;
+};
+
+export function createLanes<T>({ roomOf, ...turns }: LanePolicy<T>): Lanes<T> {
   const lane = (priority: Priority): Lane<T> => ({
-    queue: createFairQueue<T>(turns),
+    queue: createFairQueue<T>({ ...turns, ...(roomOf === undefined ? {} : { room: roomOf(priority) }) }),
     stride: strideUnit / laneWeights[priority],
     pass: 0,
   });
@@ -50,32 +58,31 @@ export function createLanes<T>(turns: TurnPolicy<T>): Lanes<T> {
     BULK: lane('BULK'),
   };
   const lanes = priorities.map((priority) => byPriority[priority]);
-  let servedPass = 0;
 
   function take(): T | undefined {
-    let least: Lane<T> | null = null;
-    for (const lane of lanes) {
-      if (!lane.queue.isReady()) continue;
-      if (least === null || startOf(lane) < startOf(least)) least = lane;
-    }
-    return least === null ? undefined : serve(least);
+    return serve(lanes.filter(({ queue }) => queue.isReady()));
   }
 
-  function serve(lane: Lane<T>): T | undefined {
-    servedPass = startOf(lane);
-    lane.pass = servedPass + lane.stride;
+  /** Of these the lane with the least pass; of the others those that wait keep their distances to one another. */
+  function serve(from: readonly Lane<T>[]): T | undefined {
+    const [first, ...more] = from;
+    if (first === undefined) return undefined;
+    const lane = more.reduce((least, one) => (one.pass < least.pass ? one : least), first);
+    const now = lane.pass;
+    lane.pass += lane.stride;
+    const others = lanes.filter((one) => !from.includes(one));
+    const waiting = others.filter(({ queue }) => queue.isWaiting());
+    const behind = Math.min(...waiting.map(({ pass }) => pass));
+    const forgiven = Math.max(0, lane.pass - aheadMax - behind);
+    for (const one of others) one.pass = waiting.includes(one) ? one.pass + forgiven : Math.max(one.pass, now);
     return lane.queue.take();
-  }
-
-  function startOf(lane: Lane<T>): number {
-    return Math.max(lane.pass, servedPass);
   }
 
   return {
     push: (priority, tenantId, item) => byPriority[priority].queue.push(tenantId, item),
     putBack: (priority, tenantId, item) => byPriority[priority].queue.putBack(tenantId, item),
     take,
-    takeFrom: (priority) => (byPriority[priority].queue.isReady() ? serve(byPriority[priority]) : undefined),
+    takeFrom: (priority) => (byPriority[priority].queue.isReady() ? serve([byPriority[priority]]) : undefined),
     release(tenantId) {
       for (const lane of lanes) lane.queue.release(tenantId);
     },

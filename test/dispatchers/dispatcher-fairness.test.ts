@@ -90,6 +90,21 @@ describe('the caps', () => {
     expect(sends.length).toBe(6 + 20);
   });
 
+  it("leave a slot to the next tenant: however many others' receivers hang, its BULK is sent, one after another", async () => {
+    const send: Send = ({ tenantId }) =>
+      String(tenantId) === 'tnt_fast' ? Promise.resolve(delivered) : new Promise(() => {});
+    const { sends } = await world.run({ send });
+    for (let i = 0; i < 8; i++) {
+      const priority = i % 2 === 0 ? 'BULK' : 'DEFAULT';
+      await world.append(Array.from({ length: 40 }, () => requested({ tenant: `tnt_${i}`, priority })));
+    }
+    // All but the last six of the 192 that aren't for HIGH alone.
+    await until(() => sends.length >= 186);
+    await world.append(Array.from({ length: 20 }, () => requested({ tenant: 'tnt_fast', priority: 'BULK' })));
+    await until(() => outcomesOf(world.said).length === 20);
+    expect(sends.length).toBeLessThanOrEqual(192 + 20);
+  });
+
   /** How many were in flight at most: of each tenant, and of all. */
   async function peaksOf(
     tenants: number,

@@ -66,7 +66,7 @@ describe('dispatchers that start and stop cleanly', () => {
 
   it('begin nothing of a number that is to move, and answer what is in flight before it does', async () => {
     const gate = gated();
-    const first = await world.run({ send: gate.send, limits: { inFlightMax: 12 } });
+    const first = await world.run({ send: gate.send, limits: { inFlightMax: 13 } });
     const events = many(200);
     await world.append(events);
     await until(() => gate.waiting() === 12);

@@ -168,7 +168,7 @@ describe('a stop', () => {
   it('finishes what is in flight, says and commits it, and leaves the rest to the next start', async () => {
     const events = requestedTogether(10);
     const gate = gated();
-    const first = await world.run({ send: gate.send, limits: { inFlightMax: 4 } });
+    const first = await world.run({ send: gate.send, limits: { inFlightPerTenantProviderMax: 4 } });
     await world.append(events);
     await until(() => gate.waiting() === 4);
     const stopped = first.dispatcher.stop();

@@ -57,6 +57,24 @@ describe('the lanes', () => {
     expect(counts(lanes, 100).BULK).toBeLessThanOrEqual(8);
   });
 
+  it('that get a slot now and then, while HIGH goes on in its own, share those 25 : 5, and HIGH none of them', () => {
+    const lanes = filled({ HIGH: 20_000, DEFAULT: 1000, BULK: 1000 });
+    const counted = { HIGH: 0, DEFAULT: 0, BULK: 0 };
+    for (let i = 0; i < 600; i++) {
+      for (let start = 0; start < 20; start++) lanes.takeFrom('HIGH');
+      const taken = lanes.take();
+      if (taken !== undefined) counted[taken]++;
+    }
+    expect(counted).toEqual({ HIGH: 0, DEFAULT: 500, BULK: 100 });
+  });
+
+  it('that waited for room are owed what HIGH had meanwhile, up to a limit', () => {
+    const lanes = filled({ HIGH: 20_000, BULK: 1000 });
+    for (let start = 0; start < 5_000; start++) lanes.takeFrom('HIGH');
+    expect(counts(lanes, 400).BULK).toBeLessThanOrEqual(400 / 15 + 21);
+    expect(counts(lanes, 150)).toEqual({ HIGH: 140, DEFAULT: 0, BULK: 10 });
+  });
+
   it('are work-conserving: what was pushed comes out, each once, and then nothing', () => {
     fc.assert(
       fc.property(anyDepths, (depths) => {

@@ -3,7 +3,7 @@
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** @param work answers how many ms it took, without its waits. The call rejects as the work does. */
+/** @param work answers how many ms it took, without its waits: who waits for another tenant's turn must not rest for it. The call rejects as the work does. */
 export type TakeTurn = (tenantId: TenantId, work: () => Promise<number>) => Promise<void>;
 
 /** A tenant rests three times as long as its work took, so that it has a quarter of the thread at most; others don't wait for it. */

@@ -80,7 +80,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     const { together, slots, others } = taken(waitingOf.get(tenantId) ?? []);
     if (others.length > 0) waitingOf.set(tenantId, others);
     else waitingOf.delete(tenantId);
-    if (others.length > 0) void takeTurn(tenantId, () => bringUp(tenantId));
+    if (others.length > 0) void bringUpInTurn(tenantId);
     const startedAt = clock.monotonic();
     try {
       const missed = await readSlots(tenantId, slots);
@@ -93,6 +93,9 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
       return clock.monotonic() - startedAt;
     }
   };
+
+  const bringUpInTurn = (tenantId: TenantId): Promise<void> =>
+    takeTurn(tenantId, () => turns.as(tenantId, () => bringUp(tenantId)));
 
   /** False for a reader that takes too long: others of its tenant wait, and it goes on from where it is when it comes again. */
   const tellInTime = async (one: Waiting, missed: readonly Announcement[]): Promise<boolean> => {
@@ -131,7 +134,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     const { promise, resolve: end, reject: fail } = Promise.withResolvers<boolean>();
     const others = waitingOf.get(tenantId) ?? [];
     waitingOf.set(tenantId, [...others, { slots, told, end, fail }]);
-    if (others.length === 0) void takeTurn(tenantId, () => bringUp(tenantId));
+    if (others.length === 0) void bringUpInTurn(tenantId);
     return promise;
   };
 }

@@ -25,7 +25,7 @@ interface Dependencies {
   readonly log: Pick<EventLog, 'tail' | 'ends' | 'partitioning'>;
   readonly reader: ReadModelReader;
   readonly turns: ThreadTurns;
-  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  readonly clock: Pick<Clock, 'sleep'>;
   readonly logger: Logger;
 }
 
@@ -87,7 +87,7 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
     inbox.isWoken = true;
     if (inbox.isFeeding) return;
     inbox.isFeeding = true;
-    void takeTurn(inbox.tenantId, () => turns.as(inbox.tenantId, () => feedInbox(inbox)))
+    void takeTurn(inbox.tenantId, () => turns.spent(inbox.tenantId, () => feedInbox(inbox)))
       .catch((err: unknown) => {
         if (!isSaid) logger.warn('the inbox streams wait for the read model', { err });
         isSaid = true;
@@ -100,17 +100,15 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
       });
   };
 
-  const feedInbox = async (inbox: Inbox): Promise<number> => {
-    const startedAt = clock.monotonic();
+  const feedInbox = async (inbox: Inbox): Promise<void> => {
     const { isWanted } = inbox;
     inbox.isWanted = inbox.isWoken = false;
     try {
       const folded = await foldedOf(inbox);
-      if (!isWanted && folded.size === 0) return 0;
+      if (!isWanted && folded.size === 0) return;
       const isMore = await feedListeners({ reader, turns }, inbox, inbox.listeners, (one) => feedLater(inbox, one));
       if (isMore) inbox.isWanted = inbox.isWoken = true;
       for (const [topic, upTo] of folded) settleDue(inbox, topic, upTo);
-      return clock.monotonic() - startedAt;
     } catch (err) {
       inbox.isWanted ||= isWanted;
       throw err;

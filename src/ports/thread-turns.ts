@@ -6,10 +6,12 @@ import type { TenantId } from '../domain/ids.ts';
 export interface ThreadTurns {
   /** Whether this turn of the event loop has had its share of such work: asked between pieces of a ms or less. */
   isOver(): boolean;
-  /** A later turn of the event loop, in which nobody else of those who wait goes on; in the order in which they came. */
+  /** A later turn of the event loop, in which nobody else of those who wait goes on: tenants in turn, and of each in the order in which they came. */
   next(): Promise<void>;
   /** Whatever comes of the call, also later, is this tenant's work. */
   as<T>(tenantId: TenantId, work: () => T): T;
+  /** The same to its end; answers the ms that it took, without its waits for turns: those are others' work. Rejects as the work does. */
+  spent(tenantId: TenantId, work: () => Promise<void>): Promise<number>;
   /** Runs a piece, and counts the time that it holds the thread for whose work it is. What it throws, the call throws. */
   piece<T>(work: () => T): T;
 }
@@ -21,5 +23,9 @@ export const wholeTurns: ThreadTurns = {
     // There is but one.
   },
   as: (_tenantId, work) => work(),
+  async spent(_tenantId, work) {
+    await work();
+    return 0;
+  },
   piece: (work) => work(),
 };

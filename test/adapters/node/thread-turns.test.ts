@@ -51,6 +51,43 @@ it('those who wait go on one in a turn, in the order in which they came, and eve
   expect(loop - before).toBeGreaterThanOrEqual(8);
 });
 
+it('however many wait for one tenant, another waits for one of them', async () => {
+  const turns = createThreadTurns(metrics);
+  const order: string[] = [];
+  const waitAs = (tenant: string, name: string) =>
+    turns.as(tenant as TenantId, () => turns.next().then(() => order.push(name)));
+  const crowd = Array.from({ length: 20 }, (_, i) => waitAs('tnt_a', `a${i}`));
+  await Promise.all([...crowd, waitAs('tnt_b', 'b0'), waitAs('tnt_b', 'b1')]);
+  expect(order.slice(0, 5)).toEqual(['a0', 'b0', 'a1', 'b1', 'a2']);
+  expect(order.slice(5)).toEqual(Array.from({ length: 17 }, (_, i) => `a${i + 3}`));
+});
+
+it('what is spent on a work is what it took, without its waits for the turns of others', async () => {
+  const turns = createThreadTurns(metrics);
+  const hold = (ms: number) => {
+    const until = performance.now() + ms;
+    while (performance.now() < until);
+  };
+  const others = turns.as('tnt_b' as TenantId, async () => {
+    for (let i = 0; i < 10; i++) {
+      await turns.next();
+      turns.piece(() => hold(50));
+    }
+  });
+  const startedAt = performance.now();
+  const spent = await turns.spent('tnt_a' as TenantId, async () => {
+    for (let i = 0; i < 5; i++) {
+      await turns.next();
+      turns.piece(() => hold(2));
+    }
+  });
+  const tookMs = performance.now() - startedAt;
+  await others;
+  expect(spent).toBeGreaterThanOrEqual(9);
+  // Four waits at least were for another's 50 ms; a machine may stand still in what is its own.
+  expect(tookMs - spent).toBeGreaterThanOrEqual(4 * 49);
+});
+
 it('what pieces take is counted for the tenant whose work they are, also after waits, and what is nobody’s for none', async () => {
   const own = createMetrics({ processMetrics: false });
   const turns = createThreadTurns(own);

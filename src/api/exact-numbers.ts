@@ -15,33 +15,64 @@ export function checkNumbers(text: string): void {
   if (path !== null) throw badField(path, "can't be kept exactly as a number: send it as a string");
 }
 
-/** Whether a number as it is written and the one that it is read as are the same decimal; 0 and -0 are. */
+/**
+ * Whether a number as it is written and the one that it is read as are the same decimal; 0 and -0 are. Nearly all are told without being read: 256 KiB of
+ * `1e300` are 43,000 of them.
+ */
 export function isExact(source: string): boolean {
-  if (source.length < 16 && isInRange(source)) return true;
+  const { digits, power } = shapeOf(source);
+  // Far enough from the least and the greatest number 15 digits are exact.
+  if (digits <= digitsKept && power >= -powerMax && power + digits <= powerMax) return true;
   const value = Number(source);
+  if (!Number.isFinite(value)) return false;
+  if (digits <= digitsKept && Math.abs(value) > leastNormal) return true;
   const read = String(value);
-  return read === source || (Number.isFinite(value) && decimalOf(read) === decimalOf(source));
+  return read === source || decimalOf(read) === decimalOf(source);
 }
 
-/** Where 15 digits are exact: far enough from the least and the greatest number. */
-function isInRange(source: string): boolean {
-  const at = source.search(/[eE]/);
-  return at < 0 || Math.abs(Number(source.slice(at + 1))) <= 290;
+const digitsKept = 15;
+const powerMax = 307;
+/** Below it numbers have fewer digits. */
+const leastNormal = 2.3e-308;
+
+/** How many digits a number has from its first one that isn't 0 on, and the power of ten of the last of them, as it is written. */
+function shapeOf(source: string): { digits: number; power: number } {
+  let digits = 0;
+  let power = 0;
+  let isFraction = false;
+  for (let at = 0; at < source.length; at++) {
+    const character = source.charCodeAt(at);
+    if (isDigit(character)) {
+      if (digits > 0 || character !== zero) digits++;
+      if (isFraction) power--;
+    } else if (character === point) {
+      isFraction = true;
+    } else if (character !== minus) {
+      return { digits, power: power + Number(source.slice(at + 1)) };
+    }
+  }
+  return { digits, power };
 }
 
-/** Its digits without the zeros around them, and the power of ten behind the last. */
+/** Its digits without the zeros around them, and the power of ten of the last. */
 function decimalOf(text: string): string {
-  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
-  const isNegative = mantissa.startsWith('-');
-  const [whole = '', fraction = ''] = mantissa.slice(isNegative ? 1 : 0).split('.');
-  const digits = whole + fraction;
+  const exponentAt = text.search(/[eE]/);
+  const mantissaEnd = exponentAt < 0 ? text.length : exponentAt;
+  const begin = text.charCodeAt(0) === minus ? 1 : 0;
+  const pointAt = text.indexOf('.');
+  const hasPoint = pointAt >= 0;
+  const digits = hasPoint
+    ? text.slice(begin, pointAt) + text.slice(pointAt + 1, mantissaEnd)
+    : text.slice(begin, mantissaEnd);
   let first = 0;
   let end = digits.length;
-  while (first < end && digits[first] === '0') first++;
-  while (end > first && digits[end - 1] === '0') end--;
+  while (first < end && digits.charCodeAt(first) === zero) first++;
+  while (end > first && digits.charCodeAt(end - 1) === zero) end--;
   if (first === end) return '0';
+  const exponent = exponentAt < 0 ? 0 : Number(text.slice(exponentAt + 1));
   // An exponent that isn't exact itself is of a number that is read as 0 or infinite.
-  return `${isNegative ? '-' : ''}${digits.slice(first, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+  const power = exponent - (hasPoint ? mantissaEnd - pointAt - 1 : 0) + digits.length - end;
+  return `${begin === 1 ? '-' : ''}${digits.slice(first, end)}e${power}`;
 }
 
 /** An object or array that the look is in: its place in the text of the name, or how many values came before. */
@@ -52,7 +83,7 @@ type Container =
 /** Deeper ones are refused by the schemas: nothing of them is kept. */
 const depthMax = 40;
 
-/** Of the first number that isn't exact, dotted; null when all are. One pass: 1 ms for 256 KiB. */
+/** Of the first number that isn't exact, dotted; null when all are. One pass: 1 ms for 256 KiB of text, 10 to 30 ms of the dearest numbers. */
 function pathOfChanged(text: string): string | null {
   const containers: Container[] = [];
   let string = { at: 0, end: 0 };
@@ -90,7 +121,7 @@ function stepInto(container: Container, text: string): string {
   return String(JSON.parse(text.slice(container.nameAt, container.nameEnd))).slice(0, nameCharactersMax);
 }
 
-const [quote, backslash, colon, comma, minus] = [0x22, 0x5c, 0x3a, 0x2c, 0x2d];
+const [quote, backslash, colon, comma, minus, point, zero] = [0x22, 0x5c, 0x3a, 0x2c, 0x2d, 0x2e, 0x30];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 function endOfString(text: string, start: number): number {
@@ -115,6 +146,10 @@ function isDigit(character: number): boolean {
 /** A digit, `.`, `e`, `E`, `+` or `-`. */
 function isOfNumber(character: number): boolean {
   return (
-    isDigit(character) || character === 0x2e || (character | 0x20) === 0x65 || character === 0x2b || character === minus
+    isDigit(character) ||
+    character === point ||
+    (character | 0x20) === 0x65 ||
+    character === 0x2b ||
+    character === minus
   );
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 
 import { checkNumbers, isExact } from '../../src/api/exact-numbers.ts';
 import { type App, startApp } from '../support/app.ts';
+import { cpuMsSince, threadCpuMsMax } from '../support/thread-cpu.ts';
 
 describe('a number', () => {
   it.each(['1e400', '-1e400', '1e-400', '9007199254740993', '-9007199254740993', '123456789012345678', '4.9e-324'])(
@@ -31,6 +32,20 @@ describe('a number', () => {
         expect(isExact(String(value))).toBe(true);
         expect(isExact(value.toExponential())).toBe(true);
       }),
+    );
+  });
+
+  it('however it is written, is exact where it is the decimal that it is read as', () => {
+    const written = fc.tuple(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), fc.integer({ min: -345, max: 310 }));
+    fc.assert(
+      fc.property(written, fc.nat({ max: 19 }), ([digits, power], zeros) => {
+        const short = digits / 10n ** BigInt(zeros);
+        const read = Number(`${short}e${power}`);
+        const isSame = Number.isFinite(read) && scaled(read.toExponential()) === scaled(`${short}e${power}`);
+        expect(isExact(`${short}e${power}`)).toBe(isSame);
+        expect(isExact(`${short}.000E${power}`)).toBe(isSame);
+      }),
+      { numRuns: 2000 },
     );
   });
 
@@ -72,6 +87,36 @@ describe('a body', () => {
   it('that only looks like it passes', () => {
     for (const text of ['{"a":"b:1e400, 12345678901234567"}', '{"a:1e400":1}', '{"a":"\\\\","b":"[1e400"}'])
       expect(() => checkNumbers(text)).not.toThrow();
+  });
+});
+
+describe('256 KiB of numbers hold the thread for a moment', () => {
+  const room = 256 * 1024 - 200;
+  const full = (unit: string) =>
+    Array(Math.floor(room / (unit.length + 1)))
+      .fill(unit)
+      .join(',');
+  it.each([
+    ['1e1', full('1e1')],
+    ['1e300', full('1e300')],
+    ['the greatest power', full('1e308')],
+    ['nearly the least', full('1e-310')],
+    ['16 digits behind the point', full('0.1234567890123456')],
+    ['16 digits and a power', full('1.234567890123456e5')],
+    ['16 digits', full('9007199254740992')],
+    ['in arrays', full('[1e1]')],
+    ['in 30 arrays', `${'['.repeat(30)}${full('1e308')}${']'.repeat(30)}`],
+    ['in objects', full('{"a":1e308}')],
+    ['of 10,000 digits', full(`1${'0'.repeat(300)}.${'0'.repeat(10_000)}`)],
+    ['of one number', `1.${'0'.repeat(room)}`],
+    ['that isn’t exact, in the end', `${full('1e308')},1e400`],
+  ])('%s', (_, numbers) => {
+    const text = `{"data":{"a":[${numbers}]}}`;
+    const before = process.threadCpuUsage();
+    const check = () => checkNumbers(text);
+    if (text.includes('1e400')) expect(check).toThrow();
+    else check();
+    expect(cpuMsSince(before)).toBeLessThan(threadCpuMsMax);
   });
 });
 
@@ -117,3 +162,10 @@ describe('a request', () => {
     expect(body.body).toBe('9007199254740992 100 0.30000000000000004');
   });
 });
+
+/** A decimal as a whole number, by 10 to the 400th. */
+function scaled(text: string): bigint {
+  const [, sign = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?e([+-]?\d+)$/.exec(text) ?? [];
+  const digits = BigInt(`${sign}${whole}${fraction}`);
+  return digits * 10n ** BigInt(400 + Number(power) - fraction.length);
+}

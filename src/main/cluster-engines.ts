@@ -42,7 +42,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
       for (const { definition } of readModels) await store.prepare(definition);
       await store.close();
       const reader = openMongoReadModelReader({ connection, logger, clock });
-      return { reader, thread: hasThread ? { kind: 'cluster', config } : null };
+      return { reader, damage: () => null, thread: hasThread ? { kind: 'cluster', config } : null };
     },
     async close() {
       await limiter.close();

@@ -26,6 +26,13 @@ export function isThere(path: string): boolean {
   return [path, `${path}-wal`].some((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
 }
 
+/** The sentence about a file whose pages SQLite can't read as what they should be; null for any other error. */
+export function damageOf(path: string, file: DataFile, error: unknown): string | null {
+  if (!(error instanceof Error) || !(codeOf(error) === sqlite.corrupt || codeOf(error) === sqlite.notADatabase))
+    return null;
+  return `${path} ${damaged(error, file)}`;
+}
+
 /** What `open` resolves with. @throws StartError in place of what the file, its folder or its disk is to blame for */
 export async function openOrExplain<T>(path: string, file: DataFile, open: () => T | Promise<T>): Promise<T> {
   try {
@@ -45,8 +52,7 @@ function whatIsWrong(path: string, file: DataFile, error: unknown): string | nul
   if (!(error instanceof Error)) return null;
   if (error instanceof UnfitFileError) return error.message;
   if (error instanceof DamagedFileError) return damaged(error, file);
-  const code = 'code' in error ? error.code : null;
-  switch (code === 'ERR_SQLITE_ERROR' && 'errcode' in error ? Number(error.errcode) & 0xff : code) {
+  switch (codeOf(error)) {
     case sqlite.corrupt:
     case sqlite.notADatabase:
       return damaged(error, file);
@@ -68,6 +74,12 @@ function whatIsWrong(path: string, file: DataFile, error: unknown): string | nul
     default:
       return null;
   }
+}
+
+/** SQLite's, or the system's. */
+function codeOf(error: Error): unknown {
+  const code = 'code' in error ? error.code : null;
+  return code === 'ERR_SQLITE_ERROR' && 'errcode' in error ? Number(error.errcode) & 0xff : code;
 }
 
 function damaged({ message }: Error, file: DataFile): string {

@@ -2,7 +2,7 @@
 
 import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
 import { openEventLog, type SqliteEventLog } from '../adapters/sqlite/event-log/event-log.ts';
-import { createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
+import { type ChangeSignalEnd, createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
 import { followLog } from '../adapters/sqlite/read-models/followed-log.ts';
 import { openIdempotencyStore } from '../adapters/sqlite/idempotency/store.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
@@ -10,6 +10,7 @@ import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { readModels } from '../projections/index.ts';
 import type { Config } from './config.ts';
+import { createDamageWatch } from './damage-watch.ts';
 import { isThere, openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
@@ -22,10 +23,13 @@ import { StartError } from './start-error.ts';
 /** @throws StartError while another process holds DATA_DIR, and when its files are damaged or don't belong together */
 export async function openEmbeddedEngines(deps: ServingDependencies): Promise<Engines> {
   const { config, health, logger, metrics, turns } = deps;
-  const { log, settings, files, add, close } = await openLogAndSettings(deps, refuseMissing);
+  const { log, settings: stored, files, add, close } = await openLogAndSettings(deps, refuseMissing);
+  const settingsDamage = createDamageWatch({ ...deps, path: files.settings, file: 'settings' });
+  const viewsDamage = createDamageWatch({ ...deps, path: files.views, file: 'views' });
+  const settings = settingsDamage.guarded(stored);
   const limiter = createMemoryRateLimiter();
   measureDisk(metrics, config.DATA_DIR);
-  health.need('settings', () => settings.ready());
+  health.need('settings', async () => settingsDamage.why() ?? settings.ready());
   return {
     log,
     settings,
@@ -49,11 +53,14 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
           await store.close();
         }
       });
-      if (!hasThread) return { reader: openReadModelReader({ path: files.views, turns }), thread: null };
+      const damage = viewsDamage.why;
+      const openReader = (changes: { readonly changes?: ChangeSignalEnd } = {}) =>
+        viewsDamage.guarded(openReadModelReader({ path: files.views, turns, ...changes }));
+      if (!hasThread) return { reader: openReader(), damage, thread: null };
       const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
-      const reader = openReadModelReader({ path: files.views, changes: changes.reader, turns });
+      const reader = openReader({ changes: changes.reader });
       const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
-      return { reader, thread: { kind: 'embedded', ...shared } };
+      return { reader, damage, thread: { kind: 'embedded', ...shared } };
     },
     async close() {
       await limiter.close();

@@ -43,6 +43,8 @@ export interface Engines {
 
 export interface Views {
   readonly reader: ReadModelReader & { close(): void | Promise<void> };
+  /** What is wrong with the file that they are in, as a sentence; null: nothing that is known. */
+  damage(): string | null;
   /** null where there is no such thread. */
   readonly thread: ThreadEngines | null;
 }

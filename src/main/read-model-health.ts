@@ -13,16 +13,20 @@ const failingMaxMs = 2_000;
 
 export function readModelHealth(of: {
   readonly reader: Pick<ReadModelReader, 'ready'>;
+  /** What is wrong with where they are kept; null: nothing that is known. */
+  damage(): string | null;
   readonly clock: Clock;
   /** What the projectors of this process are at. */
   folding(): readonly FoldState[];
   /** Those that this process answers from. */
   readonly catchUps: CatchUps;
 }): () => Promise<UpOrWhy> {
-  const { reader, clock, folding, catchUps } = of;
+  const { reader, damage, clock, folding, catchUps } = of;
   const mayLag = new Set(readModels.filter((of) => of.mayLag === true).map(({ definition }) => definition.name));
 
   return async () => {
+    const why = damage();
+    if (why !== null) return why;
     if (!(await reader.ready())) return false;
     for (const { readModel, failing } of folding()) {
       if (failing === null || clock.now() - failing.since < failingMaxMs) continue;

@@ -20,9 +20,12 @@ export async function encryptionSecretOf(config: Config): Promise<string> {
 }
 
 /** A secret that others could read is theirs: a warning, which in production stops the start. @throws StartError naming the files and what to do */
-export function checkSecretFiles({ DATA_DIR: dataDir, isProduction }: Config, logger: Pick<Logger, 'warn'>): void {
+export async function checkSecretFiles(
+  { DATA_DIR: dataDir, isProduction }: Config,
+  logger: Pick<Logger, 'warn'>,
+): Promise<void> {
   const { encryptionSecret, issuerKey } = dataFiles(dataDir);
-  const open = [encryptionSecret, issuerKey].filter(isOpenToOthers);
+  const open = await openOrExplain(dataDir, 'folder', () => [encryptionSecret, issuerKey].filter(isOpenToOthers));
   const remedy = (path: string) => `run chmod 600 ${path}, and make a new one if somebody may have read it`;
   if (isProduction && open.length > 0)
     throw new StartError(

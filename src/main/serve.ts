@@ -55,7 +55,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (!config.isProduction) await makeOrExplain(config);
   const parts = createProcess(config);
   const { logger } = parts;
-  checkSecretFiles(config, logger);
+  await checkSecretFiles(config, logger);
   const health = createHealth();
   const running: Running[] = [];
   const stopAll = async () => {
@@ -107,7 +107,7 @@ async function startRoles(
   await directory.start();
   const runsProjectors = roles.has('projector');
   const runsScheduler = roles.has('scheduler');
-  const { reader, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
+  const { reader, damage, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
   running.push({ stop: async () => reader.close() });
   await checkPositions({ log: adapters.log, reader, clock: adapters.clock });
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
@@ -115,7 +115,7 @@ async function startRoles(
   if (thread !== null) running.push(thread);
   const catchUps = roles.has('api') ? catchUpsOf(adapters.log, reader) : new Map<string, CatchUp>();
   const folding = () => thread?.folding() ?? [];
-  health.need('readModels', readModelHealth({ reader, clock: adapters.clock, folding, catchUps }));
+  health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps }));
   const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, { from, channels }) : [];
   running.push(...dispatchers);
   running.push(startWatching({ isCluster: isCluster(config), adapters, health, roles, reader, thread, dispatchers }));

@@ -1,8 +1,10 @@
-// What stops a start and is a person's to mend: told as a sentence, without a stack.
+// What is a person's to mend: told as a sentence, without a stack.
 
+/** It stops a start. */
 export class StartError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'StartError';
+    delete this.stack;
   }
 }

@@ -11,6 +11,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ReadModelStore } from '../ports/read-model-store.ts';
 import type { ClusterConfig } from './config.ts';
+import { createDamageWatch } from './damage-watch.ts';
 
 /** Can be posted to a thread, once. */
 export type ThreadEngines =
@@ -40,10 +41,11 @@ export async function openThreadEngines(
     return openClusterThreadEngines({ ...deps, config: input.config });
   }
   const log = await connectEventLog(input.log, deps);
-  const store = openReadModelStore({ path: input.viewsPath, logger: deps.logger, changes: input.changes });
+  const { viewsPath: path, changes } = input;
+  const store = openReadModelStore({ path, logger: deps.logger, changes });
   return {
     log,
-    store,
+    store: createDamageWatch({ ...deps, path, file: 'views' }).guarded<ReadModelStore>(store),
     async close() {
       await log.close();
       await store.close();

@@ -57,13 +57,14 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
 export async function openClusterTied(deps: ClusterDependencies): Promise<TiedStores> {
   const { config, clock, logger, signal } = deps;
   const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
-  const log = await openClusterLog(deps);
+  const log = await openClusterLog(deps, 'adopted');
   const close = async () => {
     await log.close();
     await connection.close();
   };
   try {
     await refuseWhileProjected(deps, log);
+    await log.adoptTopics();
     await forgetReadModels(connection);
     const settings = await openMongoSettingsStore({ connection, logger, clock });
     return { tie: tieOf(config, log), settings, close };
@@ -138,7 +139,10 @@ export async function openClusterThreadEngines(deps: ClusterDependencies) {
   };
 }
 
-function openClusterLog({ config, codec, clock, logger, metrics, signal }: ClusterDependencies) {
+function openClusterLog(
+  { config, codec, clock, logger, metrics, signal }: ClusterDependencies,
+  topicIds: 'checked' | 'adopted' = 'checked',
+) {
   return openKafkaEventLog({
     settings: kafkaSettingsOf(config),
     registryUrl: config.SCHEMA_REGISTRY_URL,
@@ -148,6 +152,7 @@ function openClusterLog({ config, codec, clock, logger, metrics, signal }: Clust
     logger,
     metrics,
     signal,
+    topicIds,
   });
 }
 

@@ -10,7 +10,7 @@ import { type Admins, createAdmins } from './admin.ts';
 import { type AppendLimits, createAppender, defaultAppendLimits } from './append.ts';
 import { createKafkaClient, type KafkaClient, type KafkaSettings } from './client.ts';
 import { createConsuming } from './consuming.ts';
-import { formatTopic, keepFormat } from './log-format.ts';
+import { formatTopic, keepFormat, keepTopics, renewTopics } from './log-format.ts';
 import { createOffsets } from './offsets.ts';
 import { ensurePositions, type GroupTopics } from './positions.ts';
 import { createProducing, type Producing } from './producing.ts';
@@ -39,17 +39,21 @@ export interface KafkaEventLogOptions {
   /** Aborted: the start is given up. */
   readonly signal?: AbortSignal;
   readonly limits?: AppendLimits;
+  /** Whether its topics are still those that it was made of; adopted: that is for the caller to say, by `adoptTopics`. Absent: checked. */
+  readonly topicIds?: 'checked' | 'adopted';
 }
 
 export interface KafkaEventLog extends EventLog {
   readonly identity: LogIdentity;
+  /** The topics that are there are the log's from now on. */
+  adoptTopics(): Promise<void>;
   /** How many members a group has now, in all processes. */
   activeMembers(group: string): Promise<number>;
 }
 
 /**
  * Waits for the brokers and the registry, and says so. Makes what is missing.
- * @throws Error when the log was made with another partitioning, a topic has another number of partitions, a schema is incompatible, credentials or
+ * @throws Error when the log was made with another partitioning, a topic has another number of partitions or is another one, a schema is incompatible, credentials or
  * certificates are wrong, or the signal is aborted
  */
 export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<KafkaEventLog> {
@@ -106,6 +110,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     offsetAt: offsets.offsetAt,
     committed: offsets.committed,
     activeMembers: offsets.activeMembers,
+    adoptTopics: () => renewTopics(client, topics.map(client.names.topic), clock),
     ready: readiness.ready,
     close: () => (closing ??= close()),
   };
@@ -135,7 +140,7 @@ async function prepareOrClose(options: KafkaEventLogOptions, connections: Connec
 
 /** The registry before the last step: nobody may append what nobody could read. */
 async function prepare(options: KafkaEventLogOptions, { client, admins, registry }: Connections): Promise<Prepared> {
-  const { settings, shape, codec, clock, logger, signal } = options;
+  const { settings, shape, codec, clock, logger, signal, topicIds = 'checked' } = options;
   const { topics, groups, partitioning } = shape;
   const { names, kafka } = client;
   const own = topics.map(names.topic);
@@ -148,6 +153,7 @@ async function prepare(options: KafkaEventLogOptions, { client, admins, registry
         await ensureTopics(admin, [names.topic(formatTopic)], 1, topicSettings);
         const found = await keepFormat(client, partitioning, clock);
         await ensureTopics(admin, own, partitioning.partitions, topicSettings);
+        if (topicIds === 'checked') await keepTopics(client, own, clock);
         await ensurePositions({ kafka, admin, names, logger }, groups);
         return found;
       }),

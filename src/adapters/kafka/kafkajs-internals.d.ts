@@ -59,6 +59,8 @@ declare module 'kafkajs/src/cluster/index.js' {
 
   export interface Broker {
     readonly nodeId: number;
+    /** Of each API the versions that it speaks; null before it was connected to. */
+    readonly versions: null | Readonly<Record<number, { readonly maxVersion: number }>>;
     readonly connectionPool: ConnectionPool;
     isConnected(): boolean;
   }

@@ -8,6 +8,10 @@
 // Whoever opens it gives it an id, the first of which counts, and says once when settings are tied to it:
 //
 //   ... { id } ... { settings: true }
+//
+// It also says which topics it is made of, by the ids that the brokers gave them; of several such records the last counts for a topic:
+//
+//   ... { topics: { name: id } }
 
 import { randomUUID } from 'node:crypto';
 
@@ -15,8 +19,9 @@ import type { Partitioning } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LogIdentity } from '../../ports/event-log.ts';
 import type { KafkaClient } from './client.ts';
-import { createLogCluster } from './log-cluster.ts';
+import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import { allRecords, appendRecord } from './records-asked.ts';
+import { topicIdsOf } from './topic-ids-asked.ts';
 import { StartRefusal } from './wait-until-up.ts';
 
 /** Its only partition is number 0. */
@@ -45,6 +50,7 @@ interface LogFormat {
 interface LaterRecord {
   readonly id?: string;
   readonly settings?: true;
+  readonly topics?: Readonly<Record<string, string>>;
   readonly copy?: CopyIdentity;
   readonly copied?: true;
 }
@@ -68,6 +74,35 @@ export function keepFormat(client: KafkaClient, partitioning: Partitioning, cloc
     if (id === undefined) throw new Error(`${topic.name} lost the id that it was given`);
     const noteSettings = () => onTopic(client, (again) => again.append({ settings: true }, clock.now()));
     return { id, hasSettings, noteSettings };
+  });
+}
+
+/**
+ * Notes the ids of the log's topics, which must exist. @throws StartRefusal naming the first that isn't the one that was noted: one that was deleted and made
+ * again may have grown beyond every position, and what is in it below them would never be read.
+ */
+export function keepTopics(client: KafkaClient, names: readonly string[], clock: WallClock): Promise<void> {
+  return onTopic(client, async ({ name, read, append, cluster }) => {
+    const ids = await topicIdsOf(cluster, names);
+    if (ids === null) return;
+    const noted = new Map<string, string>();
+    for (const value of (await read()).slice(1))
+      for (const [topic, id] of Object.entries((parse(value, name) as LaterRecord).topics ?? {})) noted.set(topic, id);
+    const other = names.find((topic) => noted.has(topic) && noted.get(topic) !== ids.get(topic));
+    if (other !== undefined)
+      throw new StartRefusal(
+        `The topic ${other} was deleted and made again since this log was made: what it held is gone, and positions in it say nothing of what it holds now. ` +
+          'Put it back, or run "herald adopt" to go on with what is there.',
+      );
+    if (names.some((topic) => !noted.has(topic))) await append({ topics: Object.fromEntries(ids) }, clock.now());
+  });
+}
+
+/** From now on the topics that are there are the log's, whichever were noted. */
+export function renewTopics(client: KafkaClient, names: readonly string[], clock: WallClock): Promise<void> {
+  return onTopic(client, async ({ append, cluster }) => {
+    const ids = await topicIdsOf(cluster, names);
+    if (ids !== null) await append({ topics: Object.fromEntries(ids) }, clock.now());
   });
 }
 
@@ -115,6 +150,7 @@ interface FormatTopic {
   readonly name: string;
   read(): Promise<readonly Buffer[]>;
   append(value: LogFormat | LaterRecord, nowMs: number): Promise<void>;
+  readonly cluster: LogCluster;
 }
 
 async function onTopic<T>(client: KafkaClient, work: (topic: FormatTopic) => Promise<T>): Promise<T> {
@@ -126,6 +162,7 @@ async function onTopic<T>(client: KafkaClient, work: (topic: FormatTopic) => Pro
       name,
       read: async () => (await allRecords(cluster, place)).map(({ value }) => value),
       append: (value, nowMs) => appendRecord(cluster, place, Buffer.from(JSON.stringify(value)), nowMs),
+      cluster,
     });
   } finally {
     cluster.close();

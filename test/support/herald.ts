@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import type { DataDir, Environment } from './data-dir.ts';
-import { engineSet } from './engine-set.ts';
 import { until } from './until.ts';
 
 export type { DataDir, Environment } from './data-dir.ts';
@@ -19,8 +18,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export const heraldCommand = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
 const run = promisify(execFile);
 
-/** On real engines topics and indexes are made first, and a group waits for the members that a kill has left in it. */
-const startTimeoutMs = engineSet === 'embedded' ? 15_000 : 60_000;
+/** On real engines topics and indexes are made first, and a group waits for the members that a kill has left in it; and any machine may be busy. */
+const startTimeoutMs = 60_000;
 
 export interface Answer {
   readonly status: number;

@@ -153,6 +153,37 @@ describe('send', () => {
     }
   });
 
+  it('asks again where the answer was lost, and sends once', async () => {
+    const sink = await startHttpSink({
+      respond: ({ headers, body }, response) => {
+        const isFirst = sink.requests.length === 1;
+        void service
+          .call('POST', '/api/v1/notify', {
+            body,
+            headers: { 'x-api-key': service.apiKey, 'idempotency-key': String(headers['idempotency-key']) },
+          })
+          .then((answer) => {
+            if (isFirst) response.destroy();
+            else
+              response
+                .writeHead(answer.status, { 'content-type': 'application/json' })
+                .end(JSON.stringify(answer.body));
+          });
+      },
+    });
+    try {
+      const args = ['send', '--channel', 'in-app', '--recipient', 'only-once', '--body', 'x'];
+      const sent = await run(args, elsewhere(service.apiKey, sink.url));
+      expect([sent.code, sent.stdout]).toEqual([0, expect.stringMatching(/^notif_\w+\n$/)]);
+      expect(sent.stderr).toMatch(/can't be reached.+Asking again in/);
+      expect(sink.requests).toHaveLength(2);
+      const { body } = await service.dashboard('GET', '/notifications?recipient=only-once');
+      expect(body['data']).toHaveLength(1);
+    } finally {
+      await sink.close();
+    }
+  });
+
   it('--body-file sends a whole request, of a file or of stdin', async () => {
     const request = JSON.stringify({ channel: 'IN_APP', recipient: 'ada', body: 'From a file', priority: 'BULK' });
     const file = join(dataDir.path, 'request.json');
@@ -294,10 +325,7 @@ describe('tail', () => {
     };
     const answers: readonly ((response: ServerResponse) => void)[] = [
       (response) => response.end('id: 1\ndata: {"event":"connected"}\n\n'),
-      (response) =>
-        response
-          .writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' })
-          .end('{"code":"X","error":"Wait.","details":[]}'),
+      (response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>'),
       (response) =>
         response.end(
           `id: 2\ndata: {"event":"connected","gap":true}\n\n:\n\nid: 3\ndata: ${JSON.stringify(change)}\n\n`,
@@ -312,7 +340,7 @@ describe('tail', () => {
       const { code, stdout, stderr } = await run(['tail', '--url', sink.url, '--token', 't'], {});
       expect([code, stdout]).toEqual([1, 'T  FAILED      SMS      notif_a  +49  no\n']);
       expect(stderr).toMatch(
-        /503 X: Wait\.[^]+-- connected again; .+SOME CHANGES ARE MISSING HERE[^]+\n401 UNAUTHORIZED: The token has ended\./,
+        / answered 502\. Connecting again in [^]+-- connected again; .+SOME CHANGES ARE MISSING HERE[^]+\n401 UNAUTHORIZED: The token has ended\./,
       );
       expect(sink.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '1', '1', '3']);
     } finally {

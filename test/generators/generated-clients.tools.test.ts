@@ -28,6 +28,8 @@ beforeAll(async () => {
   tools = await fetchTools();
   dataDir = await makeDataDir();
   service = await startHerald(dataDir);
+  // Who filters by metadata doesn't see it.
+  await service.notify({ channel: 'IN_APP', recipient: 'nobody', body: 'x', metadata: { job: 'none' } });
   work = await mkdtemp(join(tmpdir(), 'herald-clients-'));
   document = join(work, 'openapi.json');
   const answer = await service.call('GET', '/openapi.json');

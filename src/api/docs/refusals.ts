@@ -5,6 +5,7 @@ import type { AuthKind } from '../endpoint.ts';
 import { ownAnswersFull } from '../answers-in-flight.ts';
 import { isRead } from '../endpoint.ts';
 import { statusOfCode } from '../errors.ts';
+import { lacksScope } from '../mistaken-credentials.ts';
 import type { DescribedRoute } from './operation.ts';
 
 export interface Refusal {
@@ -16,7 +17,7 @@ export interface Refusal {
 /** By status, ascending. */
 export function refusalsOf(route: DescribedRoute): ReadonlyMap<number, readonly Refusal[]> {
   const sentences: Partial<Record<ErrorCode, string>> = {
-    ...ofCaller(route.auth),
+    ...ofCaller(route),
     ...ofInput(route),
     ...ofRead(route),
     ...ofLimit(route),
@@ -31,21 +32,20 @@ export function refusalsOf(route: DescribedRoute): ReadonlyMap<number, readonly 
 type Sentences = Readonly<Partial<Record<ErrorCode, string>>>;
 
 const noTenant = 'There is no tenant of this token yet: make it with POST /api/v1/auth/provision-tenant.';
-const noScope = 'The API key lacks the scope that this call takes.';
 const badKey = 'The API key is not valid.';
 const badToken = 'The bearer token is not valid.';
 
 const ofKind: Readonly<Record<AuthKind, Sentences>> = {
   none: {},
-  apiKey: { UNAUTHORIZED: badKey, FORBIDDEN: noScope },
+  apiKey: { UNAUTHORIZED: badKey },
   token: { UNAUTHORIZED: badToken, FORBIDDEN: 'The token has no claim org_id, by which its tenant is found.' },
   bearer: { UNAUTHORIZED: badToken, FORBIDDEN: noTenant },
   bearerOrKey: { UNAUTHORIZED: badToken, FORBIDDEN: noTenant },
   bearerOrQuery: { UNAUTHORIZED: badToken, FORBIDDEN: noTenant },
 };
 
-function ofCaller(auth: AuthKind): Sentences {
-  return ofKind[auth];
+function ofCaller({ auth, scopes = [] }: DescribedRoute): Sentences {
+  return auth === 'apiKey' ? { ...ofKind[auth], FORBIDDEN: lacksScope(scopes) } : ofKind[auth];
 }
 
 function ofInput({ endpoint, path }: DescribedRoute): Sentences {
@@ -53,7 +53,7 @@ function ofInput({ endpoint, path }: DescribedRoute): Sentences {
     return {
       UNSUPPORTED_MEDIA_TYPE: 'Send the body as content-type: application/json in UTF-8.',
       PAYLOAD_TOO_LARGE: 'A request holds at most 256 KiB.',
-      BAD_REQUEST: 'The body is not valid JSON.',
+      BAD_REQUEST: 'The body is not valid JSON at line 3, column 5: a comma or } should stand here.',
     };
   }
   if (endpoint.query !== undefined) return { BAD_REQUEST: 'limit: must be a whole number from 1 to 100' };

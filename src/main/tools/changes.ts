@@ -40,7 +40,7 @@ export function changeLine(change: Change, format: Format): string {
   if (format === 'json') return `${JSON.stringify(change)}\n`;
   const { timestamp, status, channel, recipient, notificationId, error } = change;
   const cause = error === null ? '' : `  ${printable(error)}`;
-  return `${dim(printable(timestamp))}  ${coloured(status, status.padEnd(statusLength))}  ${channel.padEnd(channelLength)}  ${notificationId}  ${printable(recipient)}${cause}\n`;
+  return `${dim(printable(timestamp))}  ${coloured(status, printable(status).padEnd(statusLength))}  ${printable(`${channel.padEnd(channelLength)}  ${notificationId}  ${recipient}`)}${cause}\n`;
 }
 
 /** PROCESSING, WEBHOOK. */

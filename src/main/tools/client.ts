@@ -11,6 +11,7 @@ import { StartError } from '../start-error.ts';
 import { demoOwner, embeddedIssuerOf } from '../tokens.ts';
 import { UsageError } from '../usage-error.ts';
 import { localUrl } from './local-service.ts';
+import { printable } from './printable.ts';
 
 export interface ClientOptions {
   readonly url?: string | undefined;
@@ -50,7 +51,15 @@ export class HeraldRefusal extends StartError {
 }
 
 /** No answer came, or one was cut. */
-export class Unreachable extends StartError {}
+export class Unreachable extends StartError {
+  /** Whether the request may have arrived. */
+  readonly wasSent: boolean;
+
+  constructor(message: string, { wasSent }: { readonly wasSent: boolean } = { wasSent: true }) {
+    super(message);
+    this.wasSent = wasSent;
+  }
+}
 
 /** How long to wait before asking again; null: that would change nothing. @param failures in a row before this one */
 export function passesAfterMs(error: unknown, failures: number): number | null {
@@ -186,15 +195,20 @@ export function refusalOf(url: string, response: Response, text: string): Error 
       `${url} leads elsewhere: --url should be the address that ${URL.parse(location, url)?.origin ?? location} is of`,
     );
   const body: Partial<ErrorBody> | null = parsed(text);
-  if (body === null || typeof body.error !== 'string') return notHerald(url, response);
-  const more = (body.details ?? []).slice(1).map(({ path, message }) => `\n  ${path}: ${message}`);
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return new HeraldRefusal(
-    status,
-    `${status} ${body.code}: ${body.error}${more.join('')}\n(${body.requestId})`,
-    Number.isNaN(seconds) ? null : seconds,
-  );
+  const retryAfterSeconds = Number.isNaN(seconds) ? null : seconds;
+  if (body === null || typeof body.error !== 'string') {
+    // A proxy before a Herald that is being started again.
+    if (status >= 500) return new HeraldRefusal(status, `${url} answered ${status}.`, retryAfterSeconds);
+    return notHerald(url, response);
+  }
+  const { code, error, details = [], requestId } = body;
+  const more = details.slice(1).map(({ path, message }) => `\n  ${printable(`${path}: ${message}`)}`);
+  const sentence = `${status} ${printable(`${code}: ${error}`)}${more.join('')}\n(${printable(String(requestId))})`;
+  return new HeraldRefusal(status, sentence, retryAfterSeconds);
 }
+
+const unsent = { wasSent: false };
 
 function notHerald(url: string, { status, headers }: Response): StartError {
   return new StartError(
@@ -216,7 +230,10 @@ function unreachable(url: string, error: unknown): Unreachable {
   const { hostname = url } = URL.parse(url) ?? {};
   if (name === 'TimeoutError') return new Unreachable(`${url} didn't answer within ${answerMaxMs / 1000} s.`);
   if (code === 'ECONNREFUSED')
-    return new Unreachable(`Nothing listens at ${url}: start Herald (npm start), or say with --url where it is.`);
-  if (code === 'ENOTFOUND') return new Unreachable(`There is no host ${hostname}: does --url name it rightly?`);
+    return new Unreachable(
+      `Nothing listens at ${url}: start Herald (npm start), or say with --url where it is.`,
+      unsent,
+    );
+  if (code === 'ENOTFOUND') return new Unreachable(`There is no host ${hostname}: does --url name it rightly?`, unsent);
   return new Unreachable(`${url} can't be reached: ${code === '' ? message : `${message} (${code})`}`);
 }

@@ -21,7 +21,7 @@ Sends a notification and prints its id.
   --send-at TIME       ISO 8601; --expires-at TIME or --ttl-seconds N: fails when it isn't delivered by then
   --reply-to, --cc, --bcc ADDRESS   of an email; --cc and --bcc as often as there are addresses
   --transactional      to suppressed recipients too
-  --idempotency-key K  the same key sends once
+  --idempotency-key K  the same key sends once, in 24 h; without it each call has its own, so that a lost answer is asked for again
   --body-file FILE     the whole request as JSON, in place of all fields; - reads it from stdin
 
   --wait               follow it until it has ended; exit code 1 unless it is delivered

@@ -11,7 +11,7 @@ const bodyCharactersMax = 2000;
 
 export function notificationText(record: NotificationRecord, attempts: readonly Attempt[]): string {
   const { id, status, channel, recipient, priority } = record;
-  const head = `${id}  ${coloured(status)}  ${channel} to ${printable(recipient)}, ${priority}`;
+  const head = `${printable(id)}  ${coloured(status, printable(status))}  ${printable(`${channel} to ${recipient}, ${priority}`)}`;
   return [head, ...fieldsOf(record), '', bodyOf(record.body), '', ...timeLine(record, attempts), ''].join('\n');
 }
 

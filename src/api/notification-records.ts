@@ -2,6 +2,7 @@
 
 import type { Records, Recorded } from '../commands/accept-once.ts';
 import { unavailable } from '../domain/errors.ts';
+import type { Expiry } from '../domain/delivery-request.ts';
 import type { AskedFor } from '../domain/idempotency.ts';
 import type { NotificationId, TenantId } from '../domain/ids.ts';
 import { partitionOf, workTopic } from '../domain/topics.ts';
@@ -59,8 +60,9 @@ function recorded(found: ListedNotification): Recorded {
 
 /** As it was asked for: what a template has filled in follows from its name and the data. */
 function askedForBy({ channel, recipient, priority, request }: ListedNotification): AskedFor {
-  const { template, subject, body, rawSubject, rawBody, data, metadata, sendAt } = request;
+  const { template, subject, body, rawSubject, rawBody, data, metadata, sendAt, expiresAt = null } = request;
+  const expiry: Expiry | null = expiresAt === null ? null : { kind: 'at', at: expiresAt };
   const own =
     template === null ? { subject: rawSubject ?? subject, body: rawBody ?? body } : { subject: null, body: null };
-  return { channel, recipient, priority, template: template?.name ?? null, ...own, data, metadata, sendAt };
+  return { channel, recipient, priority, template: template?.name ?? null, ...own, data, metadata, sendAt, expiry };
 }

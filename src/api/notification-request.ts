@@ -9,6 +9,7 @@ import { channels, priorities } from '../domain/events.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import { wireForms } from './docs/wire-forms.ts';
 import { badFields } from './errors.ts';
+import { timeFields, timesOf } from './notification-times.ts';
 import { recipientProblem } from './recipients.ts';
 import { isShallow, tooDeep } from './text-check.ts';
 import { validate } from './validate.ts';
@@ -17,7 +18,6 @@ const dataBytesMax = 64 * 1024;
 const metadataPairsMax = 20;
 const metadataKeyMax = 64;
 const metadataValueMax = 500;
-const sendAheadDaysMax = 90;
 
 /** `data`, whatever it is filled into. */
 export const dataObject = z
@@ -37,12 +37,6 @@ const pairs = z
     propertyNames: { minLength: 1, maxLength: metadataKeyMax },
     additionalProperties: { type: 'string', maxLength: metadataValueMax },
   });
-
-const sendTime = z.string().register(wireForms, {
-  type: 'string',
-  format: 'date-time',
-  description: `At most ${sendAheadDaysMax} days ahead; a time past is now. Until then the notification is SCHEDULED.`,
-});
 
 const recipient = z
   .string()
@@ -65,7 +59,7 @@ export const notificationSchema = z.strictObject({
   rawBody: content.optional(),
   data: dataObject.optional(),
   priority: z.enum(priorities).describe('DEFAULT unless it is said.').optional(),
-  sendAt: sendTime.optional(),
+  ...timeFields,
   metadata: pairs.optional(),
   strict: z
     .boolean()
@@ -74,8 +68,6 @@ export const notificationSchema = z.strictObject({
     )
     .optional(),
 });
-
-const dateTime = z.iso.datetime({ offset: true });
 
 export type NotificationRequest = Omit<NotificationInput, 'tenantId' | 'traceparent'>;
 
@@ -98,7 +90,7 @@ export function notificationRequest(
   const dataText = data === null ? '{}' : dataTextOf(data, details);
   const metadata = fields.metadata ?? noMetadata;
   if (fields.metadata !== undefined) checkMetadata(fields.metadata, details);
-  const sendAt = fields.sendAt === undefined ? null : timeOf(fields.sendAt, now, details);
+  const times = timesOf(fields, now, details);
   if (details.length > 0) throw badFields(details);
   const priority = fields.priority ?? 'DEFAULT';
   return {
@@ -112,7 +104,7 @@ export function notificationRequest(
     dataText,
     metadata,
     strict: fields.strict ?? null,
-    sendAt,
+    ...times,
   };
 }
 
@@ -202,17 +194,4 @@ function checkMetadata(metadata: Readonly<Record<string, unknown>>, details: Err
     else if (value.length > metadataValueMax)
       details.push({ path, message: `must have at most ${metadataValueMax} characters` });
   }
-}
-
-const dayMs = 24 * 60 * 60 * 1000;
-
-function timeOf(text: string, now: number, details: ErrorDetail[]): number {
-  if (!dateTime.safeParse(text).success) {
-    details.push({ path: 'sendAt', message: 'must be an ISO 8601 time with its zone, such as 2027-01-31T09:00:00Z' });
-    return now;
-  }
-  const time = Date.parse(text);
-  if (time > now + sendAheadDaysMax * dayMs)
-    details.push({ path: 'sendAt', message: `must be at most ${sendAheadDaysMax} days ahead` });
-  return time;
 }

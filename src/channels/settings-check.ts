@@ -44,6 +44,7 @@ const saysNothingOfKey: ReadonlySet<string> = new Set([
   'fromEmail',
   'from',
   'maxPerSecond',
+  'retryMissing',
   'category',
   'smsType',
 ]);

@@ -1,6 +1,8 @@
 // Accepts one notification: filled in and checked against the tenant's settings, then appended. What it resolves with is durable.
 
 import { badField, DomainError, unavailable } from '../domain/errors.ts';
+import type { Expiry } from '../domain/delivery-request.ts';
+import { expiresAtOf } from '../domain/delivery-request.ts';
 import type { Channel, NotificationRequested, Priority, TemplateReference } from '../domain/events.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../domain/ids.ts';
@@ -30,6 +32,7 @@ export interface NotificationInput {
   readonly strict: boolean | null;
   /** UTC ms. */
   readonly sendAt: number | null;
+  readonly expiry: Expiry | null;
   readonly traceparent: string | null;
 }
 
@@ -177,6 +180,7 @@ function requested(
       template: source.reference,
       sendAt: input.sendAt !== null && input.sendAt > requestedAt ? input.sendAt : null,
       batchId,
+      expiresAt: expiresAtOf(input.expiry, input.sendAt, requestedAt),
     },
   };
 }

@@ -54,11 +54,12 @@ function sealedIn({ tenant, keys, namedKeys, providers }: TenantSettings): reado
       sealed: key.sealedKey,
       context: sealedFor.namedKey(id, key.id),
     })),
-    ...providers.flatMap(({ channel, sealedApiKey, sealedPreviousApiKey }) => {
-      const context = sealedFor.provider(id, channel);
-      const current = { what: `key of the ${channel} provider`, sealed: sealedApiKey, context };
+    ...providers.flatMap(({ channel, role, sealedApiKey, sealedPreviousApiKey }) => {
+      const context = sealedFor.provider(id, channel, role);
+      const name = role === 'primary' ? `${channel} provider` : `${channel} ${role} provider`;
+      const current = { what: `key of the ${name}`, sealed: sealedApiKey, context };
       if (sealedPreviousApiKey === null) return [current];
-      return [current, { what: `former key of the ${channel} provider`, sealed: sealedPreviousApiKey, context }];
+      return [current, { what: `former key of the ${name}`, sealed: sealedPreviousApiKey, context }];
     }),
   ];
 }

@@ -20,6 +20,10 @@ export function retryNotification({ log, clock }: Dependencies) {
     if (status !== 'FAILED' || facts.request === null) {
       throw new DomainError('CONFLICT', `Only a FAILED notification can be sent again; this one is ${status}.`);
     }
+    const { expiresAt = null } = facts.request;
+    if (expiresAt !== null && expiresAt <= clock.now()) {
+      throw new DomainError('CONFLICT', 'This notification has expired: send a new one instead.');
+    }
     if (facts.round >= roundsMax) {
       throw new DomainError(
         'CONFLICT',

@@ -1,7 +1,7 @@
 // Saves or updates a tenant's provider of one channel, its key sealed.
 
 import { badField, DomainError } from '../domain/errors.ts';
-import type { Channel } from '../domain/events.ts';
+import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
@@ -13,7 +13,7 @@ import type { AuditDependencies, Author } from './record-change.ts';
 import { recordChange } from './record-change.ts';
 
 export interface SaveProviderDependencies extends AuditDependencies {
-  readonly settings: Pick<SettingsStore, 'settings' | 'saveProvider'>;
+  readonly settings: Pick<SettingsStore, 'settings' | 'saveProvider' | 'noteBreakers'>;
   readonly secretBox: SecretBox;
   readonly registry: Pick<ProviderRegistry, 'find' | 'names'>;
   readonly directory: Pick<TenantDirectory, 'forget' | 'webhookSecret'>;
@@ -21,6 +21,7 @@ export interface SaveProviderDependencies extends AuditDependencies {
 
 export interface SaveProviderInput extends Author {
   readonly channel: Channel;
+  readonly role: ProviderRole;
   readonly provider: string;
   /** With bullets in it: the stored one stays. */
   readonly apiKey: string;
@@ -31,8 +32,10 @@ export interface SaveProviderInput extends Author {
 /** @throws DomainError BAD_REQUEST naming `provider`, `apiKey` or fields of `config` */
 export function saveProvider(deps: SaveProviderDependencies) {
   return async (input: SaveProviderInput): Promise<StoredProvider> => {
-    const { tenantId, channel, config, enabled } = input;
+    const { tenantId, channel, role, config, enabled } = input;
     if (channel === 'IN_APP') throw badField('channel', 'IN_APP needs no provider');
+    if (channel === 'WEBHOOK' && role === 'fallback')
+      throw badField('role', 'WEBHOOK has no fallback: its provider only signs, whatever it is');
     const provider = deps.registry.find(channel, input.provider);
     if (provider === null) {
       throw badField(
@@ -40,9 +43,9 @@ export function saveProvider(deps: SaveProviderDependencies) {
         `is not a provider of ${channel}; these are: ${deps.registry.names(channel).join(', ')}`,
       );
     }
-    const stored =
-      (await deps.settings.settings(tenantId))?.providers.find((known) => known.channel === channel) ?? null;
-    const context = sealedFor.provider(tenantId, channel);
+    const known = (await deps.settings.settings(tenantId))?.providers ?? [];
+    const stored = known.find((one) => one.channel === channel && one.role === role) ?? null;
+    const context = sealedFor.provider(tenantId, channel, role);
     const storedKey = stored === null ? null : openable(() => deps.secretBox.open(stored.sealedApiKey, context));
     const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, provider, config) : input.apiKey;
     const problems = provider.check({ apiKey, config });
@@ -53,6 +56,7 @@ export function saveProvider(deps: SaveProviderDependencies) {
     const saved: StoredProvider = {
       tenantId,
       channel,
+      role,
       provider: provider.name,
       sealedApiKey: deps.secretBox.seal(apiKey, context),
       ...(await previousKey(deps, input, { stored, storedKey, apiKey, now })),
@@ -62,10 +66,12 @@ export function saveProvider(deps: SaveProviderDependencies) {
       updatedAt: now,
     };
     await deps.settings.saveProvider(saved);
+    // Its breaker begins anew, unless it only signs.
+    if (channel !== 'WEBHOOK') await deps.settings.noteBreakers([{ tenantId, channel, role, until: null }]);
     await recordChange(deps, {
       tenantId,
       subject: 'provider',
-      subjectId: channel,
+      subjectId: role === 'primary' ? channel : `${channel}:${role}`,
       action: stored === null ? 'created' : 'updated',
       actor: input.actor,
     });
@@ -134,9 +140,12 @@ async function previousKey(
 }
 
 /** Under the secret in use: a save that began before a rotation and ends after it must not bring the old one's text back. */
-function renewed(secretBox: SecretBox, { tenantId, channel, sealedPreviousApiKey }: StoredProvider): string | null {
+function renewed(
+  secretBox: SecretBox,
+  { tenantId, channel, role, sealedPreviousApiKey }: StoredProvider,
+): string | null {
   if (sealedPreviousApiKey === null || secretBox.isCurrent(sealedPreviousApiKey)) return sealedPreviousApiKey;
-  const context = sealedFor.provider(tenantId, channel);
+  const context = sealedFor.provider(tenantId, channel, role);
   const previous = openable(() => secretBox.open(sealedPreviousApiKey, context));
   return previous === null ? sealedPreviousApiKey : secretBox.seal(previous, context);
 }

@@ -2,7 +2,7 @@
 
 import { assertNever } from '../domain/assert-never.ts';
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
-import type { Channel, DeliveryRequest } from '../domain/events.ts';
+import type { Channel, DeliveryRequest, ProviderRole } from '../domain/events.ts';
 import { notificationIdOf } from '../domain/ids.ts';
 import type { ProviderSettings, Tenant } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,7 +12,7 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 
 export interface TestProviderDependencies {
-  readonly directory: Pick<TenantDirectory, 'provider' | 'webhookSecret' | 'secretsOf'>;
+  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback' | 'webhookSecret' | 'secretsOf'>;
   readonly registry: Pick<ProviderRegistry, 'find' | 'builtIn'>;
   readonly clock: Pick<Clock, 'now' | 'uuidV7' | 'sleep'>;
   readonly logger: Pick<Logger, 'error'>;
@@ -21,6 +21,7 @@ export interface TestProviderDependencies {
 export interface TestProviderInput {
   readonly tenant: Tenant;
   readonly channel: Channel;
+  readonly role: ProviderRole;
   /** Checked for the channel; null when none was given. EMAIL goes to the tenant's own address instead. */
   readonly recipient: string | null;
 }
@@ -31,11 +32,17 @@ const deadlineMs = 15_000;
 
 /** What keeps a test from being made or from succeeding is a result, not an error. */
 export function testProvider(deps: TestProviderDependencies) {
-  const test = async ({ tenant, channel, recipient }: TestProviderInput): Promise<TestResult> => {
-    const settings = await deps.directory.provider(tenant.id, channel);
+  const test = async ({ tenant, channel, role, recipient }: TestProviderInput): Promise<TestResult> => {
+    const { directory, registry } = deps;
+    const isPrimary = role === 'primary';
+    const settings = await (isPrimary
+      ? directory.provider(tenant.id, channel)
+      : directory.fallback(tenant.id, channel));
     const enabled = settings?.enabled === true ? settings : null;
-    const provider = enabled === null ? deps.registry.builtIn(channel) : deps.registry.find(channel, enabled.provider);
-    if (provider === null) return failed(`No enabled provider is configured for ${channel}.`);
+    const builtIn = isPrimary ? registry.builtIn(channel) : null;
+    const provider = enabled === null ? builtIn : registry.find(channel, enabled.provider);
+    if (provider === null)
+      return failed(`No enabled ${isPrimary ? 'provider' : `${role} provider`} is configured for ${channel}.`);
     const to = recipientOf(tenant, channel, recipient);
     if (to === null)
       return failed(

@@ -5,11 +5,11 @@ import { failureClasses } from '../domain/events.ts';
 import { traceIdOf } from '../domain/traceparent.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import { namelessProviders } from './means.ts';
+import { namelessProviders, noProviderName } from './means.ts';
 
 export type AttemptReport = (event: AttemptSucceeded | AttemptFailed) => void;
 
-/** Labels: 13 providers x (delivered, and retrying or failed by 8 classes) = 221 series, and those of accounts that can't be used; all of them there from the start. */
+/** Labels: 13 providers x (delivered, and retrying or failed by 8 classes) = 221 series, those of accounts that can't be used, and of what expired; all of them there from the start. */
 export function createAttemptReport(by: {
   readonly channel: Channel;
   /** Of the channel's providers. */
@@ -20,6 +20,8 @@ export function createAttemptReport(by: {
   const { channel, names, logger, metrics } = by;
   for (const provider of namelessProviders)
     metrics.increment('herald_attempts_total', { channel, provider, outcome: 'failed', class: 'credentials' }, 0);
+  const ofNobody = { channel, provider: noProviderName, outcome: 'failed', class: 'expired' };
+  metrics.increment('herald_attempts_total', ofNobody, 0);
   for (const provider of names) {
     metrics.increment('herald_attempts_total', { channel, provider, outcome: 'delivered', class: 'none' }, 0);
     for (const outcome of ['retrying', 'failed']) {

@@ -1,10 +1,13 @@
 // One attempt in flight: what is known of it, and the send itself, whose answer is always an outcome.
 
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
+import type { ProviderRole } from '../domain/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryContext } from '../ports/provider-registry.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { Pass } from './breakers.ts';
 import type { ReadyMeans } from './means.ts';
+import type { PartitionTracker } from './read-ahead.ts';
 import type { WorkItem } from './work-item.ts';
 
 export interface Attempt {
@@ -17,6 +20,10 @@ export interface Attempt {
   startedMonotonic: number;
   /** null as long as the settings are looked up; then it is being sent. */
   provider: string | null;
+  /** Of the provider that it is made by. */
+  role: ProviderRole;
+  /** How it goes is still to be told to its breaker. */
+  pass: Pass | null;
   isStartSaid: boolean;
   /** It has its outcome, or it was put back: whatever comes now is too late. */
   isOver: boolean;
@@ -29,9 +36,19 @@ export function newAttempt(item: WorkItem, clock: Pick<Clock, 'now' | 'monotonic
     startedAt: clock.now(),
     startedMonotonic: clock.monotonic(),
     provider: null,
+    role: 'primary',
+    pass: null,
     isStartSaid: false,
     isOver: false,
   };
+}
+
+/** Where attempts are being sent that began since then. */
+export function beingSent(attempts: Iterable<Attempt>, since: number): ReadonlySet<PartitionTracker> {
+  const trackers = new Set<PartitionTracker>();
+  for (const { provider, startedMonotonic, item } of attempts)
+    if (provider !== null && startedMonotonic >= since) trackers.add(item.tracker);
+  return trackers;
 }
 
 /** The provider's outcome; what it throws is a bug of ours, worth another try. Never rejects. */
@@ -62,6 +79,14 @@ export const deadlinePassed: DeliveryOutcome = {
   reason: { failureClass: 'network', code: 'ETIMEDOUT', message: 'The receiver did not answer within the deadline.' },
   retryAfterMs: null,
 };
+
+/** Of what wasn't delivered in time: no attempt is made. */
+export function expired(item: WorkItem): DeliveryOutcome {
+  const { expiresAt = null } = item.event.request;
+  const by = expiresAt === null ? '' : ` by ${new Date(expiresAt).toISOString()}`;
+  const message = `It was to be delivered${by}; it is not sent any more.`;
+  return { kind: 'rejected', reason: { failureClass: 'expired', code: 'EXPIRED', message } };
+}
 
 const thrown: DeliveryOutcome = {
   kind: 'retryable',

@@ -17,16 +17,22 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { SettingsStore } from '../ports/settings-store.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import { createFindAnswered } from './answered.ts';
 import { createAttemptReport } from './attempt-report.ts';
+import { createBreakerNotes } from './breaker-notes.ts';
+import type { Breakers } from './breakers.ts';
+import { createBreakers } from './breakers.ts';
 import { createClaims } from './claims.ts';
 import { createConsumerLoop } from './consumer-loop.ts';
+import { createDeferrals } from './deferrals.ts';
 import { createExecutor } from './executor.ts';
 import type { DispatcherLimits } from './limits.ts';
 import { createFindMeans } from './means.ts';
 import { createOutcomeAppender } from './outcome-appender.ts';
 import { createOutcomeEvents } from './outcome-events.ts';
+import { createAskPermit } from './permits.ts';
 import { createTakeRate } from './provider-rate.ts';
 import { createReadAhead } from './read-ahead.ts';
 import type { PartitionTracker } from './read-ahead.ts';
@@ -48,6 +54,8 @@ export interface DispatcherDependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits: DispatcherLimits;
+  /** Where every process sees which providers aren't called for a while. Absent: metrics and the log tell of it alone. */
+  readonly noteBreakers?: SettingsStore['noteBreakers'];
   /** Where to begin on partitions that have events and no position: a person's decision. */
   readonly from?: StartFrom;
 }
@@ -80,7 +88,7 @@ export function dispatcherGroup(channel: Channel): string {
 }
 
 export async function runDispatcher(dependencies: DispatcherDependencies): Promise<Dispatcher> {
-  const { channel, log, clock, logger, metrics, from } = dependencies;
+  const { channel, log, clock, logger, metrics, from, noteBreakers } = dependencies;
   const group = dispatcherGroup(channel);
   const topics = priorities.map((priority) => workTopic(channel, priority));
   const stopping = new AbortController();
@@ -92,16 +100,24 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const takeRate = createTakeRate(dependencies);
   const report = createAttemptReport({ ...dependencies, names: dependencies.providers.names(channel) });
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
+  const breakers: Breakers = createBreakers({ ...dependencies, changed: (...of) => breakerNotes?.note(...of) });
+  const breakerNotes =
+    noteBreakers === undefined
+      ? null
+      : createBreakerNotes({ ...dependencies, noteBreakers, openUntil: breakers.openUntil });
   const executor = createExecutor({
     ...dependencies,
     shares: createTenantShares(dependencies),
-    findMeans,
-    takeRate,
+    breakers,
+    askPermit: createAskPermit({ clock, findMeans, breakers, deferrals: createDeferrals(dependencies), takeRate }),
     outcomeEvents,
     outcomes,
     sayStarted,
     standing: createStanding({ channel, clock, logger, isCurrent: () => claims.areCurrent() }),
     report,
+    noteKept(tenantId) {
+      for (const { trackers } of claims.all()) for (const tracker of trackers) tracker.noteKept(tenantId);
+    },
   });
   const claims = createClaims({ group, logger, onOver: executor.dropOver });
   const recentIds = createRecentIds<PartitionTracker>();
@@ -171,6 +187,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     isStopping = true;
     for (const number of claims.all()) number.isOver = true;
     await executor.stop(drainMaxMs);
+    breakerNotes?.stop();
     stopping.abort();
     await committing;
     await claims.commit();

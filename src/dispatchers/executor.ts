@@ -1,23 +1,27 @@
 // Makes a channel's attempts: which item is next, when it may begin, what becomes of it.
 //
-//   offer ──> lanes ──turn──> look up the settings ──> rate ──> send ──> outcome ──> append until durable ──> finished
-//               ^                   │ can't be had      │         │ deadline: outcome all the same
-//               ├── put back, held 1 s                  │ used up └ over 1 s: AttemptStarted is said
-//               └── put back, held until its window ends┘
+//   offer ──> lanes ──turn──> permit: settings, breaker, rate ──> send ──> outcome ──> append until durable ──> finished
+//               ^                │ not now                       │ deadline: outcome all the same
+//               │                v                               └ over 1 s: AttemptStarted is said
+//               └─ put back, its tenant held for a while  (for one of a tenant's receivers: DeliveryDeferred)
 
+import { isExpired } from '../domain/delivery-request.ts';
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import type { Channel, Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
-import { deadlinePassed, newAttempt, send } from './attempt.ts';
+import { beingSent, deadlinePassed, expired, newAttempt, send } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
+import { besideOther } from './breakers.ts';
+import type { Breakers } from './breakers.ts';
 import type { DispatcherLimits } from './limits.ts';
-import type { FindMeans, Means } from './means.ts';
+import type { ReadyMeans } from './means.ts';
+import { noProviderName } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
 import type { OutcomeEvent, OutcomeEvents } from './outcome-events.ts';
-import type { TakeRate } from './provider-rate.ts';
+import type { AskPermit } from './permits.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
 import type { Standing } from './standing.ts';
@@ -33,13 +37,15 @@ export interface ExecutorDependencies {
   readonly logger: Logger;
   readonly limits: DispatcherLimits;
   readonly shares: TenantShares;
-  readonly findMeans: FindMeans;
-  readonly takeRate: TakeRate;
+  readonly breakers: Breakers;
+  readonly askPermit: AskPermit;
   readonly outcomeEvents: OutcomeEvents;
   readonly outcomes: OutcomeAppender;
   readonly sayStarted: SayStarted;
   readonly standing: Standing;
   readonly report: AttemptReport;
+  /** A tenant is passed over for a while. */
+  readonly noteKept: (tenantId: TenantId) => void;
 }
 
 export interface Executor {
@@ -72,8 +78,8 @@ const overdueMs = 1_000;
 const settingsRetryMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, clock, logger, limits, findMeans, takeRate, outcomeEvents, outcomes, sayStarted, standing, report } =
-    dependencies;
+  const { channel, clock, logger, limits, breakers, askPermit } = dependencies;
+  const { outcomeEvents, outcomes, sayStarted, standing, report, noteKept } = dependencies;
   const turns = createTurns<WorkItem>(dependencies);
   const { gate, lanes } = turns;
   const inFlight = new Set<Attempt>();
@@ -109,34 +115,37 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     void make(attempt);
   }
 
+  /** What was read too late ends at once. */
+  function expire(item: WorkItem): void {
+    const event = outcomeEvents.ended(newAttempt(item, clock), noProviderName, expired(item));
+    report(event);
+    underWay.add(item);
+    void say(event, item);
+  }
+
   async function make(attempt: Attempt): Promise<void> {
-    let means: Means;
-    try {
-      means = await findMeans(attempt.item.event.tenantId);
-    } catch (err) {
-      return putBack(attempt, err);
-    }
-    if (attempt.isOver) return;
-    if (stopping.signal.aborted) return returnToLane(attempt);
-    if (means.kind === 'none') return land(attempt, means.provider, { kind: 'rejected', reason: means.reason });
-    if (means.maxPerSecond !== null && !(await mayBegin(attempt, means.maxPerSecond))) return;
-    if (!standing.isSure()) return returnToLane(attempt);
+    if (isExpired(attempt.item.event, clock.now())) return land(attempt, noProviderName, expired(attempt.item));
+    const permit = await askPermit(attempt.item);
+    if (permit.kind === 'go') attempt.pass = permit.pass;
+    if (attempt.isOver) return tellBreaker(attempt, null);
+    if (permit.kind === 'unknown') return putBack(attempt, permit.err);
+    const restMs = permit.kind === 'go' || permit.kind === 'rest' ? permit.restMs : null;
+    if (restMs !== null) void rest(attempt.item.event.tenantId, restMs);
+    if (permit.kind === 'rest' || stopping.signal.aborted || !standing.isSure()) return returnToLane(attempt);
+    if (permit.kind === 'never') return land(attempt, permit.provider, { kind: 'rejected', reason: permit.reason });
+    if (permit.kind === 'defer')
+      return conclude(attempt, outcomeEvents.deferred(attempt.item, permit.dueAt, 'breaker'));
+    await sendBy(attempt, permit.pass.means);
+  }
+
+  async function sendBy(attempt: Attempt, means: ReadyMeans): Promise<void> {
+    if (isExpired(attempt.item.event, clock.now())) return land(attempt, noProviderName, expired(attempt.item));
     attempt.provider = means.provider.name;
+    attempt.role = means.role;
     attempt.startedAt = clock.now();
     attempt.startedMonotonic = clock.monotonic();
     attempt.item.tracker.noteAttempt();
     land(attempt, attempt.provider, await send(attempt, means, logger));
-  }
-
-  /** False when its tenant's rate is used up: then no attempt was made, and the item keeps its place. */
-  async function mayBegin(attempt: Attempt, maxPerSecond: number): Promise<boolean> {
-    const { tenantId } = attempt.item.event;
-    const { allowed, remaining, resetMs } = await takeRate(tenantId, maxPerSecond);
-    if (remaining === 0) void rest(tenantId, resetMs);
-    if (attempt.isOver) return false;
-    if (allowed && !stopping.signal.aborted) return true;
-    returnToLane(attempt);
-    return false;
   }
 
   /** Its other items are passed over until then: what is asked for now is refused. */
@@ -144,6 +153,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     // Timers may fire a little early.
     const restMs = Math.ceil(ms) + 1;
     if (!gate.holdUntil(tenantId, clock.monotonic() + restMs)) return;
+    noteKept(tenantId);
     await clock.sleep(restMs, stopping.signal);
     if (gate.endHold(tenantId, clock.monotonic())) release(tenantId);
   }
@@ -152,22 +162,31 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   function land(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
     if (attempt.isOver) return;
     attempt.isOver = true;
+    const said = attempt.pass === null ? outcome : besideOther(outcome, attempt.pass.means);
+    // Of no attempt the outcome says nothing of the provider.
+    tellBreaker(attempt, attempt.provider === null ? null : outcome);
+    const sayIt = () => conclude(attempt, outcomeEvents.ended(attempt, provider, said));
     // After a sleep a deadline has passed at once, whatever became of the attempt; whether it is still ours to say the group knows.
-    if (outcome.kind === 'delivered' || standing.isSure()) landNow(attempt, provider, outcome);
-    else void standing.sure().then(() => landNow(attempt, provider, outcome));
+    if (said.kind === 'delivered' || standing.isSure()) sayIt();
+    else void standing.sure().then(sayIt);
   }
 
-  function landNow(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
+  function conclude(attempt: Attempt, event: OutcomeEvent): void {
     const { item } = attempt;
-    if (item.tracker.isClosed && outcome.kind !== 'delivered') {
+    if (item.tracker.isClosed && event.type !== 'AttemptSucceeded') {
       // Whoever has its number now makes the same attempt: a failure said beside that one's success would be tried again.
       underWay.drop(item);
       return leave(attempt);
     }
-    const event = outcomeEvents.ended(attempt, provider, outcome);
-    report(event);
+    if (event.type !== 'DeliveryDeferred') report(event);
     void say(event, item);
     leave(attempt);
+  }
+
+  function tellBreaker(attempt: Attempt, outcome: DeliveryOutcome | null): void {
+    const { pass } = attempt;
+    attempt.pass = null;
+    if (pass !== null) breakers.note(pass, outcome);
   }
 
   async function say(event: OutcomeEvent, item: WorkItem): Promise<void> {
@@ -193,6 +212,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   }
 
   function leave(attempt: Attempt): void {
+    tellBreaker(attempt, null);
     attempt.isOver = true;
     inFlight.delete(attempt);
     turns.end(attempt.item);
@@ -258,22 +278,19 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     get inFlight() {
       return inFlight.size;
     },
-    sending() {
-      const since = clock.monotonic() - limits.attemptDeadlineMs - overdueMs;
-      const alive = [...inFlight].filter((attempt) => attempt.provider !== null && attempt.startedMonotonic >= since);
-      return new Set(alive.map(({ item }) => item.tracker));
-    },
+    sending: () => beingSent(inFlight, clock.monotonic() - limits.attemptDeadlineMs - overdueMs),
     depth: (priority) => lanes.depth(priority),
     ageMs: (priority) => ageMs(lanes.heads(priority), clock.now()),
     offer(item) {
       if (underWay.adopts(item)) return;
+      if (isExpired(item.event, clock.now()) && standing.isSure()) return expire(item);
       lanes.push(item.event.priority, item.event.tenantId, item);
       askTurn();
     },
     defer(item, dueAt) {
       if (underWay.adopts(item)) return;
       underWay.add(item);
-      void say(outcomeEvents.scheduled(item, dueAt), item);
+      void say(outcomeEvents.deferred(item, dueAt, 'scheduled'), item);
     },
     dropOver: () => lanes.removeWhere((item) => item.number.isOver),
     none: underWay.none,

@@ -1,7 +1,7 @@
 // What an attempt is made with: the provider and the tenant's settings for it, or the reason why there is none.
 
 import type { Reason } from '../domain/delivery-outcome.ts';
-import type { Channel } from '../domain/events.ts';
+import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { ProviderSettings } from '../domain/tenant.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
@@ -10,6 +10,7 @@ import type { TenantDirectory } from '../ports/tenant-directory.ts';
 
 export interface ReadyMeans {
   readonly kind: 'ready';
+  readonly role: ProviderRole;
   readonly provider: Provider;
   /** null where the channel needs none and none is set. */
   readonly settings: ProviderSettings | null;
@@ -17,6 +18,8 @@ export interface ReadyMeans {
   readonly secrets: readonly string[];
   /** Attempts a second that the tenant allows its provider, over all processes; null: as many as can be made. */
   readonly maxPerSecond: number | null;
+  /** Takes over while this one can't; null: there is none. */
+  readonly fallback: ReadyMeans | null;
 }
 
 /** Ends the round: only a change of the tenant's settings can help. `provider` is its name, as far as it is known. */
@@ -39,7 +42,7 @@ export function createFindMeans(from: {
   const { channel, directory, providers } = from;
   const builtIn = providers.builtIn(channel);
 
-  async function ofTenant(tenantId: TenantId): Promise<Means> {
+  async function ofTenant(tenantId: TenantId, fallback: ReadyMeans | null): Promise<Means> {
     const stored = await directory.provider(tenantId, channel);
     const settings = stored !== null && stored.enabled ? stored : null;
     const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
@@ -47,31 +50,43 @@ export function createFindMeans(from: {
     // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
     const webhookSecret = channel === 'WEBHOOK' && settings === null ? await directory.webhookSecret(tenantId) : '';
     const secrets = await directory.secretsOf(tenantId);
-    return { kind: 'ready', provider, settings, webhookSecret, secrets, maxPerSecond: maxPerSecondOf(settings) };
+    const maxPerSecond = maxPerSecondOf(settings);
+    return { kind: 'ready', role: 'primary', provider, settings, webhookSecret, secrets, maxPerSecond, fallback };
+  }
+
+  /** One that can't be used is none: the first one goes on by itself. */
+  async function fallbackOf(tenantId: TenantId): Promise<ReadyMeans | null> {
+    if (builtIn !== null) return null;
+    const settings = await unlessUnreadable(() => directory.fallback(tenantId, channel), null);
+    const provider = settings?.enabled === true ? providers.find(channel, settings.provider) : null;
+    if (settings === null || provider === null) return null;
+    const secrets = await directory.secretsOf(tenantId);
+    const maxPerSecond = maxPerSecondOf(settings);
+    return { ...nothingElse, role: 'fallback', provider, settings, secrets, maxPerSecond };
   }
 
   async function find(tenantId: TenantId): Promise<Means> {
-    try {
-      return await ofTenant(tenantId);
-    } catch (err) {
-      if (err instanceof SecretBoxError) return unreadableKey;
-      throw err;
-    }
+    const fallback = await fallbackOf(tenantId);
+    return unlessUnreadable<Means>(() => ofTenant(tenantId, fallback), fallback ?? unreadableKey);
   }
 
   /** An in-app item needs nothing of the tenant's: its delivery never waits for the settings. */
   if (channel === 'IN_APP' && builtIn !== null) {
-    const inbox: Means = {
-      kind: 'ready',
-      provider: builtIn,
-      settings: null,
-      webhookSecret: '',
-      secrets: [],
-      maxPerSecond: null,
-    };
+    const inbox: Means = { ...nothingElse, role: 'primary', provider: builtIn, settings: null, secrets: [] };
     return () => Promise.resolve(inbox);
   }
   return find;
+}
+
+const nothingElse = { kind: 'ready', webhookSecret: '', maxPerSecond: null, fallback: null } as const;
+
+async function unlessUnreadable<T>(find: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await find();
+  } catch (err) {
+    if (err instanceof SecretBoxError) return otherwise;
+    throw err;
+  }
 }
 
 /** Every provider's config may have it (channels/settings-check.ts). */
@@ -81,13 +96,15 @@ function maxPerSecondOf(settings: ProviderSettings | null): number | null {
 }
 
 /** As an attempt names the provider where there is none, and where which one it is can't be read. */
-export const namelessProviders = ['none', 'unknown'] as const;
+export const noProviderName = 'none';
+const unknownProviderName = 'unknown';
+export const namelessProviders = [noProviderName, unknownProviderName] as const;
 
 function noProvider(stored: ProviderSettings | null): NoMeans {
   const message = stored === null ? 'No provider is configured for this channel.' : whyNot(stored);
   return {
     kind: 'none',
-    provider: stored?.provider ?? namelessProviders[0],
+    provider: stored?.provider ?? noProviderName,
     reason: { failureClass: 'credentials', code: 'NO_PROVIDER', message },
   };
 }
@@ -100,7 +117,7 @@ function whyNot(stored: ProviderSettings): string {
 
 const unreadableKey: NoMeans = {
   kind: 'none',
-  provider: namelessProviders[1],
+  provider: unknownProviderName,
   reason: {
     failureClass: 'credentials',
     code: 'KEY_UNREADABLE',

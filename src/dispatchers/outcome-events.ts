@@ -1,11 +1,13 @@
 // The events that a dispatcher says: each answers its work event (`causeId`) under an id of its own.
 
 import { assertNever } from '../domain/assert-never.ts';
+import { dueBeforeExpiry } from '../domain/delivery-request.ts';
 import type { DeliveryOutcome, Reason } from '../domain/delivery-outcome.ts';
 import type {
   AttemptFailed,
   AttemptStarted,
   AttemptSucceeded,
+  DeferralReason,
   DeliveryDeferred,
   NotificationEnvelope,
 } from '../domain/events.ts';
@@ -20,8 +22,8 @@ import type { WorkItem } from './work-item.ts';
 export type OutcomeEvent = DeliveryDeferred | AttemptSucceeded | AttemptFailed;
 
 export interface OutcomeEvents {
-  /** No attempt was made: it is to be sent at `dueAt`. */
-  scheduled(item: WorkItem, dueAt: number): DeliveryDeferred;
+  /** No attempt was made: it is to be sent at `dueAt`, or then it has expired. */
+  deferred(item: WorkItem, dueAt: number, reason: DeferralReason): DeliveryDeferred;
   started(attempt: Attempt, provider: string): AttemptStarted;
   ended(attempt: Attempt, provider: string, outcome: DeliveryOutcome): AttemptSucceeded | AttemptFailed;
 }
@@ -74,7 +76,8 @@ export function createOutcomeEvents(by: { clock: Clock; retryPolicy: RetryPolicy
       code: reason.code,
       message: reason.message.slice(0, messageMax),
       ...timesOf(attempt),
-      retryAt: delayMs === null ? null : now + Math.round(delayMs),
+      role: attempt.role,
+      retryAt: delayMs === null ? null : dueBeforeExpiry(item.event.request, now + Math.round(delayMs)),
       request: delayMs === null ? null : item.event.request,
     };
   }
@@ -85,14 +88,14 @@ export function createOutcomeEvents(by: { clock: Clock; retryPolicy: RetryPolicy
   }
 
   return {
-    scheduled(item, dueAt) {
+    deferred(item, dueAt, reason) {
       const { firstAttempt, event } = item;
       return {
         type: 'DeliveryDeferred',
         ...envelope(item, clock.now()),
         firstAttempt,
-        reason: 'scheduled',
-        dueAt,
+        reason,
+        dueAt: dueBeforeExpiry(event.request, dueAt),
         request: event.request,
       };
     },
@@ -110,6 +113,7 @@ export function createOutcomeEvents(by: { clock: Clock; retryPolicy: RetryPolicy
             provider,
             messageId: outcome.messageId,
             ...timesOf(attempt),
+            role: attempt.role,
           };
         case 'retryable':
           return failed(attempt, provider, outcome.reason, outcome.retryAfterMs);

@@ -5,6 +5,7 @@
 //
 // The window keeps everyone who doesn't lag; a laggard speaks for itself, and the window counts all of it as finished.
 
+import type { TenantId } from '../domain/ids.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
 import { comeBackTo } from './come-back.ts';
 import type { ComeBack } from './come-back.ts';
@@ -30,6 +31,8 @@ export interface PartitionAccount {
   /** To be asked with each event that is read on, in order. */
   admit(work: Work): Admission;
   finish(work: Work): void;
+  /** Whether work of a tenant is in memory or left in the log. */
+  hasWorkOf(tenantId: TenantId): boolean;
   /** Whether more may be read; false only while more tenants lag than a commit can name. */
   mayReadOn(): boolean;
   /** A range of what is to be read again, for whoever has waited longest of those that have room; null: for nobody now. */
@@ -140,6 +143,7 @@ export function createPartitionAccount(
     },
     admit,
     finish,
+    hasWorkOf: (tenantId) => laggards.held(tenantId) !== undefined || laggards.of(tenantId) !== undefined,
     mayReadOn,
     comeBack: (offsetsMax) => comeBackTo({ laggards, memory, hold, offsetsMax, readTo: window.readTo }),
     position: () => encodePosition({ window: window.position(), laggards: laggards.states() }),

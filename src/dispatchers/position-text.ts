@@ -42,6 +42,20 @@ export function encodePosition({ window, laggards }: PartitionState): CommittedP
   return { offset, metadata: `${window.metadata}.${Buffer.from(bytes).toString('base64url')}` };
 }
 
+/** Of a bitmap that another byte can be put behind. */
+const bitmapLengthMax = 2_040;
+
+/**
+ * The same position in another text, which says to whoever looks at commits that this number's work is looked after, though nothing of it is done: a byte
+ * without a bit stands for nothing, in former versions too.
+ */
+export function pulsed({ offset, metadata }: CommittedPosition): CommittedPosition {
+  const [bitmap = '', ...laggards] = metadata.split('.');
+  if (bitmap.length > bitmapLengthMax) return { offset, metadata };
+  const longer = Buffer.concat([Buffer.from(bitmap, 'base64url'), Buffer.alloc(1)]).toString('base64url');
+  return { offset, metadata: [longer, ...laggards].join('.') };
+}
+
 export function decodePosition(position: CommittedPosition): PartitionState {
   const [, bitmap = '', text = ''] = textPattern.exec(position.metadata) ?? [];
   if (text === '') return { window: position, laggards: [] };

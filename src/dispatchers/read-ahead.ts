@@ -3,9 +3,11 @@
 //
 // A lane is a topic, so HIGH waits for no memory of DEFAULT or BULK.
 
+import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
 import type { ComeBack } from './come-back.ts';
+import { pulsed } from './position-text.ts';
 import { createPartitionAccount } from './partition-account.ts';
 import type { Admission } from './partition-account.ts';
 import type { Work } from './shares.ts';
@@ -39,7 +41,7 @@ export interface PartitionTracker {
   readonly start: number;
   /** The claim is lost: what isn't in flight is not begun any more, what is finished is not committed any more. */
   readonly isClosed: boolean;
-  /** Goes up with each attempt that is begun and each event that is finished. */
+  /** Goes up with each attempt that is begun, each event that is finished, and while a tenant is kept waiting. */
   readonly moves: number;
   /** Whether somebody lags still that did so before the restart. */
   isRestoring(): boolean;
@@ -50,6 +52,8 @@ export interface PartitionTracker {
   finish(work: Work): void;
   /** An attempt of it is being sent. */
   noteAttempt(): void;
+  /** A tenant's work is kept from being begun, and that is meant: whoever looks for standstills sees that it is looked after. */
+  noteKept(tenantId: TenantId): void;
   /** Waits until more may be read; false once it is closed. */
   mayReadOn(): Promise<boolean>;
   /** Waits until somebody has room for what he left in the log; null once it is closed. */
@@ -91,6 +95,7 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
       };
       const account = createPartitionAccount(start, memory);
       let moves = 0;
+      let isPulsed = false;
       let isClosed = false;
       let hasMoved = false;
       let latest = start;
@@ -120,10 +125,17 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
           if (isClosed) return;
           moves++;
           hasMoved = true;
+          isPulsed = false;
           account.finish(work);
           lane.noteChange();
         },
         noteAttempt: () => void moves++,
+        noteKept(tenantId) {
+          if (isClosed || !account.hasWorkOf(tenantId)) return;
+          moves++;
+          isPulsed = !isPulsed;
+          hasMoved = true;
+        },
         async mayReadOn() {
           lane.noteChange();
           for (;;) {
@@ -140,7 +152,7 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
           }
         },
         uncommitted() {
-          if (hasMoved) latest = account.position();
+          if (hasMoved) latest = isPulsed ? pulsed(account.position()) : account.position();
           hasMoved = false;
           return durable?.offset === latest.offset && durable.metadata === latest.metadata ? null : latest;
         },

@@ -9,6 +9,8 @@ interface OutcomeFacts {
   readonly provider: string;
   readonly waitedMs: number;
   readonly tookMs: number;
+  /** Absent: the first provider. */
+  readonly role?: 'fallback';
 }
 
 export type AttemptOutcome =
@@ -53,10 +55,12 @@ export function withAttempt(attempts: readonly AttemptFacts[], told: AttemptFact
 
 export function outcomeOf(event: AttemptSucceeded | AttemptFailed): AttemptOutcome {
   const { eventId, occurredAt, provider, waitedMs, tookMs } = event;
+  const by = event.role === 'fallback' ? { role: event.role } : {};
   if (event.type === 'AttemptSucceeded')
-    return { kind: 'succeeded', eventId, occurredAt, provider, waitedMs, tookMs, messageId: event.messageId };
+    return { kind: 'succeeded', eventId, occurredAt, provider, waitedMs, tookMs, messageId: event.messageId, ...by };
   const { failureClass, code, message, retryAt } = event;
-  return { kind: 'failed', eventId, occurredAt, provider, waitedMs, tookMs, failureClass, code, message, retryAt };
+  const how = { eventId, occurredAt, provider, waitedMs, tookMs };
+  return { kind: 'failed', ...how, failureClass, code, message, retryAt, ...by };
 }
 
 function mergeAttempts(a: AttemptFacts, b: AttemptFacts): AttemptFacts {

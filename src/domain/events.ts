@@ -25,6 +25,10 @@ export const failureClasses = [
 ] as const;
 export type FailureClass = (typeof failureClasses)[number];
 
+/** Which of a channel's two providers: the fallback takes over while the first one can't. */
+export const providerRoles = ['primary', 'fallback'] as const;
+export type ProviderRole = (typeof providerRoles)[number];
+
 export const deferralReasons = ['scheduled', 'breaker', 'rate', 'window'] as const;
 export type DeferralReason = (typeof deferralReasons)[number];
 
@@ -49,6 +53,8 @@ export interface DeliveryRequest {
   /** UTC ms; null when it is to be sent at once. */
   readonly sendAt: number | null;
   readonly batchId: BatchId | null;
+  /** UTC ms: what isn't delivered by then isn't sent any more. Documents hold it only where there is one. */
+  readonly expiresAt?: number | null;
 }
 
 interface Envelope {
@@ -111,6 +117,8 @@ export interface AttemptSucceeded extends NotificationEnvelope, Attempted {
   /** From when it was due to the start of the attempt, and the attempt itself; ms. */
   readonly waitedMs: number;
   readonly tookMs: number;
+  /** Of the provider; absent: the first one. */
+  readonly role?: ProviderRole;
 }
 
 export interface AttemptFailed extends NotificationEnvelope, Continued {
@@ -126,6 +134,8 @@ export interface AttemptFailed extends NotificationEnvelope, Continued {
   /** UTC ms of the next attempt, with the request; null ends the round. */
   readonly retryAt: number | null;
   readonly request: DeliveryRequest | null;
+  /** Of the provider; absent: the first one. */
+  readonly role?: ProviderRole;
 }
 
 /** The timer set by `causeId` (a DeliveryDeferred or an AttemptFailed) fired: attempt number `attempt` is to be made now. */

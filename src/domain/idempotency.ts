@@ -4,6 +4,8 @@
 //
 // A key's 24 h begin with its first request, so two of its notifications never begin on the same day, and one that still counts began today or yesterday.
 
+import type { Expiry } from './delivery-request.ts';
+import { expiresAtOf } from './delivery-request.ts';
 import type { Channel, Priority } from './events.ts';
 import { uuidV7Bytes, notificationIdOf, timeOfNotificationId } from './ids.ts';
 import type { NotificationId } from './ids.ts';
@@ -44,14 +46,16 @@ export interface AskedFor {
   readonly metadata: Readonly<Record<string, string>>;
   /** UTC ms. */
   readonly sendAt: number | null;
+  readonly expiry: Expiry | null;
 }
 
 /** One text for all requests that ask for the same, however their fields are named and in whichever order they come. */
 export function contentText(asked: AskedFor, requestedAt: number): string {
-  const { channel, recipient, priority, template, subject, body, data, metadata, sendAt } = asked;
+  const { channel, recipient, priority, template, subject, body, data, metadata, sendAt, expiry } = asked;
   const ahead = sendAt !== null && sendAt > requestedAt ? sendAt : null;
   const values = [channel, recipient, priority, template, subject, body, sorted(JSON.parse(data)), sorted(metadata)];
-  return JSON.stringify([...values, ahead]);
+  const expiresAt = expiresAtOf(expiry, sendAt, requestedAt);
+  return JSON.stringify([...values, ahead, ...(expiresAt === null ? [] : [expiresAt])]);
 }
 
 /** The same value with the fields of its objects in one order. Its depth is bounded by whoever takes it. */

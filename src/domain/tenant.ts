@@ -1,6 +1,6 @@
 // A tenant and what it set: its keys, its providers, its limits.
 
-import type { Channel } from './events.ts';
+import type { Channel, ProviderRole } from './events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from './ids.ts';
 
 /** `limit` requests in `windowMs`; the window begins with its first request. */
@@ -56,6 +56,7 @@ export const templatesMax = 1000;
 export interface ProviderSettings {
   readonly tenantId: TenantId;
   readonly channel: Channel;
+  readonly role: ProviderRole;
   readonly provider: string;
   /** The provider's secret in the clear; for WEBHOOK the tenant's own signing secret. */
   readonly apiKey: string;
@@ -100,7 +101,9 @@ export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;
 
 /** What each secret is sealed for (ports/secret-box.ts): writer and reader name the same context. */
 export const sealedFor = {
-  provider: (tenantId: TenantId, channel: Channel) => `${tenantId}:${channel}`,
+  /** The same as ever for a first one: what was sealed before there were others stays open. */
+  provider: (tenantId: TenantId, channel: Channel, role: ProviderRole = 'primary') =>
+    role === 'primary' ? `${tenantId}:${channel}` : `${tenantId}:${channel}:${role}`,
   apiKey: (tenantId: TenantId) => `${tenantId}:api-key`,
   namedKey: (tenantId: TenantId, id: ApiKeyId) => `${tenantId}:api-key:${id}`,
   /** What tells whether a secret is the one that seals the settings. */

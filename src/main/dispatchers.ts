@@ -13,7 +13,7 @@ export async function startDispatchers(
   config: Config,
   { from, channels }: { readonly from: 'beginning' | 'end' | number | null; readonly channels: readonly Channel[] },
 ): Promise<readonly Dispatcher[]> {
-  const { log, directory, registry: providers, limiter, clock, logger, metrics } = adapters;
+  const { log, directory, registry: providers, settings, limiter, clock, logger, metrics } = adapters;
   const retryPolicy = config.RETRY_DELAYS === null ? defaultRetryPolicy : fixedRetryPolicy(config.RETRY_DELAYS);
   return Promise.all(
     channels.map((channel) =>
@@ -27,6 +27,7 @@ export async function startDispatchers(
         clock,
         logger,
         metrics,
+        noteBreakers: settings.noteBreakers,
         limits: { ...defaultDispatcherLimits(channel), attemptDeadlineMs: config.ATTEMPT_DEADLINE },
         ...(from === null ? {} : { from }),
       }),

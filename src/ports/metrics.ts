@@ -12,6 +12,7 @@ export const labelNames = [
   'read_model',
   'reason',
   'route',
+  'state',
   'status',
   'tenant',
   'thread',
@@ -34,6 +35,7 @@ export type CounterName =
   | 'herald_accepted_total'
   | 'herald_appends_failed_total'
   | 'herald_attempts_total'
+  | 'herald_breakers_opened_total'
   | 'herald_connections_refused_total'
   | 'herald_dead_letters_total'
   | 'herald_documents_cut_total'
@@ -57,6 +59,7 @@ export type GaugeName =
   | 'herald_answers_bytes'
   | 'herald_append_queue'
   | 'herald_backlog'
+  | 'herald_breakers'
   | 'herald_disk_free_bytes'
   | 'herald_event_loop_delay_seconds'
   | 'herald_in_flight'

@@ -1,7 +1,7 @@
 // Tenants, keys, providers and templates: documents with unique names and conditional writes, since a log that never forgets is no place for a secret.
 // Secrets in here are sealed (ports/secret-box.ts); API keys are looked up by their SHA-256.
 
-import type { Channel } from '../domain/events.ts';
+import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../domain/ids.ts';
 import type { Scope, Template, Tenant, TenantShare } from '../domain/tenant.ts';
 
@@ -42,6 +42,8 @@ export interface KeyUse {
 export interface StoredProvider {
   readonly tenantId: TenantId;
   readonly channel: Channel;
+  /** A channel has one of each at most. */
+  readonly role: ProviderRole;
   readonly provider: string;
   readonly sealedApiKey: string;
   readonly sealedPreviousApiKey: string | null;
@@ -51,6 +53,15 @@ export interface StoredProvider {
   readonly enabled: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** That a tenant's provider isn't called, as the dispatchers have noted it last. */
+export interface BreakerNote {
+  readonly tenantId: TenantId;
+  readonly channel: Channel;
+  readonly role: ProviderRole;
+  /** UTC ms from when on it is tried again; null: it is called as usual. */
+  readonly until: number | null;
 }
 
 export interface StoredTenant extends Tenant {
@@ -93,7 +104,7 @@ export interface TemplatePage {
   readonly isCut: boolean;
 }
 
-/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses` and those of marks raises the store's revision. */
+/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses`, `noteBreakers` and those of marks raises the store's revision. */
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
   createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
@@ -118,7 +129,12 @@ export interface SettingsStore {
 
   saveProvider(provider: StoredProvider): Promise<void>;
   /** False when there was none. */
-  deleteProvider(tenantId: TenantId, channel: Channel): Promise<boolean>;
+  deleteProvider(tenantId: TenantId, channel: Channel, role: ProviderRole): Promise<boolean>;
+
+  /** Each over the one before of its channel and role. */
+  noteBreakers(notes: readonly BreakerNote[]): Promise<void>;
+  /** Those that are noted and were not closed since. */
+  breakers(tenantId: TenantId): Promise<readonly BreakerNote[]>;
 
   /** Newest first (createdAt, then id). */
   templates(tenantId: TenantId): Promise<readonly Template[]>;

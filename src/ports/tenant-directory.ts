@@ -20,6 +20,8 @@ export interface TenantDirectory {
   share(tenantId: TenantId): Promise<TenantShare>;
   /** null when there is none. `enabled` is not looked at. @throws SecretBoxError when its key can't be opened. */
   provider(tenantId: TenantId, channel: Channel): Promise<ProviderSettings | null>;
+  /** The channel's second provider, in the same way. */
+  fallback(tenantId: TenantId, channel: Channel): Promise<ProviderSettings | null>;
   /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */
   canDeliver(tenantId: TenantId, channel: Channel): Promise<boolean>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;

@@ -81,8 +81,9 @@ async function copyTenant(
   if (!isEqual(there.share, share)) await target.setShare(tenant.id, share);
   await copyKeys(target, there.keys, [firstKey, ...laterKeys]);
   await copyNamedKeys(target, there.namedKeys, namedKeys);
-  for (const { channel } of there.providers) {
-    if (!providers.some((provider) => provider.channel === channel)) await target.deleteProvider(tenant.id, channel);
+  for (const { channel, role } of there.providers) {
+    if (!providers.some((provider) => provider.channel === channel && provider.role === role))
+      await target.deleteProvider(tenant.id, channel, role);
   }
   for (const provider of providers) await target.saveProvider(provider);
   await copyTemplates(target, there.templates, templates);
@@ -136,7 +137,7 @@ function isSame(there: Whole, whole: Whole): boolean {
     share,
     keys: held(keys),
     namedKeys,
-    providers: providers.toSorted((a, b) => (a.channel < b.channel ? -1 : 1)),
+    providers: providers.toSorted((a, b) => (`${a.channel} ${a.role}` < `${b.channel} ${b.role}` ? -1 : 1)),
     templates: templates.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   });
   return isEqual(parts(there), parts(whole));

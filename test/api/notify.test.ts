@@ -176,6 +176,25 @@ describe('a notification', () => {
       expect(shown.body.notification).toMatchObject({ status, scheduledAt });
     }
   });
+
+  it('with an expiry shows it; ttlSeconds count from sendAt, or from now', async () => {
+    const recordOf = async (wanted: object) => {
+      const { body, headers } = await tenant.notify({ ...inApp, ...wanted });
+      const shown = await tenant.withKey('GET', `/notify/${body.notificationId}`, undefined, {
+        'x-after-position': headers.get('x-event-position') ?? '',
+      });
+      return shown.body.notification;
+    };
+    const [sendAt, expiresAt] = [3_600_000, 7_200_000].map((ms) => new Date(Date.now() + ms).toISOString());
+    expect(await recordOf({})).toMatchObject({ expiresAt: null });
+    expect(await recordOf({ sendAt, expiresAt })).toMatchObject({ scheduledAt: sendAt, expiresAt });
+    expect(await recordOf({ sendAt, ttlSeconds: 3600 })).toMatchObject({
+      expiresAt: new Date(Date.parse(sendAt ?? '') + 3_600_000).toISOString(),
+    });
+    const now = await recordOf({ sendAt: '2020-01-01T00:00:00Z', ttlSeconds: 60 });
+    const aheadMs = Date.parse(now.expiresAt) - Date.parse(now.createdAt);
+    expect(aheadMs).toBe(60_000);
+  });
 });
 
 describe('a field', () => {
@@ -206,6 +225,16 @@ describe('a field', () => {
     ['sendAt without a zone', { ...inApp, sendAt: '2027-01-01T00:00:00' }, 'sendAt'],
     ['sendAt on no such day', { ...inApp, sendAt: '2027-02-30T00:00:00Z' }, 'sendAt'],
     ['sendAt 91 days ahead', { ...inApp, sendAt: new Date(Date.now() + 91 * 86_400_000).toISOString() }, 'sendAt'],
+    ['expiresAt without a zone', { ...inApp, expiresAt: '2027-01-01T00:00:00' }, 'expiresAt'],
+    [
+      'expiresAt that is not after sendAt',
+      { ...inApp, sendAt: '2020-01-01T00:00:00Z', expiresAt: '2020-01-01T00:00:00Z' },
+      'expiresAt',
+    ],
+    ['expiresAt and ttlSeconds', { ...inApp, expiresAt: '2027-01-01T00:00:00Z', ttlSeconds: 1 }, 'ttlSeconds'],
+    ['ttlSeconds of 0', { ...inApp, ttlSeconds: 0 }, 'ttlSeconds'],
+    ['ttlSeconds of half a second', { ...inApp, ttlSeconds: 0.5 }, 'ttlSeconds'],
+    ['ttlSeconds over a year', { ...inApp, ttlSeconds: 31_536_001 }, 'ttlSeconds'],
     ['an unknown field', { ...inApp, extra: 1 }, 'extra'],
     ['a template that there is not', { channel: 'IN_APP', recipient: 'u', template: 'none' }, 'template'],
     ['NUL in a text', { ...inApp, body: 'a\u0000b' }, 'body'],

@@ -127,6 +127,7 @@ describe('a webhook', () => {
     [401, 'credentials'],
     [403, 'credentials'],
     [404, 'recipient'],
+    [410, 'recipient'],
     [422, 'recipient'],
   ])('is ended by %d, class %s', async (code, failureClass) => {
     status = code;
@@ -143,6 +144,25 @@ describe('a webhook', () => {
       kind: 'retryable',
       reason: { failureClass: 'provider', code: String(code) },
     });
+  });
+
+  it.each([404, 410])('is tried again after %d where its tenant wants that', async (code) => {
+    status = code;
+    const context = contextOf(
+      traits,
+      { settings: { apiKey: whsec, config: { retryMissing: true } } },
+      AbortSignal.timeout(5_000),
+    );
+    expect(await provider.send(toSink(), context)).toMatchObject({
+      kind: 'retryable',
+      reason: { failureClass: 'provider', code: String(code) },
+    });
+  });
+
+  it('takes as retryMissing true or false alone', () => {
+    const problems = (config: object) => provider.check({ apiKey: whsec, config }).map(({ path }) => path);
+    expect(problems({ retryMissing: true })).toEqual([]);
+    expect(problems({ retryMissing: 'final' })).toEqual(['config.retryMissing']);
   });
 
   it('takes as a secret whsec_ with base64 of 24 to 64 bytes, or 16 to 200 characters', () => {

@@ -97,15 +97,21 @@ function newestOf(type: string): { fields: object[] } {
 
 const pinned = {
   'AttemptFailed.v1': '8c5067d41ff0b0936dd518061e56aff7',
+  'AttemptFailed.v2': 'ffb8698c7c012388849772ef0b2e0d7a',
   'AttemptStarted.v1': '70876a9791c0595158d53b7cb5f71e51',
   'AttemptSucceeded.v1': '13e1a40cc0f620f863473de55a122a9f',
+  'AttemptSucceeded.v2': '4dc94bf5acc7035e754143d56ed573b5',
   'CancelRequested.v1': '4b0a2cb5bc2b8f5c889d1e0919fb0897',
   'DeadLettered.v1': 'c150956a5275df31a15e8cd8664f9e43',
   'DeliveryDeferred.v1': '30b46f06f45bf76f61ca8b818acd60a6',
+  'DeliveryDeferred.v2': '34868cdd5da93d819e21bb3111443af3',
   'DeliveryDue.v1': 'e539ac5893b9b47d1974380a710daa5a',
+  'DeliveryDue.v2': 'fa7082d93983d9ebd1e9b2a9a04b8e3d',
   'InboxRead.v1': '6c2c4070b1631d8e3b17b787e1ad5697',
   'NotificationCancelled.v1': '32aabd7068c4b1b3c8ead56ece7e53d3',
   'NotificationRequested.v1': 'e1de3d28eac19699b4263f43bbd1be60',
+  'NotificationRequested.v2': '1bc944512f338cbea906659dfb2bccb3',
   'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',
+  'RetryRequested.v2': 'd22cce304804271b70ab4f83e34c404a',
   'SettingsChanged.v1': '20172877612462d553117b7ddddb4387',
 };

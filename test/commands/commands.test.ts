@@ -82,6 +82,27 @@ describe('retry', () => {
   });
 });
 
+describe('a retry of one with an expiry', () => {
+  const expiring = (expiresAt: number) =>
+    factsOf({ ...request, request: { ...request.request, expiresAt } }, failed(1, null));
+
+  it('that is over is a conflict that says so, and appends nothing', async () => {
+    const log = logAnswering();
+    await expect(retryNotification({ log, clock: wallClock })(expiring(Date.now()))).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: 'This notification has expired: send a new one instead.',
+    });
+    expect(log.appended).toEqual([]);
+  });
+
+  it('that is ahead keeps it', async () => {
+    const log = logAnswering();
+    const expiresAt = Date.now() + 60_000;
+    await retryNotification({ log, clock: wallClock })(expiring(expiresAt));
+    expect(log.appended).toMatchObject([{ type: 'RetryRequested', request: { expiresAt } }]);
+  });
+});
+
 describe('the 100th round', () => {
   it('is the last: a further retry is a conflict that says so, and appends nothing', async () => {
     const log = logAnswering();
@@ -147,6 +168,7 @@ describe('accept', () => {
     metadata: {},
     strict: null,
     sendAt: null,
+    expiry: null,
     traceparent: null,
   };
   const accepting = (log: ReturnType<typeof logAnswering>) =>
@@ -179,6 +201,7 @@ describe('accept', () => {
           template: null,
           sendAt: null,
           batchId: null,
+          expiresAt: null,
         },
       },
     ]);

@@ -109,6 +109,7 @@ describe('a save of a provider', () => {
     const save = saveProvider({
       settings: {
         settings: (id) => settings.settings(id),
+        noteBreakers: settings.noteBreakers,
         async saveProvider(saved) {
           await resealTenant({ settings, secretBox: box })(tenantId);
           await settings.saveProvider(saved);
@@ -131,6 +132,7 @@ describe('a save of a provider', () => {
       tenantId,
       actor: 'a',
       channel: 'WEBHOOK',
+      role: 'primary',
       provider: 'custom',
       apiKey: '••••••',
       config: {},

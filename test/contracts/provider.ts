@@ -262,6 +262,7 @@ export function contextOf(
     provider: {
       tenantId: 'tnt_1' as TenantId,
       channel,
+      role: 'primary',
       provider: name,
       apiKey,
       previousApiKey: null,

@@ -56,6 +56,7 @@ export const storedNamedKey = (of: Partial<StoredNamedKey> = {}): StoredNamedKey
 export const storedProvider = (of: Partial<StoredProvider> = {}): StoredProvider => ({
   tenantId: 'tnt_a' as TenantId,
   channel: 'EMAIL',
+  role: 'primary',
   provider: 'resend',
   sealedApiKey: 'sealed-re',
   sealedPreviousApiKey: null,
@@ -328,12 +329,60 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(providers).toContainEqual(changed);
       });
 
+      it('may have a fallback beside it, saved, sealed anew and deleted by itself', async () => {
+        const [first, second] = [storedProvider(), storedProvider({ role: 'fallback', sealedApiKey: 'sealed-second' })];
+        await store.saveProvider(second);
+        await store.saveProvider(first);
+        await store.saveProvider(storedProvider({ channel: 'SMS' }));
+        const changed = { ...second, provider: 'smtp', sealedPreviousApiKey: 'sealed-before', previousUntil: 77 };
+        await store.saveProvider(changed);
+        const newByOld = new Map(['sealed-second', 'sealed-before'].map((old) => [old, `new-${old}`]));
+        expect(await store.replaceSealed(tenantId, newByOld)).toBe(2);
+        await harness.reopen();
+        const stored = async () => (await harness.store.settings(tenantId))?.providers;
+        const renewed = {
+          ...changed,
+          sealedApiKey: 'new-sealed-second',
+          sealedPreviousApiKey: 'new-sealed-before',
+        };
+        expect(await stored()).toHaveLength(3);
+        expect(await stored()).toEqual(expect.arrayContaining([first, renewed]));
+        expect(await harness.store.deleteProvider(tenantId, 'EMAIL', 'fallback')).toBe(true);
+        expect(await harness.store.deleteProvider(tenantId, 'EMAIL', 'fallback')).toBe(false);
+        expect(await stored()).toHaveLength(2);
+        expect(await stored()).toContainEqual(first);
+      });
+
       it('is deleted once', async () => {
         await store.saveProvider(storedProvider());
-        expect(await store.deleteProvider(other, 'EMAIL')).toBe(false);
-        expect(await store.deleteProvider(tenantId, 'EMAIL')).toBe(true);
-        expect(await store.deleteProvider(tenantId, 'EMAIL')).toBe(false);
+        expect(await store.deleteProvider(other, 'EMAIL', 'primary')).toBe(false);
+        expect(await store.deleteProvider(tenantId, 'EMAIL', 'primary')).toBe(true);
+        expect(await store.deleteProvider(tenantId, 'EMAIL', 'primary')).toBe(false);
         expect((await store.settings(tenantId))?.providers).toEqual([]);
+      });
+    });
+
+    describe('a breaker', () => {
+      const open = (of: object = {}) => ({
+        tenantId,
+        channel: 'EMAIL' as const,
+        role: 'primary' as const,
+        until: 5000,
+        ...of,
+      });
+
+      it('is noted by channel and role, the last time over the one before, and forgotten when it is closed', async () => {
+        const { revision } = await store.changesSince(0);
+        await store.noteBreakers([]);
+        await store.noteBreakers([open(), open({ role: 'fallback', until: 6000 }), open({ tenantId: other })]);
+        await store.noteBreakers([open({ until: 7000 }), open({ channel: 'SMS', until: null })]);
+        await harness.reopen();
+        const noted = await harness.store.breakers(tenantId);
+        expect(noted).toHaveLength(2);
+        expect(noted).toEqual(expect.arrayContaining([open({ until: 7000 }), open({ role: 'fallback', until: 6000 })]));
+        await harness.store.noteBreakers([open({ until: null })]);
+        expect(await harness.store.breakers(tenantId)).toEqual([open({ role: 'fallback', until: 6000 })]);
+        expect((await harness.store.changesSince(revision)).tenantIds).toEqual([]);
       });
     });
 
@@ -508,7 +557,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await changed()).toEqual([]);
         await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId);
         expect(await changed()).toEqual([tenantId]);
-        await store.deleteProvider(tenantId, 'EMAIL');
+        await store.deleteProvider(tenantId, 'EMAIL', 'primary');
         expect(await changed()).toEqual([tenantId]);
       });
 

@@ -22,6 +22,7 @@ export interface Wanted {
   readonly recipient?: string;
   readonly body?: string;
   readonly sendAt?: number;
+  readonly expiresAt?: number;
 }
 
 export function requested(wanted: Wanted = {}): NotificationRequested {
@@ -73,7 +74,7 @@ export function retryRequested(of: NotificationRequested, round: number, attempt
   return { ...of, type: 'RetryRequested', eventId, occurredAt: Date.now(), round, attempt };
 }
 
-function requestOf({ body = 'hello', sendAt }: Wanted): DeliveryRequest {
+function requestOf({ body = 'hello', sendAt, expiresAt }: Wanted): DeliveryRequest {
   return {
     subject: null,
     body,
@@ -85,5 +86,6 @@ function requestOf({ body = 'hello', sendAt }: Wanted): DeliveryRequest {
     template: null,
     sendAt: sendAt ?? null,
     batchId: null,
+    expiresAt: expiresAt ?? null,
   };
 }

@@ -40,6 +40,7 @@ describe('what was asked for', () => {
     data: '{"a":1,"b":{"c":[1,2],"d":null}}',
     metadata: { one: '1', two: '2' },
     sendAt: midnight + hour,
+    expiry: null,
   };
 
   it('is the same in whichever order its fields come', () => {
@@ -60,9 +61,16 @@ describe('what was asked for', () => {
       { data: '{"a":1,"b":[["c",[1,2]],["d",null]]}' },
       { metadata: { one: '1' } },
       { sendAt: null },
+      { expiry: { kind: 'at', at: midnight + 2 * hour } },
+      { expiry: { kind: 'after', ms: 2 * hour } },
     ];
     const texts = [asked, ...others.map((other) => ({ ...asked, ...other }))].map((one) => contentText(one, midnight));
     expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  it('is the same whether its expiry is a time or so long after it is sent, whenever it is asked for again', () => {
+    const after = contentText({ ...asked, expiry: { kind: 'after', ms: hour } }, midnight);
+    expect(contentText({ ...asked, expiry: { kind: 'at', at: midnight + 2 * hour } }, midnight)).toBe(after);
   });
 
   it('is at once where its time is past when it is asked for', () => {

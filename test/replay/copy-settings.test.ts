@@ -32,6 +32,7 @@ beforeEach(async () => {
   await source.createNamedKey(storedNamedKey({ lastUsedAt: 7000 }), 9);
   await source.createNamedKey(storedNamedKey({ id: 'key_2' as ApiKeyId, hash: 'hash-n2', scopes: ['inbox'] }), 9);
   await source.saveProvider(storedProvider());
+  await source.saveProvider(storedProvider({ role: 'fallback', provider: 'smtp' }));
   await source.createTemplate(storedTemplate(), 1000);
 });
 afterEach(async () => {
@@ -41,10 +42,17 @@ afterEach(async () => {
 });
 
 it('brings tenants, keys of both kinds with their last use, providers and templates', async () => {
-  expect(await copySettings({ source, target })).toEqual({ tenants: 1, providers: 1, templates: 1 });
+  expect(await copySettings({ source, target })).toEqual({ tenants: 1, providers: 2, templates: 1 });
   expect(await target.settings(tenantId)).toEqual(await source.settings(tenantId));
   expect(await target.templates(tenantId)).toEqual(await source.templates(tenantId));
   expect(await target.tenantIdByKeyHash('hash-n2')).toBe(tenantId);
+});
+
+it('run again takes away a fallback that the source has no longer, and the first provider stays', async () => {
+  await copySettings({ source, target });
+  await source.deleteProvider(tenantId, 'EMAIL', 'fallback');
+  await copySettings({ source, target });
+  expect((await target.settings(tenantId))?.providers).toEqual([storedProvider()]);
 });
 
 it('run again makes of further keys what the source has: new scopes, and none that ended there', async () => {

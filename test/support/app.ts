@@ -115,6 +115,7 @@ export async function startApp(given: AppOptions = {}) {
               clock,
               logger,
               metrics,
+              noteBreakers: settings.noteBreakers,
               limits: defaultDispatcherLimits(channel),
             }),
           ),

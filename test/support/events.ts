@@ -3,7 +3,14 @@
 import fc from 'fast-check';
 
 import type { DeliveryRequest, DomainEvent, EventType } from '../../src/domain/events.ts';
-import { channels, deferralReasons, failureClasses, priorities, settingsSubjects } from '../../src/domain/events.ts';
+import {
+  channels,
+  deferralReasons,
+  failureClasses,
+  priorities,
+  providerRoles,
+  settingsSubjects,
+} from '../../src/domain/events.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
 const time = fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 });
@@ -21,6 +28,7 @@ const anyRequest = fc.record({
   template: orNull(fc.record({ id: fc.uuid(), name: text, version: small })),
   sendAt: orNull(time),
   batchId: orNull(fc.uuid()),
+  expiresAt: orNull(time),
 }) as unknown as fc.Arbitrary<DeliveryRequest>;
 
 const envelope = { eventId: fc.uuid(), occurredAt: time, tenantId: fc.uuid(), traceparent: orNull(text) };
@@ -36,7 +44,7 @@ const ofNotification = {
 };
 const attempted = { causeId: fc.uuid(), attempt: small };
 const continued = { ...attempted, firstAttempt: small };
-const tries = { provider: text, waitedMs: fc.nat(), tookMs: fc.nat() };
+const tries = { provider: text, role: fc.constantFrom(...providerRoles), waitedMs: fc.nat(), tookMs: fc.nat() };
 
 const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   NotificationRequested: { ...ofNotification, request: anyRequest },

@@ -30,6 +30,7 @@ export function requested(partition: number, n: number, priority: Priority = 'HI
       template: null,
       sendAt: null,
       batchId: null,
+      expiresAt: null,
     },
   };
 }

@@ -1,7 +1,7 @@
 // One tenant's settings as they were loaded; its secrets are opened when they are first asked for, and live in memory
 // alone.
 
-import type { Channel } from '../../domain/events.ts';
+import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { ApiKeyId } from '../../domain/ids.ts';
 import type { ProviderSettings, Scope, Tenant, TenantShare } from '../../domain/tenant.ts';
 import { mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
@@ -23,7 +23,7 @@ export interface KnownTenant {
   readonly heldBytes: number;
   keyWithHash(hash: string): FoundKey | null;
   /** @throws SecretBoxError */
-  provider(channel: Channel, now: number): ProviderSettings | null;
+  provider(channel: Channel, role: ProviderRole, now: number): ProviderSettings | null;
   hasEnabledProvider(channel: Channel): boolean;
   /** @throws SecretBoxError */
   apiKey(): string;
@@ -40,7 +40,7 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
   const { tenant: stored, share, keys, namedKeys, providers } = settings;
   const { sealedWebhookSecret, ...tenant } = stored;
   const { id } = tenant;
-  const opened = new Map<Channel, ProviderSettings>();
+  const opened = new Map<StoredProvider, ProviderSettings>();
   let apiKey: string | null = null;
   let webhookSecret: string | null = null;
   let secrets: { readonly all: readonly string[]; readonly until: number } = { all: [], until: 0 };
@@ -48,7 +48,8 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
   const openKey = (key: StoredApiKey) => secretBox.open(key.sealedKey, sealedFor.apiKey(id));
   const openNamedKey = (key: StoredNamedKey) => secretBox.open(key.sealedKey, sealedFor.namedKey(id, key.id));
   const openWebhookSecret = () => (webhookSecret ??= secretBox.open(sealedWebhookSecret, sealedFor.webhookSecret(id)));
-  const ofChannel = (channel: Channel) => providers.find((provider) => provider.channel === channel);
+  const find = (channel: Channel, role: ProviderRole) =>
+    providers.find((provider) => provider.channel === channel && provider.role === role);
 
   return {
     tenant,
@@ -60,16 +61,16 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
       const named = namedKeys.find((key) => key.hash === hash);
       return named === undefined ? null : { id: named.id, scopes: named.scopes, expiresAt: null };
     },
-    provider(channel, now) {
-      const provider = ofChannel(channel);
+    provider(channel, role, now) {
+      const provider = find(channel, role);
       if (provider === undefined) return null;
-      const known = opened.get(channel) ?? openProvider(provider, secretBox);
+      const known = opened.get(provider) ?? openProvider(provider, secretBox);
       const signsTwice = known.previousApiKey !== null && now < (provider.previousUntil ?? 0);
       const settings = signsTwice || known.previousApiKey === null ? known : { ...known, previousApiKey: null };
-      opened.set(channel, settings);
+      opened.set(provider, settings);
       return settings;
     },
-    hasEnabledProvider: (channel) => ofChannel(channel)?.enabled === true,
+    hasEnabledProvider: (channel) => find(channel, 'primary')?.enabled === true,
     apiKey() {
       const current = keys.filter((key) => key.expiresAt === null).sort((a, b) => b.createdAt - a.createdAt)[0];
       if (current === undefined) throw new Error(`the tenant ${id} has no API key`);
@@ -100,11 +101,12 @@ export function hasEnded(expiresAt: number | null, now: number): boolean {
 }
 
 function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderSettings {
-  const { tenantId, channel, sealedApiKey, sealedPreviousApiKey } = provider;
-  const context = sealedFor.provider(tenantId, channel);
+  const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey } = provider;
+  const context = sealedFor.provider(tenantId, channel, role);
   return {
     tenantId,
     channel,
+    role,
     provider: provider.provider,
     apiKey: secretBox.open(sealedApiKey, context),
     // One that can't be opened signs nothing; the current one does.
@@ -118,7 +120,7 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
 }
 
 function providerSecrets(provider: StoredProvider, secretBox: SecretBox, now: number): (string | null)[] {
-  const context = sealedFor.provider(provider.tenantId, provider.channel);
+  const context = sealedFor.provider(provider.tenantId, provider.channel, provider.role);
   const { sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
   const current = openable(() => secretBox.open(sealedApiKey, context));
   if (sealedPreviousApiKey === null || hasEnded(previousUntil, now)) return [current];

@@ -4,6 +4,7 @@
 // forgotten at once. While the store is away what is known is served for `staleMaxMs` since the last successful look;
 // what isn't known rejects.
 
+import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { ApiKeyId, TenantId } from '../../domain/ids.ts';
 import { ordinaryShare } from '../../domain/tenant.ts';
 import type { Template } from '../../domain/tenant.ts';
@@ -45,6 +46,8 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
   const tenants = createKnownTenants({ store, secretBox, clock, isFresh });
   const uses = createKeyUses({ store, clock, logger });
   const watch = watchSettings({ store, clock, logger, pollMs, changed: tenants.drop });
+  const providerOf = (known: KnownTenant | null, channel: Channel, role: ProviderRole) =>
+    known?.provider(channel, role, clock.now()) ?? null;
   const needed = async (tenantId: TenantId): Promise<KnownTenant> => {
     const known = await tenants.tenant(tenantId);
     if (known === null) throw new Error(`there is no tenant ${tenantId}`);
@@ -62,7 +65,8 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
     templateByName: lookUpTemplates(store, tenants),
     tenant: async (tenantId) => (await tenants.tenant(tenantId))?.tenant ?? null,
     share: async (tenantId) => (await tenants.tenant(tenantId))?.share ?? ordinaryShare,
-    provider: async (tenantId, channel) => (await tenants.tenant(tenantId))?.provider(channel, clock.now()) ?? null,
+    provider: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'primary'),
+    fallback: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'fallback'),
     async canDeliver(tenantId, channel) {
       if (channel === 'WEBHOOK' || channel === 'IN_APP') return true;
       return (await tenants.tenant(tenantId))?.hasEnabledProvider(channel) ?? false;

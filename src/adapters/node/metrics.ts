@@ -75,6 +75,8 @@ const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_accepted_total: 'Notifications accepted: durable in the log',
   herald_appends_failed_total: 'Appends that the log did not acknowledge, by whether they may be in it',
+  herald_breakers_opened_total:
+    'Times that a breaker opened: a provider, or a receiver of webhooks, is left alone for a while',
   herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
   herald_connections_refused_total:
     'Connections closed as they came, and requests of a proxy refused, by whose room was taken',
@@ -101,6 +103,7 @@ const histogramHelp: Readonly<Record<HistogramName, string>> = {
 const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_answers_bytes: 'Bytes of answers that wait for their readers, or for which room is taken',
   herald_append_queue: 'Events that wait to be appended',
+  herald_breakers: 'Breakers of this process that are not closed, by channel and state',
   herald_backlog: 'Events that the log has and a group has not done',
   herald_disk_free_bytes: 'Bytes that are free on the disk of DATA_DIR',
   herald_event_loop_delay_seconds: 'The longest delay of the event loop since it was last asked for',

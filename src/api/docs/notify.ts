@@ -55,6 +55,12 @@ export const notifyRoute: DescribedRoute = {
         data: { order: 17 },
         sendAt: '2027-01-31T09:00:00Z',
       },
+      'A code that is worth nothing in ten minutes': {
+        channel: 'SMS',
+        recipient: '+4915112345678',
+        body: 'Your code is 1234',
+        ttlSeconds: 600,
+      },
       'Into the inbox': {
         channel: 'IN_APP',
         recipient: 'ada',

@@ -14,7 +14,7 @@ const list: OperationDocs = {
   id: 'listProviders',
   area,
   summary: 'The tenant’s providers',
-  answer: answers(z.array(provider), [examples.provider], { description: 'One for each channel at most.' }),
+  answer: answers(z.array(provider), [examples.provider], { description: 'One for each channel and role at most.' }),
 };
 
 const catalog: OperationDocs = {
@@ -60,7 +60,8 @@ const save: OperationDocs = {
   area,
   summary: 'Save or update the provider of a channel',
   description:
-    'An `apiKey` with bullets keeps the stored one. WEBHOOK’s provider is `custom`: its `apiKey` is a signing secret of the tenant’s own; after a change both sign for 24 h.',
+    'An `apiKey` with bullets keeps the stored one. WEBHOOK’s provider is `custom`: its `apiKey` is a signing secret of the tenant’s own; after a change both sign for 24 h. ' +
+    'EMAIL and SMS may have a second one, `"role":"fallback"`: it takes over while the first one isn’t called (after three failures in a row, or when its credentials are refused), and the first takes it back.',
   requests: {
     Resend: {
       channel: 'EMAIL',
@@ -74,6 +75,13 @@ const save: OperationDocs = {
       provider: 'twilio',
       apiKey: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
       config: { accountSid: 'AC0f1e2d3c4b5a69788796a5b4c3d2e1f0', from: '+15005550006' },
+    },
+    'A fallback': {
+      channel: 'EMAIL',
+      role: 'fallback',
+      provider: 'postmark',
+      apiKey: '1f2e3d4c-5b6a-4798-8a7b-6c5d4e3f2a1b',
+      config: { fromName: 'Acme', fromEmail: 'hello@acme.example' },
     },
     'A signing secret': {
       channel: 'WEBHOOK',

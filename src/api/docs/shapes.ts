@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 
-import { channels, failureClasses, priorities } from '../../domain/events.ts';
+import { breakerStates } from '../../domain/breaker.ts';
+import { channels, failureClasses, priorities, providerRoles } from '../../domain/events.ts';
 import { statuses } from '../../domain/notification.ts';
 import { errorCodes } from '../errors.ts';
 
@@ -11,6 +12,7 @@ export const text = z.string();
 export const count = z.int().min(0);
 export const notificationId = text.meta({ pattern: '^notif_[0-9a-z]{26}$' });
 export const channel = z.enum(channels);
+const providerRole = z.enum(providerRoles);
 const jsonObject = z.record(text, z.unknown());
 const stringPairs = z.record(text, text);
 
@@ -26,6 +28,7 @@ export const attempt = z
     attemptNumber: z.int().min(1).describe('Goes on from one round to the next.'),
     status: z.enum(['DELIVERED', 'FAILED']),
     provider: text,
+    role: providerRole.describe('Which of the channel’s two providers it was made by.'),
     error: text.nullable().describe('What the receiver said, at most 1 KiB, secrets cut out; null when delivered.'),
     errorCode: text
       .nullable()
@@ -67,6 +70,7 @@ export const notification = z
     attempts: z.array(attempt).describe('The last one that has ended, if there is one.'),
     createdAt: timestamp,
     scheduledAt: timestamp.nullable().describe('`sendAt`, when it was ahead.'),
+    expiresAt: timestamp.nullable().describe('What isn’t delivered by then is FAILED, class `expired`.'),
     updatedAt: timestamp,
     deliveredAt: timestamp.nullable(),
     nextRetryAt: timestamp.nullable(),
@@ -93,14 +97,18 @@ export const provider = z
     id: text,
     tenantId: text,
     channel,
+    role: providerRole,
     provider: text,
     apiKey: text.describe('Masked: the first 3 characters, six bullets, the last 4; of a short key bullets alone.'),
     config: jsonObject,
     enabled: z.boolean().describe('false counts as no provider.'),
+    breaker: z
+      .enum(breakerStates)
+      .describe('open: it fails, or asked for a pause, and isn’t called for a while. half-open: one attempt tries it.'),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
-  .meta({ id: 'Provider', description: 'A tenant’s provider of one channel.' });
+  .meta({ id: 'Provider', description: 'A tenant’s provider of one channel, the first one or the fallback.' });
 
 const providerField = z
   .object({

@@ -3,15 +3,17 @@
 import { z } from 'zod';
 
 import type { Commands } from '../../commands/index.ts';
+import { breakerStates, notedState } from '../../domain/breaker.ts';
 import { badField, notFound } from '../../domain/errors.ts';
 import type { Channel } from '../../domain/events.ts';
-import { channels } from '../../domain/events.ts';
+import { channels, providerRoles } from '../../domain/events.ts';
 import { bullets, maskSecret, sealedFor } from '../../domain/tenant.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { ProviderCatalog } from '../../ports/provider-registry.ts';
 import type { SecretBox } from '../../ports/secret-box.ts';
 import { SecretBoxError } from '../../ports/secret-box.ts';
-import type { SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
+import type { BreakerNote, SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
 import { wireForms } from '../docs/wire-forms.ts';
 import { endpoint } from '../endpoint.ts';
 import { didYouMean } from '../validate.ts';
@@ -21,14 +23,24 @@ import { ok } from '../respond.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'saveProvider' | 'deleteProvider' | 'testProvider'>;
-  readonly settings: Pick<SettingsStore, 'settings'>;
+  readonly settings: Pick<SettingsStore, 'settings' | 'breakers'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly secretBox: Pick<SecretBox, 'open'>;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly registry: Pick<ProviderCatalog, 'catalog'>;
 }
 
+const role = z
+  .enum(providerRoles)
+  .default('primary')
+  .describe('The fallback takes over while the first provider can’t: EMAIL and SMS may have one.');
+
+/** Of a route that names the channel in its path. */
+const roleQuery = z.strictObject({ role });
+
 const saveBody = z.strictObject({
   channel: z.enum(channels),
+  role,
   provider: z.string().min(1).max(50),
   apiKey: z.string().min(1).max(4096),
   config: z
@@ -40,17 +52,25 @@ const saveBody = z.strictObject({
     })
     .optional(),
   enabled: z.boolean().default(true),
+  breaker: z.enum(breakerStates).describe('As it was read: passed over.').optional(),
 });
 
 const testBody = z.strictObject({ recipient: z.string().optional() });
 
-export function createProviderHandlers({ commands, settings, secretBox, outbound, registry }: Dependencies) {
-  const shown = (stored: StoredProvider) => toProvider(stored, maskedKey(stored, secretBox));
+export function createProviderHandlers({ commands, settings, secretBox, clock, outbound, registry }: Dependencies) {
+  const shown = (stored: StoredProvider, notes: readonly BreakerNote[]) => {
+    const note = notes.find(({ channel, role }) => channel === stored.channel && role === stored.role);
+    return {
+      ...toProvider(stored, maskedKey(stored, secretBox)),
+      breaker: notedState(note?.until ?? null, clock.now()),
+    };
+  };
 
   const list = endpoint('bearer', {
     async handle({ tenant }) {
-      const providers = (await settings.settings(tenant.id))?.providers ?? [];
-      return ok(providers.map(shown).sort((a, b) => channels.indexOf(a.channel) - channels.indexOf(b.channel)));
+      const [stored, notes] = await Promise.all([settings.settings(tenant.id), settings.breakers(tenant.id)]);
+      const providers = (stored?.providers ?? []).map((provider) => shown(provider, notes));
+      return ok(providers.sort((a, b) => placeOf(a) - placeOf(b)));
     },
   });
 
@@ -62,24 +82,27 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
   const save = endpoint('bearer', {
     body: saveBody,
     async handle({ tenant, person }, { body }) {
-      const { channel, provider, apiKey, enabled, config = {} } = body;
+      const { channel, role, provider, apiKey, enabled, config = {} } = body;
       const saved = await commands.saveProvider({
         tenantId: tenant.id,
         actor: person.actor,
         channel,
+        role,
         provider,
         apiKey,
         config,
         enabled,
       });
-      return ok(shown(saved));
+      // What is saved begins anew.
+      return ok(shown(saved, []));
     },
   });
 
   const test = endpoint('bearer', {
     body: testBody,
     bodyIsOptional: true,
-    async handle({ tenant }, { params, body }) {
+    query: roleQuery,
+    async handle({ tenant }, { params, body, query: { role } }) {
       const channel = channelOf(params);
       if (channel === null)
         throw badField('channel', `must be one of ${channels.join(', ')}${didYouMean(params['channel'], channels)}`);
@@ -88,16 +111,17 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
       const to = channel === 'EMAIL' ? tenant.email : recipient;
       const problem = to === null ? null : recipientProblem(channel, to, outbound);
       if (problem !== null) return ok({ success: false, error: `recipient: ${problem}` });
-      return ok(await commands.testProvider({ tenant, channel, recipient }));
+      return ok(await commands.testProvider({ tenant, channel, role, recipient }));
     },
   });
 
   const remove = endpoint('bearer', {
-    async handle({ tenant, person }, { params }) {
+    query: roleQuery,
+    async handle({ tenant, person }, { params, query: { role } }) {
       const channel = channelOf(params);
       if (channel === null) throw notFound('channel');
-      await commands.deleteProvider({ tenantId: tenant.id, actor: person.actor, channel });
-      return ok({ message: `The provider for ${channel} is deleted.` });
+      await commands.deleteProvider({ tenantId: tenant.id, actor: person.actor, channel, role });
+      return ok({ message: `The ${role === 'primary' ? 'provider' : `${role} provider`} for ${channel} is deleted.` });
     },
   });
 
@@ -105,9 +129,10 @@ export function createProviderHandlers({ commands, settings, secretBox, outbound
 }
 
 /** Bullets alone where it can't be opened: deliveries say so, and saving the provider again mends it. */
-function maskedKey({ tenantId, channel, sealedApiKey }: StoredProvider, secretBox: Pick<SecretBox, 'open'>): string {
+function maskedKey(stored: StoredProvider, secretBox: Pick<SecretBox, 'open'>): string {
+  const { tenantId, channel, role, sealedApiKey } = stored;
   try {
-    return maskSecret(secretBox.open(sealedApiKey, sealedFor.provider(tenantId, channel)));
+    return maskSecret(secretBox.open(sealedApiKey, sealedFor.provider(tenantId, channel, role)));
   } catch (error) {
     if (error instanceof SecretBoxError) return bullets;
     throw error;
@@ -115,12 +140,13 @@ function maskedKey({ tenantId, channel, sealedApiKey }: StoredProvider, secretBo
 }
 
 function toProvider(stored: StoredProvider, apiKey: string) {
-  const { tenantId, channel, provider, config, enabled, createdAt, updatedAt } = stored;
-  const id = `${tenantId}:${channel}`;
+  const { tenantId, channel, role, provider, config, enabled, createdAt, updatedAt } = stored;
+  const id = role === 'primary' ? `${tenantId}:${channel}` : `${tenantId}:${channel}:${role}`;
   return {
     id,
     tenantId,
     channel,
+    role,
     provider,
     apiKey,
     config,
@@ -128,6 +154,10 @@ function toProvider(stored: StoredProvider, apiKey: string) {
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
   };
+}
+
+function placeOf({ channel, role }: Pick<StoredProvider, 'channel' | 'role'>): number {
+  return channels.indexOf(channel) * providerRoles.length + providerRoles.indexOf(role);
 }
 
 function channelOf({ channel = '' }: Readonly<Record<string, string>>): Channel | null {

@@ -15,7 +15,12 @@ import type { ListedProvider } from '../settings-check.ts';
 import { providerConfig, settingsOf } from '../settings-check.ts';
 import { createWebhookSigner, problemWithSecret } from './signature.ts';
 
-const customConfig = providerConfig({}).describe('The address is the recipient of each notification.');
+const customConfig = providerConfig({
+  retryMissing: z.boolean().optional().meta({
+    title: 'Retry 404 and 410',
+    description: 'true: 404 and 410 are tried again, like 5xx. Otherwise they end it at once.',
+  }),
+}).describe('The address is the recipient of each notification.');
 
 const signingSecret = z
   .string()
@@ -93,7 +98,8 @@ function secretsFor(provider: DeliveryContext['provider'], ownSecret: string): r
 
 function refusal(response: OutboundResponse, context: DeliveryContext, now: number): DeliveryOutcome {
   const { status } = response;
-  const retryable = isRetryableStatus(status);
+  const retryable =
+    isRetryableStatus(status) || (isMissing(status) && context.provider?.config['retryMissing'] === true);
   return refused(
     {
       failureClass: classOf(status, retryable),
@@ -104,6 +110,11 @@ function refusal(response: OutboundResponse, context: DeliveryContext, now: numb
     },
     context,
   );
+}
+
+/** A receiver that is moved or deployed anew may be there again soon: for its tenant to say. */
+function isMissing(status: number): boolean {
+  return status === 404 || status === 410;
 }
 
 function classOf(status: number, retryable: boolean): FailureClass {

@@ -1,5 +1,6 @@
 // The document of one notification: the facts, and beside them what lists and filters need.
 
+import { canonicalRequest } from '../../domain/delivery-request.ts';
 import type { DeliveryRequest } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import type { NotificationFacts, Status } from '../../domain/notification.ts';
@@ -69,9 +70,4 @@ export function toDocument(facts: NotificationFacts): NotificationDocument {
     listedAt: request === null ? null : facts.requestedAt,
     ...(facts.isCut === true ? { isCut: true } : {}),
   };
-}
-
-function canonicalRequest(request: DeliveryRequest): DeliveryRequest {
-  const { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId } = request;
-  return { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId };
 }

@@ -6,6 +6,7 @@
 // A timer is keyed by the eventId of the DeliveryDue that it becomes, which follows from the work event that its setter answered:
 // an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go.
 
+import { canonicalRequest } from '../../domain/delivery-request.ts';
 import type {
   AttemptFailed,
   CancelRequested,
@@ -121,21 +122,23 @@ function decidedState(document: TimersDocument, timer: Timer, times: Times): Tim
   return isDue(timer, times) ? 'firing' : 'waiting';
 }
 
-/** A `sendAt` is a time of the wall clock. A retry's delay that was set by a clock that was ahead ends when it has passed. */
+/** A `sendAt` and an expiry are times of the wall clock. A retry's delay that was set by a clock that was ahead ends when it has passed. */
 function isDue({ dueAt, setAt, request }: Timer, { wall, steady }: Times): boolean {
-  const wasSetAhead = dueAt !== request.sendAt && setAt !== undefined && setAt > wall;
+  const isOfWallClock = dueAt === request.sendAt || dueAt === request.expiresAt;
+  const wasSetAhead = !isOfWallClock && setAt !== undefined && setAt > wall;
   return dueAt <= (wasSetAhead ? steady : wall);
 }
 
 function timerOf(event: DeliveryDeferred | AttemptFailed): Timer | null {
   const { causeId: answered, eventId: setBy, round, firstAttempt, traceparent, occurredAt: setAt } = event;
   const common = { answered, setBy, round, setAt };
-  const rest = { state: 'waiting' as const, traceparent };
+  if (event.request === null) return null;
+  const rest = { state: 'waiting' as const, traceparent, request: canonicalRequest(event.request) };
   if (event.type === 'DeliveryDeferred') {
-    return { ...common, attempt: event.attempt, firstAttempt, dueAt: event.dueAt, ...rest, request: event.request };
+    return { ...common, attempt: event.attempt, firstAttempt, dueAt: event.dueAt, ...rest };
   }
-  if (event.retryAt === null || event.request === null) return null;
-  return { ...common, attempt: event.attempt + 1, firstAttempt, dueAt: event.retryAt, ...rest, request: event.request };
+  if (event.retryAt === null) return null;
+  return { ...common, attempt: event.attempt + 1, firstAttempt, dueAt: event.retryAt, ...rest };
 }
 
 function withTimer(document: TimersDocument, event: DeliveryDeferred | AttemptFailed, timer: Timer): TimersDocument {

@@ -257,7 +257,7 @@ async function useAll(store: SettingsStore): Promise<void> {
   await store.deleteNamedKey(tenantId, storedNamedKey().id);
   await store.replaceSealed(tenantId, new Map([['sealed-whsec', 'sealed-anew']]));
   await store.saveProvider(storedProvider());
-  await store.deleteProvider(tenantId, 'EMAIL');
+  await store.deleteProvider(tenantId, 'EMAIL', 'primary');
   await store.createTemplate(storedTemplate(), 1000);
   await store.templates(tenantId);
   await store.template(tenantId, 'tpl_1' as TemplateId);

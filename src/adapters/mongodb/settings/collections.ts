@@ -3,6 +3,7 @@
 
 import type { Collection, Db } from 'mongodb';
 
+import type { Channel, ProviderRole } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { Template, TenantShare } from '../../../domain/tenant.ts';
 import type { SettingsMark, StoredApiKey, StoredNamedKey } from '../../../ports/settings-store.ts';
@@ -15,6 +16,8 @@ export interface TenantDocument extends Omit<StoredTenant, 'id'> {
   /** Main keys and further ones alike, so that one index finds all. */
   readonly keys: readonly KeyDocument[];
   readonly providers: readonly ProviderDocument[];
+  /** The channels' second providers, apart, so that a version without them reads the first ones as ever. Absent: none. */
+  readonly fallbacks?: readonly ProviderDocument[];
   /** The store's revision when anything of the tenant changed last, its templates included. */
   readonly revision: number;
 }
@@ -25,7 +28,7 @@ export type KeyDocument = Omit<StoredApiKey, 'tenantId'> & { readonly named?: Na
 export type NamedPart = Pick<StoredNamedKey, 'id' | 'name' | 'scopes' | 'prefix' | 'lastUsedAt'>;
 
 /** The config as JSON text, so that it comes back as it was saved whatever its fields are named. */
-export type ProviderDocument = Omit<StoredProvider, 'tenantId' | 'config'> & { readonly config: string };
+export type ProviderDocument = Omit<StoredProvider, 'tenantId' | 'role' | 'config'> & { readonly config: string };
 
 export interface TemplateDocument extends Omit<Template, 'id' | 'strict'> {
   readonly _id: Template['id'];
@@ -36,6 +39,15 @@ export interface TemplateDocument extends Omit<Template, 'id' | 'strict'> {
 export interface RevisionDocument {
   readonly _id: 'settings';
   readonly revision: number;
+}
+
+export interface BreakerDocument {
+  /** Tenant, channel and role. */
+  readonly _id: string;
+  readonly tenantId: TenantId;
+  readonly channel: Channel;
+  readonly role: ProviderRole;
+  readonly until: number;
 }
 
 export interface MarkDocument {
@@ -49,6 +61,7 @@ export interface Collections {
   templates(): Collection<TemplateDocument>;
   revisions(): Collection<RevisionDocument>;
   marks(): Collection<MarkDocument>;
+  breakers(): Collection<BreakerDocument>;
 }
 
 export function collectionsIn(db: Db, isClosed: () => boolean): Collections {
@@ -63,11 +76,12 @@ export function collectionsIn(db: Db, isClosed: () => boolean): Collections {
     templates: unlessClosed(db.collection<TemplateDocument>('settings_templates')),
     revisions: unlessClosed(db.collection<RevisionDocument>('settings_revisions')),
     marks: unlessClosed(db.collection<MarkDocument>('settings_marks')),
+    breakers: unlessClosed(db.collection<BreakerDocument>('settings_breakers')),
   };
 }
 
 /** Collections, indexes and the revision to begin with, where they aren't there yet. */
-export async function prepare({ tenants, templates, revisions }: Collections): Promise<void> {
+export async function prepare({ tenants, templates, revisions, breakers }: Collections): Promise<void> {
   await tenants().createIndexes([
     { key: { subject: 1 }, unique: true },
     { key: { 'keys.hash': 1 }, unique: true },
@@ -77,6 +91,7 @@ export async function prepare({ tenants, templates, revisions }: Collections): P
     { key: { tenantId: 1, name: 1 }, unique: true },
     { key: { tenantId: 1, createdAt: -1, _id: -1 } },
   ]);
+  await breakers().createIndex({ tenantId: 1 });
   // From 1: a look since 0 asks for the revision to begin with.
   await revisions().updateOne({ _id: 'settings' }, { $setOnInsert: { revision: 1 } }, { upsert: true });
 }

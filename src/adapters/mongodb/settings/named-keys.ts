@@ -2,7 +2,7 @@
 
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore, StoredNamedKey } from '../../../ports/settings-store.ts';
-import type { Collections, KeyDocument, TenantDocument } from './collections.ts';
+import type { Collections, KeyDocument, ProviderDocument, TenantDocument } from './collections.ts';
 import type { WriteTenant } from './writing.ts';
 
 type NamedKeys = Pick<SettingsStore, 'createNamedKey' | 'deleteNamedKey' | 'noteKeyUses'>;
@@ -68,15 +68,20 @@ export function replaceSealedIn({ tenants }: Collections, write: WriteTenant): S
   };
 }
 
-function resealed({ sealedWebhookSecret, keys, providers }: TenantDocument, renewed: (sealed: string) => string) {
+function resealed(
+  { sealedWebhookSecret, keys, providers, fallbacks }: TenantDocument,
+  renewed: (sealed: string) => string,
+): Partial<TenantDocument> {
+  const renewedProvider = (provider: ProviderDocument): ProviderDocument => ({
+    ...provider,
+    sealedApiKey: renewed(provider.sealedApiKey),
+    sealedPreviousApiKey: provider.sealedPreviousApiKey === null ? null : renewed(provider.sealedPreviousApiKey),
+  });
   return {
     sealedWebhookSecret: renewed(sealedWebhookSecret),
     keys: keys.map((key) => ({ ...key, sealedKey: renewed(key.sealedKey) })),
-    providers: providers.map((provider) => ({
-      ...provider,
-      sealedApiKey: renewed(provider.sealedApiKey),
-      sealedPreviousApiKey: provider.sealedPreviousApiKey === null ? null : renewed(provider.sealedPreviousApiKey),
-    })),
+    providers: providers.map(renewedProvider),
+    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map(renewedProvider) }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import type { MongoConnection } from '../connection.ts';
+import { breakersIn } from './breakers.ts';
 import { collectionsIn, prepare } from './collections.ts';
 import { marksIn } from './marks.ts';
 import { namedKeysIn, replaceSealedIn } from './named-keys.ts';
@@ -34,6 +35,7 @@ export async function openMongoSettingsStore(options: MongoSettingsStoreOptions)
     ...namedKeysIn(collections, write),
     replaceSealed: replaceSealedIn(collections, write),
     ...templatesIn(collections, write),
+    ...breakersIn(collections),
     ...marksIn(collections),
     async changesSince(revision) {
       if (revision === 0) {

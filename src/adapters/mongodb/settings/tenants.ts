@@ -1,5 +1,6 @@
 // Tenants with their API keys and providers in MongoDB.
 
+import { providerRoles } from '../../../domain/events.ts';
 import { ordinaryShare } from '../../../domain/tenant.ts';
 import type {
   SettingsStore,
@@ -65,23 +66,26 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
       return isReplaced ? 'replaced' : 'full';
     },
     async saveProvider(provider) {
-      const { tenantId: _id, channel } = provider;
+      const { tenantId: _id, channel, role } = provider;
+      const field = providerFields[role];
       await write(_id, async (session) => {
-        const known = await tenants().findOne({ _id }, { session, projection: { providers: 1 } });
-        const others = known?.providers.filter((other) => other.channel !== channel) ?? [];
-        const providers = [...others, providerDocumentOf(provider)];
-        await tenants().updateOne({ _id }, { $set: { providers } }, { session });
+        const known = await tenants().findOne({ _id }, { session, projection: { [field]: 1 } });
+        const others = known?.[field]?.filter((other) => other.channel !== channel) ?? [];
+        const saved = [...others, providerDocumentOf(provider)];
+        await tenants().updateOne({ _id }, { $set: { [field]: saved } }, { session });
         return true;
       });
     },
-    deleteProvider: (tenantId, channel) =>
+    deleteProvider: (tenantId, channel, role) =>
       write(tenantId, async (session) => {
-        const taken = { $pull: { providers: { channel } } };
+        const taken = { $pull: { [providerFields[role]]: { channel } } };
         const { modifiedCount } = await tenants().updateOne({ _id: tenantId }, taken, { session });
         return modifiedCount === 1;
       }),
   };
 }
+
+const providerFields = { primary: 'providers', fallback: 'fallbacks' } as const;
 
 /** Main keys all end by then; those that had ended when the new one began are forgotten: an unknown key and an ended one are refused alike. */
 function keptKeys(
@@ -125,13 +129,15 @@ function tenantOf(document: TenantDocument): StoredTenant {
 }
 
 function settingsOf(document: TenantDocument): TenantSettings {
-  const { _id: tenantId, keys, providers, share = ordinaryShare } = document;
+  const { _id: tenantId, keys, share = ordinaryShare } = document;
   return {
     tenant: tenantOf(document),
     share,
     keys: keys.filter(({ named }) => named === undefined).map((key) => ({ tenantId, ...key })),
     namedKeys: keys.flatMap((key) => namedKeyOf(tenantId, key)).sort(byAge),
-    providers: providers.map((provider) => ({ tenantId, ...provider, config: configOf(provider) })),
+    providers: providerRoles.flatMap((role) =>
+      (document[providerFields[role]] ?? []).map((found) => ({ tenantId, role, ...found, config: configOf(found) })),
+    ),
   };
 }
 

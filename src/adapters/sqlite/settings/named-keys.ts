@@ -51,6 +51,8 @@ const sealedColumns = [
   ['named_keys', 'tenant_id', 'sealed_key'],
   ['providers', 'tenant_id', 'sealed_api_key'],
   ['providers', 'tenant_id', 'sealed_previous_api_key'],
+  ['fallback_providers', 'tenant_id', 'sealed_api_key'],
+  ['fallback_providers', 'tenant_id', 'sealed_previous_api_key'],
 ] as const;
 
 export function replaceSealedOn(connection: Connection, write: WriteTenant): SettingsStore['replaceSealed'] {

@@ -2,7 +2,7 @@
 
 import type { SQLOutputValue } from 'node:sqlite';
 
-import type { Channel } from '../../../domain/events.ts';
+import type { Channel, ProviderRole } from '../../../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../../../domain/ids.ts';
 import type { Scope, Template, TenantShare } from '../../../domain/tenant.ts';
 import { ordinaryShare } from '../../../domain/tenant.ts';
@@ -52,10 +52,11 @@ export function namedKeyOf(row: Row): StoredNamedKey {
   };
 }
 
-export function providerOf(row: Row): StoredProvider {
+export function providerOf(row: Row, role: ProviderRole): StoredProvider {
   return {
     tenantId: text(row, 'tenant_id') as TenantId,
     channel: text(row, 'channel') as Channel,
+    role,
     provider: text(row, 'provider'),
     sealedApiKey: text(row, 'sealed_api_key'),
     sealedPreviousApiKey: textOrNull(row, 'sealed_previous_api_key'),

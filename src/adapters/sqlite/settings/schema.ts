@@ -64,6 +64,30 @@ export const settingsSchemaSql = `
     PRIMARY KEY (tenant_id, channel)
   );
 
+  -- The channels' second providers: a table of their own, so that a version without them reads the first ones as ever.
+  CREATE TABLE IF NOT EXISTS fallback_providers (
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    channel TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    sealed_api_key TEXT NOT NULL,
+    sealed_previous_api_key TEXT,
+    previous_until INTEGER,
+    config TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, channel)
+  );
+
+  -- Of providers that are not called for a while; without a tenant's row, since nothing else depends on it.
+  CREATE TABLE IF NOT EXISTS breakers (
+    tenant_id TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    role TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, channel, role)
+  );
+
   CREATE TABLE IF NOT EXISTS templates (
     id TEXT PRIMARY KEY,
     tenant_id TEXT NOT NULL REFERENCES tenants (id),

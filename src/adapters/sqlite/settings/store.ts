@@ -1,14 +1,16 @@
 // settings.db: tenants, keys, providers and templates; the truth about them, so synchronous FULL.
 
+import { providerRoles } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
+import { breakersOn } from './breakers.ts';
 import { marksOn } from './marks.ts';
 import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
 import { apiKeyOf, namedKeyOf, number, providerOf, shareOf, tenantOf, text } from './rows.ts';
 import { settingsSchemaSql } from './schema.ts';
 import { templatesOn } from './templates.ts';
-import { providersOn, tenantsOn } from './tenants.ts';
+import { providersOn, providerTables, tenantsOn } from './tenants.ts';
 
 /** Tenants that one look reports; a further look goes on after them. */
 const changesMax = 1000;
@@ -25,6 +27,7 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
     ...namedKeysOn(connection, write),
     ...providersOn(connection, write),
     ...templatesOn(connection, write),
+    ...breakersOn(connection),
     ...marksOn(connection),
     replaceSealed: replaceSealedOn(connection, write),
     async settings(tenantId) {
@@ -33,13 +36,16 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
       const share = connection.statement('SELECT * FROM tenant_shares WHERE tenant_id = ?').get(tenantId);
       const keys = connection.statement('SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at').all(tenantId);
       const namedKeys = connection.statement(namedKeysSql).all(tenantId);
-      const providers = connection.statement('SELECT * FROM providers WHERE tenant_id = ?').all(tenantId);
+      const providers = providerRoles.flatMap((role) => {
+        const rows = connection.statement(`SELECT * FROM ${providerTables[role]} WHERE tenant_id = ?`).all(tenantId);
+        return rows.map((found) => providerOf(found, role));
+      });
       return {
         tenant: tenantOf(row),
         share: shareOf(share),
         keys: keys.map(apiKeyOf),
         namedKeys: namedKeys.map(namedKeyOf),
-        providers: providers.map(providerOf),
+        providers,
       };
     },
     async changesSince(revision) {

@@ -1,5 +1,6 @@
 // Tenants, their API keys and their providers in settings.db.
 
+import type { ProviderRole } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore, StoredApiKey, StoredTenant } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
@@ -51,10 +52,10 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
 export function providersOn(connection: Connection, write: WriteTenant): Providers {
   return {
     async saveProvider(provider) {
-      const { tenantId, channel, sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
+      const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
       write(tenantId, () => {
         connection
-          .statement(saveProviderSql)
+          .statement(saveProviderSql(providerTables[role]))
           .run(
             tenantId,
             channel,
@@ -70,9 +71,9 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
         return true;
       });
     },
-    deleteProvider: async (tenantId, channel) =>
+    deleteProvider: async (tenantId, channel, role) =>
       write(tenantId, () => {
-        const sql = 'DELETE FROM providers WHERE tenant_id = ? AND channel = ?';
+        const sql = `DELETE FROM ${providerTables[role]} WHERE tenant_id = ? AND channel = ?`;
         return connection.statement(sql).run(tenantId, channel).changes === 1;
       }),
   };
@@ -95,8 +96,13 @@ const saveShareSql = `
   INSERT INTO tenant_shares (tenant_id, weight, in_flight_max) VALUES (?, ?, ?)
   ON CONFLICT DO UPDATE SET weight = excluded.weight, in_flight_max = excluded.in_flight_max`;
 
-const saveProviderSql = `
-  INSERT INTO providers (tenant_id, channel, provider, sealed_api_key, sealed_previous_api_key, previous_until, config, enabled,
+export const providerTables: Readonly<Record<ProviderRole, string>> = {
+  primary: 'providers',
+  fallback: 'fallback_providers',
+};
+
+const saveProviderSql = (table: string) => `
+  INSERT INTO ${table} (tenant_id, channel, provider, sealed_api_key, sealed_previous_api_key, previous_until, config, enabled,
     created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET provider = excluded.provider, sealed_api_key = excluded.sealed_api_key,
     sealed_previous_api_key = excluded.sealed_previous_api_key, previous_until = excluded.previous_until,

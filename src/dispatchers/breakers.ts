@@ -1,0 +1,200 @@
+// The breakers of a dispatcher, each process its own: one for each (tenant, provider as it is saved), and for webhooks one for each (tenant, origin), so that
+// one dead receiver of a tenant's is nobody else's delay, its own other receivers' neither.
+
+import type { Breaker, BreakerState, Sign } from '../domain/breaker.ts';
+import { admit, afterAttempt, closedBreaker, stateOf } from '../domain/breaker.ts';
+import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
+import type { Channel, ProviderRole } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
+import type { RetryPolicy } from '../domain/retry-policy.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { ReadyMeans } from './means.ts';
+import type { WorkItem } from './work-item.ts';
+
+/** An attempt that may be made; how it went is to be noted once. */
+export interface Pass {
+  readonly means: ReadyMeans;
+  readonly tenantId: TenantId;
+  readonly key: string;
+  readonly isProbe: boolean;
+}
+
+export type Choice =
+  | { readonly kind: 'go'; readonly pass: Pass }
+  /** Monotonic ms. Where only one of the tenant's receivers is meant, its others don't wait. */
+  | { readonly kind: 'wait'; readonly until: number; readonly of: 'tenant' | 'receiver' };
+
+export interface Breakers {
+  /** The first provider that may be used now, by which this attempt is to be made. */
+  choose(item: WorkItem, means: ReadyMeans): Choice;
+  /** null: no attempt was made after all. */
+  note(pass: Pass, outcome: DeliveryOutcome | null): void;
+  /** Monotonic ms until when the latest of a tenant's open ones is; null: none is open. */
+  openUntil(tenantId: TenantId, role: ProviderRole): number | null;
+}
+
+/** Another provider is there: changing over costs nothing. */
+const failuresMaxBesideOther = 3;
+/** Without one an attempt that waits is late: receivers that fail at random in a third of calls hardly ever open it (0.3^10). */
+const failuresMaxAlone = 10;
+/** Breakers that aren't closed and clean, of some 200 bytes each: 2 MiB. Past it the one that was touched first is forgotten: closed. */
+const breakersMax = 10_000;
+
+/** A breaker that isn't closed and clean, and whose it is. */
+interface Kept {
+  readonly breaker: Breaker;
+  readonly tenantId: TenantId;
+  readonly role: ProviderRole;
+  /** Of the settings: another key or another server begins anew. */
+  readonly version: number;
+}
+
+export function createBreakers(by: {
+  readonly channel: Channel;
+  readonly retryPolicy: RetryPolicy;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'random'>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Told of a tenant whose breakers have opened, opened again or closed. */
+  readonly changed?: (tenantId: TenantId, role: ProviderRole) => void;
+}): Breakers {
+  const { channel, retryPolicy, clock, logger, metrics, changed } = by;
+  const kept = new Map<string, Kept>();
+  /** Nothing is kept for longer than its retries would have taken: what never works again ends all the same. */
+  const keptMaxMs = retryPolicy.delaysMs[channel].reduce((sum, delayMs) => sum + delayMs, 0);
+
+  metrics.increment('herald_breakers_opened_total', { channel }, 0);
+  for (const state of ['open', 'half-open'] as const) {
+    metrics.gauge('herald_breakers', () => count(state), { channel, state });
+  }
+
+  function count(state: BreakerState): number {
+    const now = clock.monotonic();
+    let found = 0;
+    for (const { breaker } of kept.values()) if (stateOf(breaker, now) === state) found++;
+    return found;
+  }
+
+  function breakerOf(key: string, means: ReadyMeans): Breaker {
+    const known = kept.get(key);
+    return known?.version === versionOf(means) ? known.breaker : closedBreaker;
+  }
+
+  function keep(key: string, tenantId: TenantId, means: ReadyMeans, breaker: Breaker): void {
+    kept.delete(key);
+    if (breaker.kind === 'closed' && breaker.failures === 0) return;
+    for (const oldest of kept.keys()) {
+      if (kept.size < breakersMax) break;
+      kept.delete(oldest);
+    }
+    kept.set(key, { breaker, tenantId, role: means.role, version: versionOf(means) });
+  }
+
+  /** The pass, or until when there is none. */
+  function ask(item: WorkItem, means: ReadyMeans): Pass | number {
+    const { tenantId } = item.event;
+    const key = keyOf(item, means);
+    const before = breakerOf(key, means);
+    const { admission, breaker } = admit(before, clock.monotonic());
+    if (breaker !== before) keep(key, tenantId, means, breaker);
+    return admission.kind === 'wait' ? admission.until : { means, tenantId, key, isProbe: admission.kind === 'probe' };
+  }
+
+  function isKeptTooLong({ event }: WorkItem, key: string): boolean {
+    const breaker = kept.get(key)?.breaker;
+    // A pause that the receiver asked for holds for everything.
+    if (breaker?.kind === 'open' && breaker.isAsked && clock.monotonic() < breaker.until) return false;
+    return clock.now() - Math.max(event.requestedAt, event.request.sendAt ?? 0) > keptMaxMs;
+  }
+
+  function tell({ means, tenantId }: Pass, before: Breaker, after: Breaker): void {
+    const { role, provider } = means;
+    const line = { channel, tenantId, provider: provider.name, role };
+    if (after.kind === 'open') {
+      if (before.kind === 'open' && before.until === after.until) return;
+      const forMs = Math.round(after.until - clock.monotonic());
+      if (before.kind === 'closed') metrics.increment('herald_breakers_opened_total', { channel });
+      logger.info('a breaker opens', { ...line, forMs, isAsked: after.isAsked });
+    } else {
+      if (before.kind === 'closed') return;
+      logger.info('a breaker closes', line);
+    }
+    changed?.(tenantId, role);
+  }
+
+  return {
+    choose(item, means) {
+      const first = ask(item, means);
+      if (typeof first !== 'number') return { kind: 'go', pass: first };
+      const second = means.fallback === null ? Infinity : ask(item, means.fallback);
+      if (typeof second !== 'number') return { kind: 'go', pass: second };
+      const key = keyOf(item, means);
+      if (isKeptTooLong(item, key))
+        return { kind: 'go', pass: { means, tenantId: item.event.tenantId, key, isProbe: false } };
+      return { kind: 'wait', until: Math.min(first, second), of: channel === 'WEBHOOK' ? 'receiver' : 'tenant' };
+    },
+    note(pass, outcome) {
+      const { means, tenantId, key, isProbe } = pass;
+      const before = breakerOf(key, means);
+      const sign = outcome === null ? ({ kind: 'none' } as const) : signOf(outcome, means);
+      const failuresMax = hasOther(means) ? failuresMaxBesideOther : failuresMaxAlone;
+      const after = afterAttempt(before, { sign, isProbe, failuresMax }, clock.monotonic(), clock.random());
+      if (after === before) return;
+      keep(key, tenantId, means, after);
+      tell(pass, before, after);
+    },
+    openUntil(tenantId, role) {
+      let until: number | null = null;
+      for (const one of kept.values()) {
+        const { breaker } = one;
+        if (breaker.kind !== 'open' || one.tenantId !== tenantId || one.role !== role) continue;
+        until = Math.max(until ?? 0, breaker.until);
+      }
+      return until;
+    },
+  };
+}
+
+function keyOf({ event }: WorkItem, { role }: ReadyMeans): string {
+  const { tenantId, channel, recipient } = event;
+  return `${tenantId}\n${channel === 'WEBHOOK' ? originOf(recipient) : role}`;
+}
+
+/** What is saved of a WEBHOOK signs, and says nothing of whether its receivers answer. */
+function versionOf({ provider, settings }: ReadyMeans): number {
+  return provider.channel === 'WEBHOOK' ? 0 : (settings?.updatedAt ?? 0);
+}
+
+function originOf(url: string): string {
+  return /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0].toLowerCase() ?? url;
+}
+
+/** What the outcome says of the provider, or of a webhook's receiver: whoever answers that something is wrong with the message is up. */
+function signOf(outcome: DeliveryOutcome, means: ReadyMeans): Sign {
+  if (outcome.kind === 'delivered') return { kind: 'up' };
+  const { failureClass } = outcome.reason;
+  if (failureClass === 'system' || failureClass === 'blocked') return { kind: 'none' };
+  if (outcome.kind === 'retryable') {
+    const { retryAfterMs } = outcome;
+    return retryAfterMs !== null && retryAfterMs > 0 ? { kind: 'pause', ms: retryAfterMs } : { kind: 'down' };
+  }
+  // Where there is no other provider nothing is gained by waiting: the tenant has to see it.
+  return failureClass === 'credentials' && hasOther(means) ? { kind: 'refused' } : { kind: 'up' };
+}
+
+/**
+ * Beside another provider a refusal of the credentials doesn't end it, and a pause that is asked for isn't waited for: the next attempt may go by the other.
+ * So a fallback that is set up badly ends nothing either.
+ */
+export function besideOther(outcome: DeliveryOutcome, means: ReadyMeans): DeliveryOutcome {
+  if (outcome.kind === 'delivered' || !hasOther(means)) return outcome;
+  const { reason } = outcome;
+  if (outcome.kind === 'rejected' && reason.failureClass !== 'credentials') return outcome;
+  return { kind: 'retryable', reason, retryAfterMs: null };
+}
+
+function hasOther({ role, fallback }: ReadyMeans): boolean {
+  return role === 'fallback' || fallback !== null;
+}

@@ -1,0 +1,76 @@
+// Whether an attempt may be made now, and by which of its tenant's providers: the tenant's settings, their breakers, then the tenant's own rate for the one
+// chosen. Where it may not, no attempt is made and none is burnt.
+//
+// What waits for a tenant's provider, or its rate, keeps its place: the tenant is passed over, and what there is no room for stays in the log. Of a webhook's
+// receivers only one is meant, and the tenant's others are not to wait: it goes to the scheduler.
+
+import type { Reason } from '../domain/delivery-outcome.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Breakers, Pass } from './breakers.ts';
+import type { Deferrals } from './deferrals.ts';
+import type { FindMeans, Means, ReadyMeans } from './means.ts';
+import type { TakeRate } from './provider-rate.ts';
+import type { WorkItem } from './work-item.ts';
+
+export type Permit =
+  /** The rest, where there is one, is for what comes after it. */
+  | { readonly kind: 'go'; readonly pass: Pass; readonly restMs: number | null }
+  | { readonly kind: 'rest'; readonly restMs: number | null }
+  /** UTC ms. */
+  | { readonly kind: 'defer'; readonly dueAt: number }
+  /** The settings can't be had now. */
+  | { readonly kind: 'unknown'; readonly err: unknown }
+  /** The settings say that it can't be sent. */
+  | { readonly kind: 'never'; readonly provider: string; readonly reason: Reason };
+
+/** Never rejects. */
+export type AskPermit = (item: WorkItem) => Promise<Permit>;
+
+/** What waits for a breaker looks again after this at most: its tenant may have saved another provider. */
+const lookMs = 5_000;
+/** What is deferred together doesn't come back together: it is spread over a quarter of its wait, and over a second at least. */
+const deferralSpread = 0.25;
+const deferralSpreadMinMs = 1_000;
+
+export function createAskPermit(by: {
+  readonly findMeans: FindMeans;
+  readonly breakers: Breakers;
+  readonly deferrals: Deferrals;
+  readonly takeRate: TakeRate;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'random'>;
+}): AskPermit {
+  const { findMeans, breakers, deferrals, takeRate, clock } = by;
+
+  function waitFor(item: WorkItem, { until, of }: { until: number; of: 'tenant' | 'receiver' }): Permit {
+    const waitMs = Math.max(0, until - clock.monotonic());
+    if (of === 'tenant') return { kind: 'rest', restMs: Math.min(waitMs, lookMs) };
+    const paceMs = deferrals.take(item.event.tenantId);
+    if (paceMs > 0) return { kind: 'rest', restMs: paceMs };
+    const spreadMs = Math.max(waitMs * deferralSpread, deferralSpreadMinMs) * clock.random();
+    return { kind: 'defer', dueAt: Math.round(clock.now() + waitMs + spreadMs) };
+  }
+
+  async function ofReady(item: WorkItem, means: ReadyMeans): Promise<Permit> {
+    const choice = breakers.choose(item, means);
+    if (choice.kind === 'wait') return waitFor(item, choice);
+    const { pass } = choice;
+    const { role, maxPerSecond } = pass.means;
+    if (maxPerSecond === null) return { kind: 'go', pass, restMs: null };
+    const { allowed, remaining, resetMs } = await takeRate(item.event.tenantId, role, maxPerSecond);
+    const restMs = remaining === 0 ? resetMs : null;
+    if (allowed) return { kind: 'go', pass, restMs };
+    breakers.note(pass, null);
+    return { kind: 'rest', restMs };
+  }
+
+  return async (item) => {
+    let means: Means;
+    try {
+      means = await findMeans(item.event.tenantId);
+    } catch (err) {
+      return { kind: 'unknown', err };
+    }
+    if (means.kind === 'none') return { kind: 'never', provider: means.provider, reason: means.reason };
+    return ofReady(item, means);
+  };
+}

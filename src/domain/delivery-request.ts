@@ -1,0 +1,32 @@
+// What is to be delivered: its form in documents, and until when it is worth an attempt.
+
+import type { DeliveryRequest, WorkEvent } from './events.ts';
+
+/** Fields in one order, and none that says nothing: what was stored before a field was known is the same bytes as what is folded anew. */
+export function canonicalRequest(request: DeliveryRequest): DeliveryRequest {
+  const { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId } = request;
+  const { expiresAt = null } = request;
+  const fields = { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId };
+  return expiresAt === null ? fields : { ...fields, expiresAt };
+}
+
+/** Until when something is worth sending, as it is asked for: by a time, or so many ms after it is to be sent. */
+export type Expiry = { readonly kind: 'at'; readonly at: number } | { readonly kind: 'after'; readonly ms: number };
+
+/** UTC ms. The same request accepted again under the same time expires at the same time. */
+export function expiresAtOf(expiry: Expiry | null, sendAt: number | null, requestedAt: number): number | null {
+  if (expiry === null) return null;
+  return expiry.kind === 'at' ? expiry.at : Math.max(requestedAt, sendAt ?? requestedAt) + expiry.ms;
+}
+
+/** Whether an attempt would come too late. A timer that was set to its expiry has fired by the clock of another process, which may be ahead of ours. */
+export function isExpired(event: WorkEvent, now: number): boolean {
+  const { expiresAt = null } = event.request;
+  if (expiresAt === null) return false;
+  return now >= expiresAt || (event.type === 'DeliveryDue' && event.dueAt >= expiresAt);
+}
+
+/** When the next attempt is to be made, or at the expiry, which ends it without one. */
+export function dueBeforeExpiry({ expiresAt = null }: DeliveryRequest, dueAt: number): number {
+  return expiresAt === null ? dueAt : Math.min(dueAt, expiresAt);
+}

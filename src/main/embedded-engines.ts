@@ -41,7 +41,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
         openIdempotencyStore({ path, logId: log.history.id }),
       );
       add(store);
-      return store;
+      return createDamageWatch({ ...deps, path, file: 'idempotency' }).guarded(store);
     },
     async openViews(hasThread) {
       await openOrExplain(files.views, 'views', async () => {

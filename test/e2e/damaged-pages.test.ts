@@ -87,3 +87,16 @@ it('of views.db: queries are 503, readiness names the file and its remedy, and o
   expect((await readinessOf(mended.operationsUrl))?.status).toBe('ready');
   expect(await mended.stop()).toBe(0);
 });
+
+it('of idempotency.db: requests with a key are 503, a line names the file and its remedy, and those without are accepted', async () => {
+  const folder = await installations.folder(whole);
+  const path = join(folder.path, 'idempotency.db');
+  damage(path, /^keys$/);
+  const service = await installations.start(folder);
+  const body = { channel: 'IN_APP', recipient: 'eve', body: 'b' };
+  const headers = { 'x-api-key': service.apiKey, 'idempotency-key': 'one' };
+  expect((await service.call('POST', '/api/v1/notify', { body, headers })).status).toBe(503);
+  expect(toldOf(service, path)).toEqual([expect.stringContaining('It may be deleted')]);
+  expect((await service.notify(body)).status).toBe(202);
+  expect(await service.stop()).toBe(0);
+});

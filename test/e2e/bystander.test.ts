@@ -1,89 +1,178 @@
-// One tenant reads and listens as hard as it may; another's notifications are accepted and delivered all the same.
+// One tenant at its worst with each thing that it controls; another's notifications are accepted and delivered all the same. For its figures, on a machine that
+// does nothing else:
+//
+//   E2E_BYSTANDER_P99_MS=100 E2E_BYSTANDER_ROUNDS=100 npm test -- test/e2e/bystander
+
+import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
+import { createEmbeddedIssuer } from '../../src/adapters/node/issuer.ts';
 import type { EventReader } from '../support/event-source.ts';
 import { readEvents } from '../support/event-source.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
-import { makeDataDir, startHerald, token } from '../support/herald.ts';
+import { makeDataDir, startHerald } from '../support/herald.ts';
+import type { HttpSink } from '../support/http-sink.ts';
+import { startHttpSink } from '../support/http-sink.ts';
+import { readinessOf } from '../support/nodes.ts';
 import { until } from '../support/until.ts';
+import type { Caller, Worst } from '../support/worst-tenant.ts';
+import { call, noises, notification } from '../support/worst-tenant.ts';
 
-/** ms, for a machine that does nothing else: 100. Without it each is to be accepted and delivered, however busy the machine is. */
+/** ms. Without it each is to be accepted and delivered, however busy the machine is. */
 const p99MaxMs = Number(process.env['E2E_BYSTANDER_P99_MS'] ?? Infinity);
-const records = 150;
-const clients = 10;
-const posts = 60;
+const rounds = Number(process.env['E2E_BYSTANDER_ROUNDS'] ?? '15');
+const records = 100;
+const failures = 20;
 
 let dataDir: DataDir;
 let service: Herald;
-const open: EventReader[] = [];
+let refusing: HttpSink;
+let receiver: HttpSink;
+let bystander: Caller;
+let worst: Worst;
+let inbox: EventReader;
+const figures: Record<string, object> = {};
 
 beforeAll(async () => {
-  dataDir = await makeDataDir();
-  service = await startHerald(dataDir, { RATE_LIMIT: '100000/10s', READ_LIMIT: '1000/10s' });
-}, 60_000);
+  dataDir = await makeDataDir('embedded');
+  refusing = await startHttpSink({ respond: (_, response) => void response.writeHead(404).end() });
+  receiver = await startHttpSink();
+  // What is there before is made faster than a tenant may.
+  const prepared = await prepare();
+  service = await startHerald(dataDir, { READ_LIMIT: '1000/10s', RETRY_DELAYS: '3600s' });
+  const url = `${service.url}/api/v1`;
+  bystander = { ...prepared.bystander, url };
+  worst = { ...prepared.worst, tenant: { ...prepared.worst.tenant, url }, refusing };
+  inbox = await readEvents(`${url}/notify/inapp/bob/stream`, { 'x-api-key': bystander.apiKey });
+}, 240_000);
 afterAll(async () => {
-  for (const reader of open) await reader.close();
-  await service.stop();
-  await dataDir.remove();
+  console.info(JSON.stringify(figures));
+  await inbox?.close();
+  await service?.stop();
+  await Promise.all([refusing?.close(), receiver?.close()]);
+  await dataDir?.remove();
 }, 60_000);
 
-it('a tenant whose clients loop over the dearest reads and whose streams come back from the beginning stops nobody', async () => {
-  const bearer = await token(dataDir, {}, ['--sub', 'bystander']);
-  const made = await service.call('POST', '/api/v1/auth/provision-tenant', {
-    headers: { authorization: `Bearer ${bearer}` },
-  });
-  const otherKey = (made.body['tenant'] as { apiKey: string }).apiKey;
-  const url = (path: string) => `${service.url}/api/v1${path}`;
-  const body = `invoice ${'x y z '.repeat(30_000)}`;
-  const large = { channel: 'IN_APP', recipient: 'ada', body };
-  for (let i = 0; i < records; i++) expect((await service.notify(large)).status).toBe(202);
-
-  const inbox = await readEvents(url('/notify/inapp/bob/stream'), { 'x-api-key': otherKey });
-  open.push(inbox);
-  const measured = async () => {
-    const accepted: number[] = [];
-    const delivered: number[] = [];
-    for (let i = 0; i < posts; i++) {
-      const startedAt = performance.now();
-      const before = inbox.events.length;
-      const sent = { channel: 'IN_APP', recipient: 'bob', priority: 'HIGH', body: 'hi' };
-      expect((await service.notify(sent, otherKey)).status).toBe(202);
-      accepted.push(performance.now() - startedAt);
-      await until(() => inbox.events.length > before, { what: 'the item' });
-      delivered.push(performance.now() - startedAt);
-    }
-    return { accepted: percentile(accepted), delivered: percentile(delivered) };
-  };
-  const alone = await measured();
-
-  const done = new AbortController();
-  const counts = new Map<number, number>();
-  const own = await token(dataDir);
-  const dear = ['page=140&limit=1', 'limit=100', 'channel=SMS', 'q=invoice&channel=SMS', 'q=nothing'];
-  const loops = Array.from({ length: clients }, async (_, i) => {
-    for (let at = i; !done.signal.aborted; at++) {
-      const headers = { authorization: `Bearer ${own}` };
-      const answer = await fetch(url(`/notifications?${dear[at % dear.length]}`), { headers });
-      await answer.arrayBuffer();
-      counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
-    }
-  });
-  const streams = Array.from({ length: 20 }, (_, i) =>
-    readEvents(url('/notify/inapp/ada/stream'), { 'x-api-key': service.apiKey, 'last-event-id': `${i - 1}.-1` }),
-  );
-  open.push(...(await Promise.all(streams)));
-
-  const beside = await measured();
-  done.abort();
-  await Promise.all(loops);
-  console.info(JSON.stringify({ alone, beside, answers: [...counts] }));
-  expect(Math.max(beside.accepted, beside.delivered)).toBeLessThan(p99MaxMs);
-  expect(counts.get(200) ?? 0).toBeGreaterThan(0);
-  const metrics = await (await fetch(`${service.operationsUrl}/metrics`)).text();
-  expect(metrics).toMatch(/^herald_tenant_busy_seconds\{tenant="[^"]+"\} [\d.e-]+$/m);
+it('what is accepted and delivered with nobody beside it', async () => {
+  figures['alone'] = await measured();
 }, 120_000);
 
-function percentile(of: readonly number[]): number {
+it.each(Object.entries(noises))(
+  '%s: every one of another tenant’s is accepted and delivered',
+  async (name, begin) => {
+    const stop = await begin(worst);
+    try {
+      const figure = await measured();
+      figures[name] = figure;
+      expect(Math.max(figure.acceptedMs, figure.inboxMs, figure.webhookMs)).toBeLessThan(p99MaxMs);
+    } finally {
+      await stop();
+    }
+    await settled();
+  },
+  180_000,
+);
+
+it('who it was is shown', async () => {
+  expect(await metrics()).toMatch(/^herald_tenant_busy_seconds\{tenant="[^"]+"\} [\d.e-]+$/m);
+});
+
+/** 99 of 100 took no longer, in ms: the answer, from the request to the item in a stream, to the webhook at its receiver, the answer of health. */
+async function measured() {
+  const [accepted, toInbox, toWebhook, health]: [number[], number[], number[], number[]] = [[], [], [], []];
+  for (let i = 0; i < rounds; i++) {
+    const before = { items: inbox.events.length, webhooks: receiver.requests.length };
+    const inApp = await post({ channel: 'IN_APP', recipient: 'bob', priority: 'HIGH', body: 'hi' });
+    await until(() => inbox.events.length > before.items, { timeoutMs: 60_000, everyMs: 1, what: 'the item' });
+    toInbox.push(performance.now() - inApp.since);
+    const webhook = await post({ channel: 'WEBHOOK', recipient: receiver.url, priority: 'HIGH', body: 'hi' });
+    const isThere = () => receiver.requests.length > before.webhooks;
+    await until(isThere, { timeoutMs: 60_000, everyMs: 1, what: 'the webhook' });
+    toWebhook.push(performance.now() - webhook.since);
+    accepted.push(inApp.tookMs, webhook.tookMs);
+    const asked = performance.now();
+    expect((await readinessOf(service.operationsUrl))?.status).toBeDefined();
+    health.push(performance.now() - asked);
+  }
+  return {
+    acceptedMs: p99(accepted),
+    inboxMs: p99(toInbox),
+    webhookMs: p99(toWebhook),
+    healthMs: p99(health),
+    residentMiB: Math.round(Number(/^process_resident_memory_bytes (\S+)/m.exec(await metrics())?.[1]) / 2 ** 20),
+  };
+}
+
+/** Of the bystander, who has the limit of everybody as well: what is over it is sent again, and isn't measured. */
+async function post(body: object): Promise<{ since: number; tookMs: number }> {
+  for (;;) {
+    const since = performance.now();
+    const { status } = await call(bystander, 'POST', '/notify', body);
+    if (status === 202) return { since, tookMs: performance.now() - since };
+    expect(status).toBe(429);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function metrics(): Promise<string> {
+  return (await fetch(`${service.operationsUrl}/metrics`)).text();
+}
+
+/** Nothing is left to be folded or sent. */
+async function settled(): Promise<void> {
+  const isOver = async () => {
+    const lags = [...(await metrics()).matchAll(/^herald_(?:projector_lag|lane_depth|in_flight)\{.*\} (\S+)$/gm)];
+    return lags.length > 0 && lags.every(([, value]) => Number(value) === 0);
+  };
+  await until(isOver, { timeoutMs: 120_000, everyMs: 100, what: 'nothing to be left' });
+}
+
+async function prepare() {
+  service = await startHerald(dataDir, { RATE_LIMIT: '100000/10s', RETRY_DELAYS: '3600s' });
+  const url = `${service.url}/api/v1`;
+  const keyPath = join(dataDir.path, 'issuer-key.json');
+  const { token } = await createEmbeddedIssuer({ keyPath, issuer: 'herald', audience: 'herald' });
+  const tenant = async (sub: string): Promise<Caller> => {
+    const bearer = await token({ sub, hours: 1 });
+    const made = await call({ url, apiKey: '', bearer }, 'POST', '/auth/provision-tenant');
+    expect(made.status).toBe(200);
+    const { apiKey } = (JSON.parse(made.text) as { tenant: { apiKey: string } }).tenant;
+    return { url, apiKey, bearer };
+  };
+  const [noisy, other] = [await tenant('noisy'), await tenant('bystander')];
+  const marks = {
+    inbox: await firstId(noisy, '/notify/inapp/ada/stream'),
+    dashboard: await firstId(noisy, '/dashboard/stream'),
+  };
+  const accept = async (body: object): Promise<string> => {
+    const { status, text } = await call(noisy, 'POST', '/notify', body);
+    expect(status).toBe(202);
+    return (JSON.parse(text) as { notificationId: string }).notificationId;
+  };
+  const body = `invoice ${'x y z '.repeat(30_000)}`;
+  for (let i = 0; i < records; i++) await accept(notification({ body }));
+  // Six bytes of JSON each, wherever they are shown.
+  const escaped = '\u0001'.repeat(10_000);
+  const largest = await accept(notification({ body: '{{d}}'.repeat(20), data: { d: escaped } }));
+  const failed: string[] = [];
+  for (let i = 0; i < failures; i++)
+    failed.push(await accept({ channel: 'WEBHOOK', recipient: refusing.url, body: 'b' }));
+  await settled();
+  await service.stop();
+  return { bystander: other, worst: { tenant: noisy, marks, ids: { largest, failed } } };
+}
+
+async function firstId({ url, apiKey, bearer }: Caller, path: string): Promise<string> {
+  const headers: Record<string, string> = path.startsWith('/notify')
+    ? { 'x-api-key': apiKey }
+    : { authorization: `Bearer ${bearer}` };
+  const reader = await readEvents(url + path, headers);
+  const id = await until(() => reader.lastEventId(), { what: 'an id' });
+  await reader.close();
+  return id;
+}
+
+function p99(of: readonly number[]): number {
   return Math.round(of.toSorted((a, b) => a - b)[Math.ceil(of.length * 0.99) - 1] ?? 0);
 }

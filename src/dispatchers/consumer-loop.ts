@@ -66,7 +66,10 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
       answered ??= await untilItWorks(number, topic, () => reading.answered(first));
       if (answered === null || number.isOver) return;
       for (const entry of entries) {
-        if (answered.isAfter(entry)) answered = nothingAnswered;
+        if (answered !== nothingAnswered && answered.isAfter(entry)) {
+          answered = nothingAnswered;
+          if (!tracker.isRestoring()) reading.forgetAnswered();
+        }
         readEntry(reading, entry, answered);
       }
       await nextTurn();
@@ -96,6 +99,9 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
           finding = null;
           throw err;
         }
+      },
+      forgetAnswered() {
+        finding = null;
       },
     };
   }

@@ -33,6 +33,8 @@ interface Lane<T> {
   readonly queue: FairQueue<T>;
   readonly stride: number;
   pass: number;
+  /** It may be served now. */
+  isCandidate: boolean;
 }
 
 /** The least common multiple of the weights, so that strides are whole numbers: 5, 14 and 70. */
@@ -51,6 +53,7 @@ export function createLanes<T>({ roomOf, ...turns }: LanePolicy<T>): Lanes<T> {
     queue: createFairQueue<T>({ ...turns, ...(roomOf === undefined ? {} : { room: roomOf(priority) }) }),
     stride: strideUnit / laneWeights[priority],
     pass: 0,
+    isCandidate: false,
   });
   const byPriority: Readonly<Record<Priority, Lane<T>>> = {
     HIGH: lane('HIGH'),
@@ -60,21 +63,28 @@ export function createLanes<T>({ roomOf, ...turns }: LanePolicy<T>): Lanes<T> {
   const lanes = priorities.map((priority) => byPriority[priority]);
 
   function take(): T | undefined {
-    return serve(lanes.filter(({ queue }) => queue.isReady()));
+    for (const lane of lanes) lane.isCandidate = lane.queue.isReady();
+    return serve();
   }
 
-  /** Of these the lane with the least pass; of the others those that wait keep their distances to one another. */
-  function serve(from: readonly Lane<T>[]): T | undefined {
-    const [first, ...more] = from;
-    if (first === undefined) return undefined;
-    const lane = more.reduce((least, one) => (one.pass < least.pass ? one : least), first);
+  function takeFrom(priority: Priority): T | undefined {
+    for (const lane of lanes) lane.isCandidate = lane === byPriority[priority] && lane.queue.isReady();
+    return serve();
+  }
+
+  /** Of the candidates the lane with the least pass; the others that wait keep their distances to one another. */
+  function serve(): T | undefined {
+    let lane: Lane<T> | null = null;
+    for (const one of lanes) if (one.isCandidate && (lane === null || one.pass < lane.pass)) lane = one;
+    if (lane === null) return undefined;
     const now = lane.pass;
     lane.pass += lane.stride;
-    const others = lanes.filter((one) => !from.includes(one));
-    const waiting = others.filter(({ queue }) => queue.isWaiting());
-    const behind = Math.min(...waiting.map(({ pass }) => pass));
+    let behind = Infinity;
+    for (const one of lanes) if (!one.isCandidate && one.queue.isWaiting()) behind = Math.min(behind, one.pass);
     const forgiven = Math.max(0, lane.pass - aheadMax - behind);
-    for (const one of others) one.pass = waiting.includes(one) ? one.pass + forgiven : Math.max(one.pass, now);
+    for (const one of lanes) {
+      if (!one.isCandidate) one.pass = one.queue.isWaiting() ? one.pass + forgiven : Math.max(one.pass, now);
+    }
     return lane.queue.take();
   }
 
@@ -82,7 +92,7 @@ export function createLanes<T>({ roomOf, ...turns }: LanePolicy<T>): Lanes<T> {
     push: (priority, tenantId, item) => byPriority[priority].queue.push(tenantId, item),
     putBack: (priority, tenantId, item) => byPriority[priority].queue.putBack(tenantId, item),
     take,
-    takeFrom: (priority) => (byPriority[priority].queue.isReady() ? serve([byPriority[priority]]) : undefined),
+    takeFrom,
     release(tenantId) {
       for (const lane of lanes) lane.queue.release(tenantId);
     },

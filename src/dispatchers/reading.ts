@@ -10,6 +10,8 @@ export interface Reading {
   readonly tracker: PartitionTracker;
   /** What was answered before this process had the number; found with the first event that is read. */
   answered(first: LogEntry): Promise<Answered>;
+  /** All that may have been answered then was read: what was found takes no memory any more. */
+  forgetAnswered(): void;
 }
 
 /** Taken in one turn of the event loop: at some 10 us an event a reader's turn stays under 1 ms. */

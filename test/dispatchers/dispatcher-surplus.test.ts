@@ -91,6 +91,37 @@ describe('BULK of others on the number of a tenant', () => {
   });
 });
 
+describe('what tenants left in the log', () => {
+  it('is read again in four ranges at a time at most, however many numbers have some', async () => {
+    const body = 'x'.repeat(20_000);
+    const events = Array.from({ length: 1_000 }, (_, i) =>
+      requested({ tenant: `tnt_${i % 10}`, priority: 'BULK', body }),
+    );
+    for (let i = 0; i < events.length; i += 100) await world.append(events.slice(i, i + 100));
+    let [reading, peak] = [0, 0];
+    const { sends } = await world.run({
+      wrapLog: (log) => ({
+        ...log,
+        async *read(range) {
+          // Deliveries are read back at a start.
+          const counts = range.topic === topic ? 1 : 0;
+          reading += counts;
+          peak = Math.max(peak, reading);
+          try {
+            yield* log.read(range);
+          } finally {
+            reading -= counts;
+          }
+        },
+      }),
+    });
+    await until(() => outcomesOf(world.said).length === events.length, { timeoutMs: 60_000 });
+    expect(new Set(idsOf(sends)).size).toBe(events.length);
+    expect(peak).toBeGreaterThan(0);
+    expect(peak).toBeLessThanOrEqual(4);
+  });
+});
+
 describe('one attempt that hangs', () => {
   it('stops nothing of its number, however many events come after it', async () => {
     const hangs = requested({ tenant: 'tnt_hangs', priority: 'BULK' });

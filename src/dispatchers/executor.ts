@@ -131,7 +131,9 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     if (permit.kind === 'unknown') return putBack(attempt, permit.err);
     const restMs = permit.kind === 'go' || permit.kind === 'rest' ? permit.restMs : null;
     if (restMs !== null) void rest(attempt.item.event.tenantId, restMs);
-    if (permit.kind === 'rest' || stopping.signal.aborted || !standing.isSure()) return returnToLane(attempt);
+    // What was lost meanwhile is another's to begin.
+    const isOurs = !attempt.item.number.isOver && standing.isSure();
+    if (permit.kind === 'rest' || stopping.signal.aborted || !isOurs) return returnToLane(attempt);
     if (permit.kind === 'never') return land(attempt, permit.provider, { kind: 'rejected', reason: permit.reason });
     if (permit.kind === 'defer')
       return conclude(attempt, outcomeEvents.deferred(attempt.item, permit.dueAt, 'breaker'));

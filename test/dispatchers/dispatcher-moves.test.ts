@@ -4,8 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { workTopic } from '../../src/domain/topics.ts';
 import type { Claim, ConsumeOptions, EventLog } from '../../src/ports/event-log.ts';
+import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
 import { until } from '../support/until.ts';
-import { delivered, makeWorld, outcomesOf, retryable } from './harness.ts';
+import { delivered, makeWorld, outcomesOf, retryable, settingsOf } from './harness.ts';
 import type { DispatcherProcess, Send, World } from './harness.ts';
 import { requested } from './work-events.ts';
 
@@ -121,6 +122,29 @@ describe('a number that is lost and regained by the same process', () => {
     await world.append(later);
     await until(() => gate.waiting() === 5);
     expect(idsOf(sends).sort()).toEqual(idsOf([...events, ...later]).sort());
+  });
+
+  it('begins nothing that was lost while the settings for it were looked up', async () => {
+    const moving = movable();
+    const settings = Promise.withResolvers<void>();
+    let asked = 0;
+    const provider: TenantDirectory['provider'] = async (tenantId, channel) => {
+      asked++;
+      await settings.promise;
+      return settingsOf(tenantId, channel);
+    };
+    const { sends } = await world.run({ directory: { provider }, wrapLog: moving.wrap });
+    const events = many(3);
+    await world.append(events);
+    await until(() => asked === 3);
+    moving.lose();
+    settings.resolve();
+    // All that follows from the answer is done with the turn in which it came.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(sends).toEqual([]);
+    await moving.regain(world.log);
+    await until(() => deliveredIds().size === 3);
+    expect(idsOf(sends).sort()).toEqual(idsOf(events).sort());
   });
 
   it('says nothing of a failure while it is lost: whoever has it makes the attempt', async () => {

@@ -6,19 +6,18 @@ import { createClaims } from './claims.ts';
 import { createCommits } from './commits.ts';
 import type { ConsumingDependencies } from './consuming.ts';
 import { createFetcher } from './fetcher.ts';
-import { createLogCluster, type LogCluster } from './log-cluster.ts';
+import type { LogCluster } from './log-cluster.ts';
 import { createMembership, type Membership } from './membership.ts';
 import { committedOf, offsetsOf } from './offsets-asked.ts';
 import { sourceBytesMax } from './reader.ts';
 
 /** @param asking for offsets and commits: shared by the consumers of a process */
 export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, options: ConsumeOptions): Consumer {
-  const { client, decoder, partitioning, clock, logger } = deps;
-  const { names } = client;
+  const { names, clusterOf, decoder, partitioning, clock, logger } = deps;
   const group = names.group(options.group);
   const topics = options.topics.map(names.topic);
   const fetcher = createFetcher({
-    cluster: createLogCluster({ client, topics }),
+    cluster: clusterOf(topics),
     clock,
     logger,
     gatherMs: options.gatherMs ?? 0,
@@ -64,7 +63,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     },
   });
   const membership: Membership = createMembership({
-    cluster: createLogCluster({ client, topics }),
+    cluster: clusterOf(topics),
     group,
     topics,
     partitions: partitioning.partitions,

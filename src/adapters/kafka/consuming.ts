@@ -4,17 +4,19 @@ import type { Partitioning, Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Consumer, EventLog } from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
-import type { KafkaClient } from './client.ts';
+import type { Names } from './client.ts';
 import { startConsumer } from './consumer.ts';
 import { createFetcher, type Fetcher } from './fetcher.ts';
-import { createLogCluster } from './log-cluster.ts';
+import type { LogCluster } from './log-cluster.ts';
 import { readRange } from './range.ts';
 import { sourceBytesMax } from './reader.ts';
 import type { EntryDecoder } from './schemas.ts';
 import { createTail } from './tail.ts';
 
 export interface ConsumingDependencies {
-  readonly client: KafkaClient;
+  readonly names: Names;
+  /** Connections of their own to the brokers, for topics as these call them. */
+  clusterOf(topics: readonly string[]): LogCluster;
   readonly decoder: EntryDecoder;
   readonly partitioning: Partitioning;
   /** All that the log has. */
@@ -34,17 +36,16 @@ export interface Consuming extends Pick<EventLog, 'consume' | 'tail' | 'read'> {
 const tailGatherMs = 5;
 
 export function createConsuming(deps: ConsumingDependencies): Consuming {
-  const { client, decoder, partitioning, topics, clock, logger } = deps;
-  const { names } = client;
+  const { names, clusterOf, decoder, partitioning, topics, clock, logger } = deps;
   const allTopics = topics.map(names.topic);
-  const asking = createLogCluster({ client, topics: allTopics });
+  const asking = clusterOf(allTopics);
   const consumers = new Set<Consumer>();
   let tailFetcher: Fetcher | null = null;
   let isClosed = false;
 
   const fetcherOfTail = (): Fetcher => {
     tailFetcher ??= createFetcher({
-      cluster: createLogCluster({ client, topics: allTopics }),
+      cluster: clusterOf(allTopics),
       clock,
       logger,
       gatherMs: tailGatherMs,

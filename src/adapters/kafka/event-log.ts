@@ -10,6 +10,7 @@ import { type Admins, createAdmins } from './admin.ts';
 import { type AppendLimits, createAppender, defaultAppendLimits } from './append.ts';
 import { createKafkaClient, type KafkaClient, type KafkaSettings } from './client.ts';
 import { createConsuming } from './consuming.ts';
+import { createLogCluster } from './log-cluster.ts';
 import { formatTopic, keepFormat, keepTopics, renewTopics } from './log-format.ts';
 import { createOffsets } from './offsets.ts';
 import { ensurePositions, type GroupTopics } from './positions.ts';
@@ -66,7 +67,15 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
 
   const decoder = createEntryDecoder({ registry, codec, ids });
   const headers = new Map([...ids].map(([type, id]) => [type, headerOf(id)]));
-  const consuming = createConsuming({ client, decoder, partitioning, topics, clock, logger });
+  const consuming = createConsuming({
+    names: client.names,
+    clusterOf: (of) => createLogCluster({ client, topics: of }),
+    decoder,
+    partitioning,
+    topics,
+    clock,
+    logger,
+  });
   const appender = createAppender({
     producing,
     topics,

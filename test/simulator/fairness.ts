@@ -1,0 +1,99 @@
+// Of the scenarios in which nothing goes wrong: who had to wait for whom.
+
+import { laneWeights } from '../../src/dispatchers/lanes.ts';
+import type { Priority } from '../../src/domain/events.ts';
+import { priorities } from '../../src/domain/events.ts';
+import { assertNever } from '../../src/domain/assert-never.ts';
+import { virtualMs } from './log.ts';
+import type { Begun } from './witness.ts';
+import { labelOf } from './witness.ts';
+import type { World } from './world.ts';
+
+export function fairnessOf(world: World): string[] {
+  switch (world.plan.scenario) {
+    case 'chaos':
+    case 'moves':
+      return [];
+    case 'neighbours':
+      return neighboursOf(world);
+    case 'shares':
+      return sharesOf(world);
+    case 'lanes':
+      return lanesOf(world);
+    case 'rate':
+      return ratesOf(world);
+    default:
+      return assertNever(world.plan.scenario);
+  }
+}
+
+/** A poll, an append and a turn: nothing that a neighbour does is in it. */
+const unmovedMs = 150;
+
+function neighboursOf({ plan, witness }: World): string[] {
+  const quick = plan.tenants.at(-1)?.id;
+  return late(
+    witness.begins.filter(({ work }) => work.tenantId === quick),
+    unmovedMs,
+  );
+}
+
+function late(begins: readonly Begun[], maxMs: number): string[] {
+  return begins.flatMap(({ at, work }) => {
+    const waitedMs = at - virtualMs(work.requestedAt);
+    return waitedMs > maxMs ? [`${labelOf(work)} has waited ${waitedMs.toFixed(0)} ms for its neighbours`] : [];
+  });
+}
+
+/** So many are made while the backlog is being read: of those that are there already. */
+const firstStarts = 24;
+
+/** While all of them have work, tenants are served by their weights: within a tenth, and one turn. */
+function sharesOf({ plan, witness }: World): string[] {
+  const begun = new Map(plan.tenants.map(({ id }) => [id, 0]));
+  const each = plan.notifications.length / plan.tenants.length;
+  const left = new Map(plan.tenants.map(({ id }) => [id, each]));
+  for (const [n, { work }] of witness.begins.entries()) {
+    left.set(work.tenantId, (left.get(work.tenantId) ?? 0) - 1);
+    if (n >= firstStarts) begun.set(work.tenantId, (begun.get(work.tenantId) ?? 0) + 1);
+    if (left.get(work.tenantId) === 0) break;
+  }
+  const weights = plan.tenants.reduce((sum, { weight }) => sum + weight, 0);
+  const total = [...begun.values()].reduce((sum, count) => sum + count, 0);
+  return plan.tenants.flatMap(({ id, weight }) => {
+    const fair = (total * weight) / weights;
+    const count = begun.get(id) ?? 0;
+    return Math.abs(count - fair) > fair / 10 + weight
+      ? [`${id} of weight ${weight} had ${count} of ${total} starts`]
+      : [];
+  });
+}
+
+/** While all lanes have work, they are served 70 : 25 : 5: within a twentieth of all, and one start. */
+function lanesOf({ witness }: World): string[] {
+  const counts: Record<Priority, number> = { HIGH: 0, DEFAULT: 0, BULK: 0 };
+  const first = witness.begins.slice(firstStarts, firstStarts + 60);
+  for (const { work } of first) counts[work.priority]++;
+  return priorities.flatMap((priority) => {
+    const fair = (first.length * laneWeights[priority]) / 100;
+    const isFair = Math.abs(counts[priority] - fair) <= first.length / 20 + 1;
+    return isFair ? [] : [`${priority} had ${counts[priority]} of ${first.length} starts`];
+  });
+}
+
+/** One tenant uses up its rate and no more; the other doesn't notice. */
+function ratesOf({ plan, witness }: World): string[] {
+  const [limited, other] = plan.tenants;
+  const rate = limited?.maxPerSecond ?? 1;
+  const begins = witness.begins.filter(({ work }) => work.tenantId === limited?.id);
+  const tookMs = (begins.at(-1)?.at ?? 0) - (begins[0]?.at ?? 0);
+  const windows = Math.ceil(begins.length / rate) - 1;
+  const wrong = late(
+    witness.begins.filter(({ work }) => work.tenantId === other?.id),
+    unmovedMs,
+  );
+  // A window begins with its first attempt, some ms after the one before has ended.
+  if (tookMs < windows * 1_000 - 50 || tookMs > windows * 1_150 + 50)
+    wrong.push(`${begins.length} at ${rate} a second took ${tookMs.toFixed(0)} ms`);
+  return wrong;
+}

@@ -1,0 +1,203 @@
+// The log as one process sees it: Herald's own reading of Kafka (fetchers, readers, claims, commits, membership), on brokers that the world keeps.
+
+import type { Broker } from 'kafkajs/src/cluster/index.js';
+
+import { createConsuming } from '../../src/adapters/kafka/consuming.ts';
+import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
+import type { LogCluster } from '../../src/adapters/kafka/log-cluster.ts';
+import type { DomainEvent } from '../../src/domain/events.ts';
+import type { Partitioning } from '../../src/domain/topics.ts';
+import { allTopics } from '../../src/domain/topics.ts';
+import type { AppendResult, Claim, EventLog } from '../../src/ports/event-log.ts';
+import type { Logger } from '../../src/ports/logger.ts';
+import type { Random } from '../chaos/random.ts';
+import type { Brokers } from './brokers.ts';
+import type { Machine } from './machine.ts';
+import { worldBegin } from './machine.ts';
+import type { Trace } from './trace.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export interface LogFaults {
+  /** Appends fail until then, one in so many: half of them refused, half with an end that isn't known. */
+  appendsFailUntil: number;
+  failOneIn: number;
+}
+
+export interface SimulatedLog {
+  readonly machine: Machine;
+  readonly brokers: Brokers;
+  readonly partitioning: Partitioning;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly logger: Logger;
+  readonly faults: LogFaults;
+  /** What an event takes in the log. */
+  sizeOf(event: DomainEvent): number;
+  /** A number was given to this process. */
+  onOwned(group: string, claim: Claim): void;
+  /** A group has answered to this process. */
+  onHeard(group: string): void;
+}
+
+/** What wasn't known to be in the log comes to be in it within so long. */
+const lateMaxMs = 2_000;
+
+export function createSimulatedLog(by: SimulatedLog): EventLog {
+  const { machine, brokers, partitioning, time, random, trace, logger, faults, sizeOf, onOwned, onHeard } = by;
+  const consuming = createConsuming({
+    names: { topic: (topic) => topic, group: (group) => group, topicOf: (name) => name, groupOf: (name) => name },
+    clusterOf: () => createCluster(machine, brokers, onHeard),
+    decoder: brokers.decoder,
+    partitioning,
+    topics: allTopics,
+    clock: machine.clock,
+    logger,
+  });
+
+  const take = (event: DomainEvent): AppendResult => {
+    if (time.now < faults.appendsFailUntil && random.between(1, faults.failOneIn) === 1) return failed(event);
+    const position = brokers.append(event, sizeOf(event), machine.name);
+    return { kind: 'durable', position };
+  };
+
+  const failed = (event: DomainEvent): AppendResult => {
+    const [reason, chance] = ['the log is away', random.next()];
+    trace(machine.name, 'append fails', event.type, event.eventId);
+    if (chance < 0.5) return { kind: 'refused', reason };
+    if (chance < 0.8)
+      time.after(chance < 0.65 ? 0 : random.next() * lateMaxMs, () => {
+        brokers.append(event, sizeOf(event), machine.name);
+      });
+    return { kind: 'unknown', reason };
+  };
+
+  return {
+    partitioning,
+    append: (event) =>
+      machine.ask(() => take(event)).catch((): AppendResult => ({ kind: 'unknown', reason: 'nobody answered' })),
+    consume: (options) =>
+      consuming.consume({
+        ...options,
+        owned(claim) {
+          trace(machine.name, 'owns', claim.partition, options.group);
+          onOwned(options.group, claim);
+          options.owned(claim);
+        },
+        lost(partition) {
+          trace(machine.name, 'loses', partition, options.group);
+          options.lost(partition);
+        },
+      }),
+    tail: consuming.tail,
+    read: consuming.read,
+    ends: (topic) => machine.ask(() => numbers(brokers).map((partition) => brokers.entries(topic, partition).length)),
+    offsetAt: (topic, partition, timeMs) =>
+      machine.ask(() => {
+        const entries = brokers.entries(topic, partition);
+        const at = entries.findIndex(({ appendedAt }) => appendedAt >= timeMs);
+        return at < 0 ? entries.length : at;
+      }),
+    committed: (group, topic) =>
+      machine.ask(() =>
+        numbers(brokers).map((partition) => brokers.group(group).committed.get(keyOf({ topic, partition })) ?? null),
+      ),
+    ready: () => Promise.resolve(true),
+    close: () => consuming.close(),
+  };
+}
+
+function numbers({ partitions }: Brokers): number[] {
+  return Array.from({ length: partitions }, (_, partition) => partition);
+}
+
+/** Connections of one process. */
+function createCluster(machine: Machine, brokers: Brokers, onHeard: (group: string) => void): LogCluster {
+  let leaders = new Map<string, number>();
+  const broker = brokerFor(machine, brokers, onHeard);
+  const learn = async (): Promise<void> => {
+    leaders = await machine.ask(() => leadersNow(brokers));
+  };
+  return {
+    ask: (_node, request) => machine.ask(() => request(broker)),
+    askAnyone: (request) => machine.ask(() => request(broker)),
+    fetch: (node, request) => machine.ask(() => brokers.fetch(node, request)),
+    async connect() {
+      if (leaders.size === 0) await learn();
+    },
+    refresh: learn,
+    leaderOf: (topic, partition) => leaders.get(keyOf({ topic, partition })) ?? null,
+    partitionsOf: () => brokers.partitions,
+    coordinatorOf: () => machine.ask(() => 0),
+    reset() {
+      leaders = new Map();
+    },
+    close() {},
+  };
+}
+
+function leadersNow(brokers: Brokers): Map<string, number> {
+  const leaders = new Map<string, number>();
+  for (const topic of allTopics)
+    for (const partition of numbers(brokers))
+      leaders.set(keyOf({ topic, partition }), brokers.leaderOf(topic, partition));
+  return leaders;
+}
+
+/** What a broker answers to this machine, of all that Herald asks brokers. */
+function brokerFor({ name }: Machine, brokers: Brokers, onHeard: (group: string) => void): Broker {
+  const answers: Partial<Broker> = {
+    joinGroup: ({ groupId, memberId, groupProtocols: [protocol] }) =>
+      brokers.group(groupId).join(name, memberId, protocol?.metadata ?? Buffer.alloc(0)),
+    async syncGroup(of) {
+      const answer = await brokers.group(of.groupId).sync(of);
+      onHeard(of.groupId);
+      return answer;
+    },
+    async heartbeat(of) {
+      brokers.group(of.groupId).heartbeat(of);
+      onHeard(of.groupId);
+    },
+    leaveGroup: async ({ groupId, memberId }) => brokers.group(groupId).leave(memberId),
+    offsetCommit: async ({ groupId, topics, ...member }) =>
+      brokers.group(groupId).commit(
+        member,
+        topics.flatMap(({ topic, partitions }) =>
+          partitions.map(({ partition, offset, metadata }) => ({ topic, partition, offset: Number(offset), metadata })),
+        ),
+      ),
+    offsetFetch: async ({ groupId, topics }) => ({
+      responses: topics.map(({ topic, partitions }) => ({
+        topic,
+        partitions: partitions.map(({ partition }) => {
+          const { offset, metadata } = brokers.group(groupId).committed.get(keyOf({ topic, partition })) ?? never;
+          return { partition, offset: String(offset), metadata };
+        }),
+      })),
+    }),
+    listOffsets: async ({ topics }) => ({
+      responses: topics.map(({ topic, partitions }) => ({
+        topic,
+        partitions: partitions.map(({ partition, timestamp }) => {
+          const offset = offsetOf(brokers.entries(topic, partition), Number(timestamp));
+          return { partition, offset: String(offset) };
+        }),
+      })),
+    }),
+  };
+  return answers as Broker;
+}
+
+const never = { offset: -1, metadata: '' };
+
+/** @param timestamp -1: the end, -2: the start */
+function offsetOf(entries: ReturnType<Brokers['entries']>, timestamp: number): number {
+  if (timestamp === -2) return 0;
+  if (timestamp === -1) return entries.length;
+  return entries.findIndex(({ appendedAt }) => appendedAt >= timestamp);
+}
+
+/** Virtual ms of a time that was written down. */
+export function virtualMs(utcMs: number): number {
+  return utcMs - worldBegin;
+}

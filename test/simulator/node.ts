@@ -1,0 +1,87 @@
+// One process of Herald in a world: the real dispatcher, scheduler and projector, on its own machine.
+
+import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
+import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import { runProjector } from '../../src/projections/projector.ts';
+import { runScheduler } from '../../src/scheduler/index.ts';
+import type { Metrics } from '../../src/ports/metrics.ts';
+import { createSimulatedLog } from './log.ts';
+import type { Machine } from './machine.ts';
+import { createMachine } from './machine.ts';
+import { createDirectory, createLimiter, createReceivers } from './receivers.ts';
+import { createSimulatedStore } from './store.ts';
+import type { World } from './world.ts';
+
+export interface Node {
+  readonly machine: Machine;
+  /** As by SIGTERM: resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+export const channel = 'WEBHOOK';
+export const group = dispatcherGroup(channel);
+
+const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
+
+export function startNode(world: World, name: string): Node {
+  const { plan, time, random, trace, brokers, partitioning, tenants, faults, witness, stored, sizeOf } = world;
+  const machine = createMachine({ name, time, random, trace });
+  trace(name, 'starts');
+  const { clock } = machine;
+  const logger = witness.loggerOf(name);
+  const log = createSimulatedLog({
+    machine,
+    brokers,
+    partitioning,
+    time,
+    random,
+    trace,
+    logger,
+    faults,
+    sizeOf,
+    onOwned: (of, claim) => {
+      if (of === group) witness.owned(machine, claim);
+    },
+    onHeard: (of) => {
+      if (of === group) witness.heard(name);
+    },
+  });
+  const store = createSimulatedStore({ machine, stored, time, random, faults });
+  const common = { log, clock, logger, metrics: noMetrics };
+  const parts = [
+    runDispatcher({
+      ...common,
+      channel,
+      directory: createDirectory({ machine, tenants, time, random, faults, settingsMs: plan.settingsMs }),
+      providers: createReceivers({ machine, tenants, time, random, witness, healedAt: plan.healedAt }),
+      retryPolicy: retryPolicyOf(plan.retryDelaysMs),
+      limiter: createLimiter(machine, world.takeRate, witness),
+      limits: {
+        inFlightMax: plan.inFlightMax,
+        inFlightHighOnly: plan.inFlightHighOnly,
+        inFlightPerTenantProviderMax: plan.inFlightPerTenantMax,
+        attemptDeadlineMs,
+        startsPerTurn: 8,
+      },
+    }),
+    runScheduler({ ...common, store }),
+    ...(plan.hasProjector ? [runProjector({ ...common, store, readModel: notificationsReadModel })] : []),
+  ];
+  return {
+    machine,
+    async stop() {
+      trace(name, 'is stopped');
+      const running = await Promise.all(parts);
+      await Promise.all(running.map((part) => part.stop()));
+      await log.close();
+      machine.kill();
+    },
+  };
+}
+
+const attemptDeadlineMs = 1_500;
+
+function retryPolicyOf(delaysMs: readonly number[]): RetryPolicy {
+  return { delaysMs: { EMAIL: delaysMs, SMS: delaysMs, WEBHOOK: delaysMs, IN_APP: delaysMs }, jitter: 0.2 };
+}

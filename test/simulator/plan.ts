@@ -1,0 +1,340 @@
+// What a seed stands for: tenants and their receivers, what is asked for, and what goes wrong, when.
+
+import { assertNever } from '../../src/domain/assert-never.ts';
+import type { Priority } from '../../src/domain/events.ts';
+import { priorities } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import type { Random } from '../chaos/random.ts';
+import { createRandom } from '../chaos/random.ts';
+
+/**
+ * chaos: everything goes wrong. moves: processes come and go in an orderly way, so nothing may be sent twice.
+ * neighbours: tenants that are slow, large and many, and one that isn't. shares, lanes: backlogs that are worked off by turns. rate: a tenant's own limit.
+ */
+export const scenarios = ['chaos', 'moves', 'neighbours', 'shares', 'lanes', 'rate'] as const;
+export type Scenario = (typeof scenarios)[number];
+
+export interface TenantPlan {
+  readonly id: TenantId;
+  /** How long a receiver takes to answer, ms, at most. */
+  readonly answerMs: number;
+  /** Of 100 attempts, how many fail in which way; the rest succeed. */
+  readonly failing: Readonly<Record<Failure, number>>;
+  readonly maxPerSecond: number | null;
+  readonly weight: number;
+}
+
+/** error, later: tried again (later: when the receiver says). refused: for good. hang: no answer. lost: taken, and the answer is lost. */
+export const failures = ['error', 'later', 'refused', 'hang', 'lost'] as const;
+export type Failure = (typeof failures)[number];
+
+export interface NotificationPlan {
+  readonly at: number;
+  readonly tenant: number;
+  readonly priority: Priority;
+  /** What it takes in the log. */
+  readonly bytes: number;
+  readonly sendAfterMs: number | null;
+  readonly cancelAfterMs: number | null;
+  /** Sent again by hand, should it have failed by then. */
+  readonly retryAfterMs: number | null;
+}
+
+export const faultKinds = [
+  'kill',
+  'restart',
+  'start',
+  'freeze',
+  'cut',
+  'slow',
+  'appends fail',
+  'store fails',
+  'settings fail',
+  'evict',
+  'leaders move',
+  'group anew',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface Fault {
+  readonly at: number;
+  readonly kind: FaultKind;
+  /** Which of the processes that are there then. */
+  readonly machine: number;
+  readonly forMs: number;
+  readonly oneIn: number;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly scenario: Scenario;
+  readonly partitions: number;
+  readonly brokers: number;
+  readonly machines: number;
+  /** Whether records are folded while all this happens; else at the end, from the log. */
+  readonly hasProjector: boolean;
+  readonly pollStretch: number;
+  readonly answerMax: number;
+  /** How long the settings of a tenant take to be looked up, at most. */
+  readonly settingsMs: number;
+  readonly inFlightMax: number;
+  readonly inFlightHighOnly: number;
+  readonly inFlightPerTenantMax: number;
+  readonly retryDelaysMs: readonly number[];
+  readonly tenants: readonly TenantPlan[];
+  readonly notifications: readonly NotificationPlan[];
+  readonly faults: readonly Fault[];
+  /** From then on nothing goes wrong any more. */
+  readonly healedAt: number;
+}
+
+/** Of the largest request that there is, in the log. */
+const largeBytes = 260 * 1024;
+const smallBytes = 500;
+
+export function planOf(seed: number): Plan {
+  const random = createRandom(seed);
+  const scenario = scenarioOf(random.between(0, 99));
+  const base = {
+    seed,
+    scenario,
+    partitions: random.between(1, 3),
+    brokers: random.of([1, 1, 2]),
+    pollStretch: random.of([5, 10, 20]),
+    // A backlog is in memory before its turns count.
+    answerMax: scenario === 'chaos' || scenario === 'moves' ? random.of([1, 3, 1000, 1000]) : 1000,
+    settingsMs: scenario === 'chaos' || scenario === 'moves' ? random.of([0, 0, 0, 500]) : 0,
+    retryDelaysMs: scenario === 'neighbours' ? [300] : random.of([[150, 500], [300], [100, 300, 700]]),
+  };
+  switch (scenario) {
+    case 'chaos':
+      return { ...base, ...chaos(random) };
+    case 'moves':
+      return { ...base, ...moves(random) };
+    case 'neighbours':
+      return { ...base, ...neighbours(random) };
+    case 'shares':
+      return { ...base, ...shares(random) };
+    case 'lanes':
+      return { ...base, ...lanes(random) };
+    case 'rate':
+      return { ...base, ...rate(random) };
+    default:
+      return assertNever(scenario);
+  }
+}
+
+function scenarioOf(percent: number): Scenario {
+  if (percent < 76) return 'chaos';
+  if (percent < 88) return 'moves';
+  if (percent < 92) return 'neighbours';
+  if (percent < 95) return 'shares';
+  return percent < 97 ? 'lanes' : 'rate';
+}
+
+type Rest = Omit<
+  Plan,
+  'seed' | 'scenario' | 'partitions' | 'brokers' | 'settingsMs' | 'pollStretch' | 'answerMax' | 'retryDelaysMs'
+>;
+
+function chaos(random: Random): Rest {
+  const isHeavy = random.between(1, 5) === 1;
+  const tenants = Array.from({ length: random.between(1, 4) }, (_, n) => anyTenant(random, n, isHeavy));
+  const loadMs = random.of([300, 2_000, 4_000]);
+  const notifications = Array.from({ length: isHeavy ? random.between(20, 45) : random.between(4, 18) }, () =>
+    anyNotification(random, { tenants: tenants.length, loadMs, isHeavy }),
+  );
+  const faults = Array.from({ length: random.between(1, 6) }, () => anyFault(random));
+  const lastAt = Math.max(...faults.map(({ at, forMs }) => at + forMs), loadMs);
+  const inFlightMax = random.of(isHeavy ? [8, 64] : [2, 8, 64]);
+  return {
+    machines: random.between(1, 3),
+    hasProjector: random.between(1, 3) === 1,
+    inFlightMax,
+    inFlightHighOnly: Math.floor(inFlightMax / 4),
+    inFlightPerTenantMax: random.of(isHeavy ? [4, 32] : [1, 4, 32]),
+    tenants,
+    notifications: inTime(notifications),
+    faults: inTime(faults),
+    healedAt: lastAt + 1,
+  };
+}
+
+function moves(random: Random): Rest {
+  const tenants = [0, 1, 2].map((n) => ({ ...quietTenant(n), answerMs: random.of([5, 200, 1_500]) }));
+  const isHeavy = random.between(1, 4) === 1;
+  const notifications = Array.from({ length: random.between(10, 30) }, () => ({
+    ...anyNotification(random, { tenants: tenants.length, loadMs: 3_000, isHeavy }),
+    cancelAfterMs: null,
+  }));
+  const faults = Array.from({ length: random.between(1, 5) }, (): Fault => ({
+    at: random.between(50, 4_000),
+    kind: random.of(['restart', 'start', 'restart', 'leaders move']),
+    machine: random.between(0, 9),
+    forMs: 0,
+    oneIn: 1,
+  }));
+  return {
+    machines: random.between(1, 3),
+    hasProjector: random.between(1, 4) === 1,
+    inFlightMax: random.of([4, 64]),
+    inFlightHighOnly: 1,
+    inFlightPerTenantMax: random.of([2, 32]),
+    tenants,
+    notifications: inTime(notifications),
+    faults: inTime(faults),
+    healedAt: 4_001,
+  };
+}
+
+/** The last tenant is quick, small and HIGH; the others hang, with bodies that fill the memory of their lanes. */
+function neighbours(random: Random): Rest {
+  const slow = random.between(3, 6);
+  const tenants = Array.from({ length: slow + 1 }, (_, n) =>
+    n < slow ? { ...quietTenant(n), failing: { ...nothingFails, hang: 100 } } : quietTenant(n),
+  );
+  const floods = Array.from({ length: slow * 10 }, (_, n) =>
+    notification({
+      at: random.between(0, 300),
+      tenant: n % slow,
+      priority: random.of(['BULK', 'DEFAULT']),
+      bytes: largeBytes,
+    }),
+  );
+  const quick = Array.from({ length: 12 }, () =>
+    notification({ at: random.between(600, 2_500), tenant: slow, priority: 'HIGH' }),
+  );
+  return {
+    machines: 1,
+    hasProjector: false,
+    inFlightMax: 16,
+    inFlightHighOnly: 4,
+    inFlightPerTenantMax: 4,
+    tenants,
+    notifications: inTime([...floods, ...quick]),
+    faults: [],
+    healedAt: 2_500,
+  };
+}
+
+function shares(random: Random): Rest {
+  const count = random.between(3, 5);
+  const heavier = random.between(0, 1) === 1;
+  const tenants = Array.from({ length: count }, (_, n) => ({
+    ...quietTenant(n),
+    answerMs: 20,
+    weight: heavier && n === 0 ? 3 : 1,
+  }));
+  return {
+    ...backlogOf(tenants, 40, ['BULK']),
+    notifications: Array.from({ length: count * 40 }, (_, n) =>
+      notification({ at: 0, tenant: random.of([n % count, n % count]), priority: 'BULK' }),
+    ),
+  };
+}
+
+function lanes(random: Random): Rest {
+  const tenants = Array.from({ length: random.between(1, 3) }, (_, n) => ({ ...quietTenant(n), answerMs: 20 }));
+  return backlogOf(tenants, 70, priorities);
+}
+
+function rate(random: Random): Rest {
+  const tenants = [{ ...quietTenant(0), maxPerSecond: random.between(4, 8) }, quietTenant(1)];
+  const own = Array.from({ length: 20 }, () => notification({ at: 0, tenant: 0, priority: 'DEFAULT' }));
+  const others = Array.from({ length: 8 }, () =>
+    notification({ at: random.between(1_500, 3_500), tenant: 1, priority: 'DEFAULT' }),
+  );
+  return { ...backlogOf(tenants, 0, []), machines: random.between(1, 2), notifications: inTime([...own, ...others]) };
+}
+
+/** Nothing goes wrong, and nobody waits for a slot because there are so few. */
+function backlogOf(tenants: readonly TenantPlan[], each: number, of: readonly Priority[]): Rest {
+  return {
+    machines: 1,
+    hasProjector: false,
+    inFlightMax: 8,
+    inFlightHighOnly: 0,
+    inFlightPerTenantMax: 32,
+    tenants,
+    notifications: of.flatMap((priority) =>
+      Array.from({ length: each }, (_, n) => notification({ at: 0, tenant: n % tenants.length, priority })),
+    ),
+    faults: [],
+    healedAt: 1_000,
+  };
+}
+
+const nothingFails: TenantPlan['failing'] = { error: 0, later: 0, refused: 0, hang: 0, lost: 0 };
+
+function quietTenant(n: number): TenantPlan {
+  return { id: `tnt_${n}` as TenantId, answerMs: 5, failing: nothingFails, maxPerSecond: null, weight: 1 };
+}
+
+function anyTenant(random: Random, n: number, isHeavy: boolean): TenantPlan {
+  const share = () => random.of([0, 0, 0, 10, 30]);
+  return {
+    id: `tnt_${n}` as TenantId,
+    answerMs: random.of(isHeavy ? [3, 50] : [3, 50, 400, 2_000]),
+    failing: {
+      error: share(),
+      later: share(),
+      refused: random.of([0, 0, 10]),
+      hang: share(),
+      lost: random.of([0, 0, 10]),
+    },
+    maxPerSecond: random.of([null, null, null, 2, 10]),
+    weight: random.of([1, 1, 3]),
+  };
+}
+
+function anyNotification(
+  random: Random,
+  { tenants, loadMs, isHeavy }: { tenants: number; loadMs: number; isHeavy: boolean },
+): NotificationPlan {
+  const isScheduled = random.between(1, 6) === 1;
+  return {
+    at: random.between(0, loadMs),
+    tenant: random.between(0, tenants - 1),
+    priority: isHeavy ? 'BULK' : random.of(priorities),
+    bytes: isHeavy && random.between(1, 3) > 1 ? random.between(largeBytes / 4, largeBytes) : smallBytes,
+    sendAfterMs: isScheduled ? random.between(-500, 3_000) : null,
+    cancelAfterMs: random.between(1, isScheduled ? 2 : 6) === 1 ? random.between(1, 3_000) : null,
+    retryAfterMs: random.between(1, 4) === 1 ? random.between(500, 4_000) : null,
+  };
+}
+
+function notification(of: Pick<NotificationPlan, 'at' | 'tenant' | 'priority'> & { bytes?: number }): NotificationPlan {
+  return { bytes: smallBytes, sendAfterMs: null, cancelAfterMs: null, retryAfterMs: null, ...of };
+}
+
+/** Rare are those that take 10 s until they are noticed. */
+const kindsByWeight: readonly FaultKind[] = [
+  ...(['kill', 'kill', 'kill', 'restart', 'restart', 'start', 'freeze', 'cut', 'cut', 'slow', 'slow'] as const),
+  ...([
+    'appends fail',
+    'appends fail',
+    'store fails',
+    'store fails',
+    'settings fail',
+    'evict',
+    'evict',
+    'leaders move',
+  ] as const),
+  'group anew',
+];
+
+function anyFault(random: Random): Fault {
+  const kind = random.of(kindsByWeight);
+  const isLongFreeze = kind === 'freeze' && random.between(1, 3) === 1;
+  return {
+    at: random.between(20, 4_000),
+    kind,
+    machine: random.between(0, 9),
+    forMs: isLongFreeze ? random.between(10_000, 16_000) : random.between(50, 2_500),
+    oneIn: random.of([1, 2, 4]),
+  };
+}
+
+function inTime<T extends { readonly at: number }>(things: T[]): T[] {
+  return things.sort((a, b) => a.at - b.at);
+}

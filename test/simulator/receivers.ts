@@ -1,0 +1,178 @@
+// The tenants' side of a world: receivers that answer as planned, settings that may be away, and the limits of their rates.
+
+import { assertNever } from '../../src/domain/assert-never.ts';
+import { createFixedWindows } from '../../src/domain/fixed-windows.ts';
+import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
+import type { WorkEvent } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
+import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
+import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
+import type { Random } from '../chaos/random.ts';
+import type { Machine } from './machine.ts';
+import type { Failure, TenantPlan } from './plan.ts';
+import { failures } from './plan.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** Told of each attempt. */
+export interface AttemptWitness {
+  begun(machine: Machine, work: WorkEvent): void;
+  /** The receiver has taken the message. */
+  arrived(work: WorkEvent): void;
+  /** For the one who sent it. */
+  over(machine: Machine, work: WorkEvent): void;
+  granted(tenantId: TenantId): void;
+}
+
+export interface SettingsFaults {
+  failUntil: number;
+}
+
+export function createReceivers(by: {
+  readonly machine: Machine;
+  readonly tenants: ReadonlyMap<TenantId, TenantPlan>;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly witness: AttemptWitness;
+  readonly healedAt: number;
+}): ProviderRegistry {
+  const { machine, tenants, time, random, witness, healedAt } = by;
+
+  function send(delivery: Delivery, { signal }: DeliveryContext): Promise<DeliveryOutcome> {
+    // It is the work event itself.
+    const work = delivery as WorkEvent;
+    const tenant = tenants.get(work.tenantId);
+    if (tenant === undefined) throw new Error(`nobody knows ${work.tenantId}`);
+    witness.begun(machine, work);
+    return new Promise((resolve) => {
+      let isOver = false;
+      const end = (outcome: DeliveryOutcome) => {
+        if (isOver) return;
+        isOver = true;
+        signal.removeEventListener('abort', cut);
+        witness.over(machine, work);
+        resolve(outcome);
+      };
+      const cut = () => end(retryable(null));
+      signal.addEventListener('abort', cut);
+      const failure = failureOf(tenant, random, time.now >= healedAt);
+      time.after(random.next() * tenant.answerMs, () => {
+        if (failure === null || failure === 'lost') witness.arrived(work);
+        // The connection of a dead process is closed; what has arrived has arrived.
+        if (failure === 'hang' || failure === 'lost' || !machine.isAlive) return;
+        answer(() => end(outcomeOf(failure)));
+      });
+    });
+  }
+
+  const answer = (give: () => void): void => {
+    if (machine.isFrozen) time.after(50, () => answer(give));
+    else if (machine.isAlive) give();
+  };
+
+  const provider: Provider = { channel: 'WEBHOOK', name: 'receiver', check: () => [], keyGoesBy: () => ({}), send };
+  return { find: () => provider, builtIn: () => null, names: () => ['receiver'] };
+}
+
+export function createDirectory(by: {
+  readonly machine: Machine;
+  readonly tenants: ReadonlyMap<TenantId, TenantPlan>;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly faults: SettingsFaults;
+  /** How long they take to be looked up, at most. */
+  readonly settingsMs: number;
+}): TenantDirectory {
+  const { machine, tenants, time, random, faults, settingsMs } = by;
+  const ask = <T>(serve: () => T): Promise<T> =>
+    machine.ask(async () => {
+      if (settingsMs > 0) await new Promise<void>((resolve) => void time.after(random.next() * settingsMs, resolve));
+      if (time.now < faults.failUntil) throw new Error('the settings are away');
+      return serve();
+    });
+  const nothing = () => Promise.resolve(null);
+  return {
+    holderOfApiKey: nothing,
+    tenantBySubject: nothing,
+    tenant: nothing,
+    templateByName: nothing,
+    share: (tenantId) => ask(() => ({ weight: tenants.get(tenantId)?.weight ?? 1, inFlightMax: null })),
+    fallback: nothing,
+    provider: (tenantId) =>
+      ask(() => {
+        const rate = tenants.get(tenantId)?.maxPerSecond ?? null;
+        const config = rate === null ? {} : { maxPerSecond: rate };
+        const of = {
+          tenantId,
+          channel: 'WEBHOOK',
+          role: 'primary',
+          provider: 'receiver',
+          apiKey: 'whsec_key',
+        } as const;
+        return { ...of, previousApiKey: null, config, enabled: true, createdAt: 0, updatedAt: 0 };
+      }),
+    canDeliver: () => Promise.resolve(true),
+    apiKey: () => Promise.resolve('nk_key'),
+    webhookSecret: () => Promise.resolve('whsec_key'),
+    secretsOf: () => Promise.resolve([]),
+    forget() {},
+  };
+}
+
+/** One for all processes. */
+export function createSharedLimits(time: VirtualTime): ReturnType<typeof createFixedWindows>['take'] {
+  const windows = createFixedWindows();
+  return (key, limit, cost) => windows.take(key, limit, cost, time.now);
+}
+
+export function createLimiter(
+  machine: Machine,
+  take: ReturnType<typeof createSharedLimits>,
+  witness: AttemptWitness,
+): Pick<RateLimiter, 'take'> {
+  return {
+    take: async (key, limit, cost = 1) => {
+      // The limiter never rejects: without its server the limit is the process's own; here it is asked again.
+      for (;;) {
+        try {
+          return await machine.ask(() => {
+            const decision = take(key, limit, cost, 0);
+            if (decision.allowed) witness.granted((key.split(':')[1] ?? '') as TenantId);
+            return decision;
+          });
+        } catch {
+          await machine.clock.sleep(20);
+        }
+      }
+    },
+  };
+}
+
+/** Once receivers are well again they take everything, but for what they refuse. */
+function failureOf({ failing }: TenantPlan, random: Random, isWell: boolean): Failure | null {
+  let percent = random.next() * 100;
+  for (const failure of failures) {
+    percent -= failing[failure];
+    if (percent < 0) return isWell && failure !== 'refused' ? null : failure;
+  }
+  return null;
+}
+
+function outcomeOf(failure: 'error' | 'later' | 'refused' | null): DeliveryOutcome {
+  switch (failure) {
+    case null:
+      return { kind: 'delivered', messageId: null };
+    case 'error':
+      return retryable(null);
+    case 'later':
+      return retryable(900);
+    case 'refused':
+      return { kind: 'rejected', reason: { failureClass: 'recipient', code: '410', message: 'gone' } };
+    default:
+      return assertNever(failure);
+  }
+}
+
+function retryable(retryAfterMs: number | null): DeliveryOutcome {
+  return { kind: 'retryable', reason: { failureClass: 'provider', code: '500', message: 'sorry' }, retryAfterMs };
+}

@@ -1,0 +1,73 @@
+// The simulator: Herald's own dispatcher, scheduler and folds, with its own reading of Kafka below them, on a virtual clock and a log in memory.
+//
+//   SIM_SEEDS=10000 npm test -- test/simulator    as many seeds as CI runs (1,000 without it)
+//   SIM_SEED=4711 npm test -- test/simulator      one seed; prints everything that happened in it
+//
+// A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, and who
+// cancel and send again; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out between any two
+// steps, connections that lose questions or answers, brokers, stores and settings that fail, with ends that aren't known. From some time on nothing goes
+// wrong any more, and a minute later at most everything must have come to its end.
+//
+//   plan ──> world ──> nodes: dispatcher, scheduler, projector          everything real down to here
+//              │         └── consumers, claims, readers, fetchers ──┐
+//              │                                                   v
+//              ├── virtual time <── machine: clock, connections ──> brokers, groups, store, receivers     simulated
+//              └── witness: sees every append and attempt ──> verdict
+//
+// Always (witness.ts): no attempt whose outcome was in the log when its number was taken, or was said by the same process; none twice at once in a process, of
+// a number that is lost, before it is due, above a cap or a rate, or by a process that its group may have taken for dead. At the end (verdict.ts): nothing is
+// lost or stuck, commits and positions are at the log's ends, each timer fired or was cancelled, records are the same in whatever order the log is folded,
+// statistics are what the records say. Where nothing goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't noticed, a move repeats nothing.
+//
+// Everything follows from the seed: one random generator, time that jumps to whatever is due next, and promises that are done before it does. So there is
+// nothing of the machine in a failure, and it comes again: SIM_SEED prints what led to it. mutations.ts are faults that it has to find.
+
+import { describe, expect, it } from '@jest/globals';
+
+import { replayed, runSeeds } from './running.ts';
+
+const seeds = Number(process.env['SIM_SEEDS'] ?? 1_000);
+const one = process.env['SIM_SEED'];
+/** Processes that run seeds side by side. */
+const sideBySide = 2;
+/** A hundred times what it takes. */
+const timeoutMs = 3 * 60 * 60 * 1000;
+
+describe('a simulated Herald', () => {
+  if (one !== undefined) {
+    it(
+      `keeps its promises in seed ${one}`,
+      async () => {
+        const trace = await replayed(Number(one));
+        process.stdout.write(trace);
+        expect(trace.trim().split('\n').at(-1)).toBe('{"problems":[]}');
+      },
+      timeoutMs,
+    );
+    return;
+  }
+
+  it(
+    `keeps its promises in ${seeds} worlds`,
+    async () => {
+      const each = Math.ceil(seeds / sideBySide);
+      const ran = await Promise.all(Array.from({ length: sideBySide }, (_, n) => runSeeds(1 + n * each, each)));
+      const failed = ran.flatMap((of) => of.failed);
+      expect(
+        failed.map(({ seed, scenario, problems }) => `SIM_SEED=${seed} (${scenario}): ${problems.join('; ')}`),
+      ).toEqual([]);
+      expect(ran.reduce((sum, of) => sum + of.seeds, 0)).toBeGreaterThanOrEqual(seeds);
+    },
+    timeoutMs,
+  );
+
+  it(
+    'does the same for the same seed, in whatever process',
+    async () => {
+      const [first, second] = await Promise.all([runSeeds(1, 20), runSeeds(1, 20)]);
+      expect(second).toMatchObject({ digest: first.digest, steps: first.steps, events: first.events });
+      expect(await replayed(7)).toBe(await replayed(7));
+    },
+    timeoutMs,
+  );
+});

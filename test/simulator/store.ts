@@ -1,0 +1,206 @@
+// Read models as MongoDB keeps them, in memory: documents as JSON text, a position for each number, one transaction that begins with it, under the owner's epoch.
+
+import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import type {
+  Document,
+  FieldValue,
+  Ownership,
+  Page,
+  Query,
+  ReadModelStore,
+  Write,
+} from '../../src/ports/read-model-store.ts';
+import { NewerOwnerError } from '../../src/ports/read-model-store.ts';
+import type { Topic } from '../../src/domain/topics.ts';
+import type { Random } from '../chaos/random.ts';
+import type { Machine } from './machine.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What all processes share. */
+export interface StoredReadModels {
+  readonly collections: Map<string, Map<string, StoredDocument>>;
+  readonly positions: Map<string, StoredPosition>;
+}
+
+/** As text, and as that reads; nobody changes what it was given. */
+export interface StoredDocument {
+  readonly text: string;
+  readonly row: Row;
+}
+
+export interface StoredPosition {
+  epoch: number;
+  generation: number;
+  sequence: number;
+  offsets: ReadonlyMap<Topic, number>;
+}
+
+export interface StoreFaults {
+  /** Until then, one in so many calls fails; a transaction before it was applied, or after it. */
+  failsUntil: number;
+  failOneIn: number;
+}
+
+interface SimulatedOwnership extends Ownership {
+  readonly sequence: number;
+}
+
+export function createSimulatedStore(by: {
+  readonly machine: Machine;
+  readonly stored: StoredReadModels;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly faults: StoreFaults;
+}): ReadModelStore {
+  const { machine, stored, time, random, faults } = by;
+  const { collections, positions } = stored;
+  /** By number: a transaction whose end isn't known, and what it was to leave. */
+  const unsettled = new Map<string, { readonly epoch: number; readonly sequence: number; readonly text: string }>();
+
+  const fails = (): boolean => time.now < faults.failsUntil && random.between(1, faults.failOneIn) === 1;
+  const away = () => new Error('the store is away');
+  const ask = <T>(serve: () => T): Promise<T> =>
+    machine.ask(() => {
+      if (fails()) throw away();
+      return serve();
+    });
+  const collectionOf = (name: string): Map<string, StoredDocument> => {
+    const known = collections.get(name) ?? new Map<string, StoredDocument>();
+    collections.set(name, known);
+    return known;
+  };
+  const positionOf = (key: string): StoredPosition => {
+    const known = positions.get(key) ?? { epoch: 0, generation: -1, sequence: 0, offsets: new Map() };
+    positions.set(key, known);
+    return known;
+  };
+  const holds = (position: StoredPosition, { epoch, sequence }: SimulatedOwnership): boolean =>
+    position.epoch === epoch && position.sequence === sequence;
+
+  async function transact(owner: SimulatedOwnership, offsets: ReadonlyMap<Topic, number>, writes: readonly Write[]) {
+    const { readModel, partition, epoch, sequence } = owner;
+    const key = keyOfNumber(readModel, partition);
+    const moved = new Map([...owner.offsets, ...offsets]);
+    const text = JSON.stringify([...moved]);
+    const next: SimulatedOwnership = { ...owner, offsets: moved, sequence: sequence + 1 };
+    const before = unsettled.get(key);
+    if (before?.epoch === epoch) {
+      if (before.sequence !== sequence || before.text !== text) throw stale(owner);
+      const isApplied = await ask(() => holds(positionOf(key), next));
+      unsettled.delete(key);
+      if (isApplied) return next;
+    }
+    const documents = writes.map(({ collection, id, document }) => ({
+      collection,
+      id,
+      stored: storedOf(id, document),
+    }));
+    try {
+      await machine.ask(() => {
+        const failure = fails() ? random.between(1, 2) : 0;
+        if (failure === 1) throw away();
+        const position = positionOf(key);
+        if (!holds(position, owner)) throw stale(owner);
+        [position.sequence, position.offsets] = [sequence + 1, moved];
+        for (const { collection, id, stored: document } of documents) {
+          if (document === null) collectionOf(collection).delete(id);
+          else collectionOf(collection).set(id, document);
+        }
+        if (failure === 2) throw away();
+      });
+      return next;
+    } catch (err) {
+      if (!(err instanceof StaleOwnerError)) unsettled.set(key, { epoch, sequence, text });
+      throw err;
+    }
+  }
+
+  return {
+    // As on MongoDB.
+    pace: { eventsMax: 500, fewMs: 200, manyMs: 300, onBeat: false },
+    prepare: () => Promise.resolve(),
+    noteCaughtUp: () => Promise.resolve(),
+    hasCaughtUp: () => Promise.resolve(true),
+    secret: () => Promise.resolve('0123456789abcdef0123456789abcdef'),
+    onChange: () => () => {},
+    ready: () => Promise.resolve(true),
+    close: () => Promise.resolve(),
+    positions: (readModel, partition) => ask(() => positionOf(keyOfNumber(readModel, partition)).offsets),
+    own: (readModel, partition, claimed) =>
+      ask((): SimulatedOwnership => {
+        const position = positionOf(keyOfNumber(readModel, partition));
+        if (position.generation > claimed.generation && position.generation !== claimed.after)
+          throw new NewerOwnerError(readModel, partition, claimed, position.generation);
+        position.epoch++;
+        position.generation = claimed.generation;
+        const { epoch, offsets, sequence } = position;
+        return { readModel, partition, epoch, offsets, sequence };
+      }),
+    transact: (owner, offsets, writes) => transact(owner as SimulatedOwnership, offsets, writes),
+    get: <D extends Document>(collection: string, ids: readonly string[]) =>
+      ask(() => {
+        const found = new Map<string, D>();
+        for (const id of ids) {
+          const document = collectionOf(collection).get(id);
+          if (document !== undefined) found.set(id, document.row as unknown as D);
+        }
+        return found;
+      }),
+    find: <D extends Document>(query: Query) => ask(() => found<D>(collectionOf(query.collection), query)),
+    count: () => Promise.reject(new Error('nobody counts here')),
+  };
+}
+
+export function keyOfNumber(readModel: string, partition: number): string {
+  return `${readModel}:${partition}`;
+}
+
+function stale({ readModel, partition, epoch }: Ownership): StaleOwnerError {
+  return new StaleOwnerError(`number ${partition} of ${readModel} was taken over from the owner of epoch ${epoch}`);
+}
+
+type Row = Readonly<Record<string, FieldValue>> & { readonly id: string };
+
+function storedOf(id: string, document: Document | null): StoredDocument | null {
+  if (document === null) return null;
+  const text = JSON.stringify(document);
+  return { text, row: { ...(JSON.parse(text) as Row), id } };
+}
+
+function found<D extends Document>(collection: ReadonlyMap<string, StoredDocument>, query: Query): Page<D> {
+  const { equals, range, order, after, limit } = query;
+  const keyOf = (row: Row) => [...order.fields.map((field) => row[field] ?? null), row.id];
+  const rows = [...collection.values()]
+    .map(({ row }) => row)
+    .filter((row) => Object.entries(equals).every(([field, value]) => row[field] === value))
+    .filter((row) =>
+      [...order.fields, ...(range === undefined ? [] : [range.field])].every((field) => row[field] !== null),
+    )
+    .filter((row) => range === undefined || isWithin(row[range.field] ?? null, range))
+    .filter((row) => after === undefined || compare(keyOf(row), after) > 0)
+    .sort((a, b) => compare(keyOf(a), keyOf(b)));
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    documents: page as unknown as readonly (D & { readonly id: string })[],
+    next: rows.length > limit && last !== undefined ? keyOf(last) : null,
+  };
+}
+
+function isWithin(value: FieldValue, { from, to }: NonNullable<Query['range']>): boolean {
+  return (from == null || compareValues(value, from) >= 0) && (to == null || compareValues(value, to) < 0);
+}
+
+function compare(a: readonly FieldValue[], b: readonly FieldValue[]): number {
+  for (const [i, value] of a.entries()) {
+    const order = compareValues(value, b[i] ?? null);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function compareValues(a: FieldValue, b: FieldValue): number {
+  if (a === b) return 0;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a) < String(b) ? -1 : 1;
+}

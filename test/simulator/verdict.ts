@@ -1,0 +1,194 @@
+// What must hold of a world once nothing goes wrong any more: everything has come to its end, and everybody says the same of it.
+
+import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
+import type { DeliveryDue } from '../../src/domain/events.ts';
+import { statusOf } from '../../src/domain/notification.ts';
+import { workTopics } from '../../src/domain/topics.ts';
+import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import type { StatisticsCell } from '../../src/projections/notifications/statistics-cells.ts';
+import { resolutionMs } from '../../src/projections/notifications/statistics-cells.ts';
+import type { DecodedEntry } from '../../src/projections/read-model.ts';
+import { isDecoded } from '../../src/projections/read-model.ts';
+import type { TimersDocument } from '../../src/projections/timers/document.ts';
+import type { Folded } from '../projections/folded.ts';
+import { documentsOf, folded } from '../projections/folded.ts';
+import { fairnessOf } from './fairness.ts';
+import { group } from './node.ts';
+import { keyOfNumber } from './store.ts';
+import { labelOf } from './witness.ts';
+import type { World } from './world.ts';
+
+/** What hasn't come to its end, of the first kind of which there is something: it is stuck if it stays. */
+export function unfinishedIn(world: World): string[] {
+  const open = [...world.witness.open()].map(([id, status]) => `${id} is ${status}`);
+  const first = [() => open, () => uncommittedIn(world), () => timersIn(world), () => unfoldedIn(world)];
+  for (const look of first) {
+    const left = look();
+    if (left.length > 0) return left;
+  }
+  return [];
+}
+
+/** What is wrong with how everything has ended. */
+export async function verdictOn(world: World): Promise<string[]> {
+  return [
+    ...lostIn(world),
+    ...timersWrongIn(world),
+    ...attemptsWrongIn(world),
+    ...(await foldsWrongIn(world)),
+    ...fairnessOf(world),
+  ];
+}
+
+function uncommittedIn({ brokers, plan }: World): string[] {
+  const { committed } = brokers.group(group);
+  const wrong: string[] = [];
+  for (const topic of workTopics) {
+    for (let partition = 0; partition < plan.partitions; partition++) {
+      const end = brokers.entries(topic, partition).length;
+      const { offset = 0, metadata = '' } = committed.get(keyOf({ topic, partition })) ?? {};
+      if (offset > end) wrong.push(`${topic}/${partition} is committed to ${offset}, beyond its end ${end}`);
+      if (offset < end) wrong.push(`${topic}/${partition} is committed to ${offset} of ${end} (${metadata})`);
+    }
+  }
+  return wrong;
+}
+
+function timersIn({ stored }: World): string[] {
+  return [...(stored.collections.get('timers') ?? [])].flatMap(([id, { row }]) => {
+    const { timers } = row as unknown as TimersDocument;
+    return Object.values(timers).map(
+      ({ state, round, attempt }) => `a timer of ${id} (${round}#${attempt}) is ${state}`,
+    );
+  });
+}
+
+function unfoldedIn({ brokers, plan, stored }: World): string[] {
+  const { definition, topics } = notificationsReadModel;
+  const wrong: string[] = [];
+  if (!plan.hasProjector) return wrong;
+  for (const topic of topics) {
+    for (let partition = 0; partition < plan.partitions; partition++) {
+      const end = brokers.entries(topic, partition).length;
+      const at = stored.positions.get(keyOfNumber(definition.name, partition))?.offsets.get(topic) ?? 0;
+      if (at !== end) wrong.push(`the records have ${at} of ${end} of ${topic}/${partition}`);
+    }
+  }
+  return wrong;
+}
+
+function lostIn({ witness, brokers }: World): string[] {
+  const ids = new Set(
+    brokers.all.flatMap(({ event }) => (event?.type === 'NotificationRequested' ? [event.notificationId] : [])),
+  );
+  return [...ids].flatMap((id) => {
+    const facts = witness.facts(id);
+    const isDelivered = facts !== undefined && statusOf(facts) === 'DELIVERED';
+    return isDelivered && !witness.arrivals.has(id) ? [`${id} is DELIVERED, and nobody has received it`] : [];
+  });
+}
+
+function timersWrongIn({ brokers }: World): string[] {
+  const dues = new Map<string, DeliveryDue>();
+  const setters = new Set<string>();
+  const deferred = new Set<string>();
+  for (const { event } of brokers.all) if (event?.type === 'DeliveryDeferred') deferred.add(event.causeId);
+  const wrong: string[] = [];
+  for (const { event } of brokers.all) {
+    if (event?.type !== 'DeliveryDue') continue;
+    const { notificationId, round, attempt, dueAt, occurredAt, eventId, causeId } = event;
+    setters.add(causeId);
+    if (occurredAt < dueAt) wrong.push(`${labelOf(event)} was said ${dueAt - occurredAt} ms too early`);
+    const key = `${notificationId} ${round} ${attempt}`;
+    const other = dues.get(key);
+    if (other !== undefined && other.eventId !== eventId && !deferred.has(eventId))
+      wrong.push(`${labelOf(event)} and ${labelOf(other)} are due both`);
+    // What was put off comes back as itself.
+    if (!deferred.has(eventId)) dues.set(key, event);
+  }
+  for (const { event } of brokers.all) {
+    if (event?.type === 'NotificationCancelled' && setters.has(event.causeId))
+      wrong.push(`${labelOf(event)}: the timer was fired and cancelled`);
+  }
+  return wrong;
+}
+
+function attemptsWrongIn({ brokers, plan }: World): string[] {
+  const most = plan.retryDelaysMs.length + 1;
+  return brokers.all.flatMap(({ event }) =>
+    event?.type === 'AttemptFailed' && event.attempt - event.firstAttempt + 1 > most
+      ? [`${labelOf(event)} is more than the ${most} attempts of a round`]
+      : [],
+  );
+}
+
+/** The records follow from the log, whatever the order in which its topics were read, how it was cut into batches and what was told twice; so do the statistics from the records. */
+async function foldsWrongIn(world: World): Promise<string[]> {
+  const { brokers, plan, stored } = world;
+  const entries = brokers.all.filter(isDecoded);
+  const inOrder = await folded(notificationsReadModel, [entries]);
+  const shuffled = await folded(notificationsReadModel, shuffledBatches(world, entries));
+  const wrong = [...differencesOf('shuffled', inOrder, shuffled), ...statisticsWrongIn(inOrder)];
+  if (plan.hasProjector) {
+    const live = new Map<string, string>();
+    for (const { name } of notificationsReadModel.definition.collections)
+      for (const [id, { text }] of stored.collections.get(name) ?? []) live.set(`${name}/${id}`, text);
+    wrong.push(...differencesOf('folded while it grew', inOrder, live), ...statisticsWrongIn(live));
+  }
+  return wrong;
+}
+
+/** Each partition of a topic in its order, side by side in any; some told again. */
+function shuffledBatches({ random }: World, entries: readonly DecodedEntry[]): DecodedEntry[][] {
+  const waiting = [...Map.groupBy(entries, ({ topic, partition }) => `${topic} ${partition}`).values()];
+  const places = waiting.map(() => 0);
+  const batches: DecodedEntry[][] = [];
+  let batch: DecodedEntry[] = [];
+  for (let left = entries.length; left > 0; left--) {
+    const open = places.flatMap((place, i) => (place < (waiting[i]?.length ?? 0) ? [i] : []));
+    const i = random.of(open);
+    const entry = waiting[i]?.[places[i] ?? 0];
+    places[i] = (places[i] ?? 0) + 1;
+    if (entry !== undefined) batch.push(entry);
+    if (random.between(1, 8) > 1) continue;
+    batches.push(batch, ...(random.between(1, 6) === 1 ? [batch] : []));
+    batch = [];
+  }
+  return [...batches, batch];
+}
+
+function differencesOf(how: string, expected: Folded, found: Folded): string[] {
+  const wrong: string[] = [];
+  for (const key of new Set([...expected.keys(), ...found.keys()]))
+    if (expected.get(key) !== found.get(key))
+      wrong.push(`${key} ${how}: ${found.get(key)} in place of ${expected.get(key)}`);
+  return wrong;
+}
+
+/** Counted again from the records, by other means than the fold's. */
+function statisticsWrongIn(documents: Folded): string[] {
+  const expected = new Map<string, number>();
+  for (const { tenantId, listedAt, channel, priority, status } of documentsOf<NotificationDocument>(
+    documents,
+    'notifications',
+  )) {
+    if (listedAt === null) continue;
+    for (const [resolution, ms] of Object.entries(resolutionMs)) {
+      const key = [tenantId, resolution, listedAt - (listedAt % ms), channel, priority, status].join(' ');
+      expected.set(key, (expected.get(key) ?? 0) + 1);
+    }
+  }
+  const found = new Map<string, number>();
+  for (const { tenantId, resolution, at, counts } of documentsOf<StatisticsCell>(documents, 'statistics')) {
+    for (const [of, count] of Object.entries(counts)) {
+      const key = [tenantId, resolution, at, ...of.split('.')].join(' ');
+      found.set(key, (found.get(key) ?? 0) + count);
+    }
+  }
+  return [...new Set([...expected.keys(), ...found.keys()])].flatMap((key) =>
+    expected.get(key) === found.get(key)
+      ? []
+      : [`statistics: ${found.get(key)} of ${key}, the records say ${expected.get(key)}`],
+  );
+}

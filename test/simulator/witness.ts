@@ -1,0 +1,187 @@
+// Sees everything that happens in a world, and says at once what must never be.
+
+import type { DomainEvent, WorkEvent } from '../../src/domain/events.ts';
+import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
+import type { NotificationFacts, Status } from '../../src/domain/notification.ts';
+import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
+import type { Claim, LogEntry } from '../../src/ports/event-log.ts';
+import type { Logger } from '../../src/ports/logger.ts';
+import { virtualMs } from './log.ts';
+import type { Machine } from './machine.ts';
+import type { Plan, TenantPlan } from './plan.ts';
+import type { AttemptWitness } from './receivers.ts';
+import type { Trace } from './trace.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export interface Begun {
+  readonly at: number;
+  readonly work: WorkEvent;
+}
+
+export interface Witness extends AttemptWitness {
+  /** What was wrong, in the order in which it was seen. */
+  readonly problems: string[];
+  readonly begun: (machine: Machine, work: WorkEvent) => void;
+  readonly begins: readonly Begun[];
+  /** Messages by notification, as receivers have taken them. */
+  readonly arrivals: ReadonlyMap<NotificationId, number>;
+  /** Those that haven't ended, with their status. */
+  open(): ReadonlyMap<NotificationId, Status>;
+  facts(id: NotificationId): NotificationFacts | undefined;
+  appended(entry: LogEntry, by: string): void;
+  owned(machine: Machine, claim: Claim): void;
+  /** The group's coordinator has answered to a member. */
+  heard(machine: string): void;
+  loggerOf(machine: string): Logger;
+}
+
+const endings: ReadonlySet<Status> = new Set(['DELIVERED', 'FAILED', 'CANCELLED']);
+/** Lines that say that a part of Herald broke. */
+const brokenLines: ReadonlySet<string> = new Set([
+  'a projector loop broke',
+  'a provider threw',
+  'an append threw',
+  'the dispatcher stops',
+  'an event does not decode',
+  'a document is too large and is cut',
+  'a partition number could not be released',
+]);
+
+export function createWitness(by: {
+  readonly plan: Plan;
+  readonly tenants: ReadonlyMap<TenantId, TenantPlan>;
+  readonly time: VirtualTime;
+  readonly trace: Trace;
+}): Witness {
+  const { plan, tenants, time, trace } = by;
+  const problems: string[] = [];
+  const begins: Begun[] = [];
+  const arrivals = new Map<NotificationId, number>();
+  const facts = new Map<NotificationId, NotificationFacts>();
+  const open = new Map<NotificationId, Status>();
+  /** By the work event that is answered: when that was durable, and who said so. */
+  const answers = new Map<EventId, { readonly at: number; readonly by: string }>();
+  /** Of a process on a number, the latest. */
+  const claims = new Map<string, { readonly at: number; readonly claim: Claim }>();
+  const inFlight = new Map<string, number>();
+  const inFlightWork = new Set<string>();
+  const heardAt = new Map<string, number>();
+  const grants = new Map<TenantId, number>();
+  const begunOf = new Map<TenantId, number>();
+  const begunWork = new Set<EventId>();
+
+  const fault = (text: string): void => {
+    trace('!', text);
+    problems.push(`${time.now.toFixed(0)} ms: ${text}`);
+  };
+  const count = <K>(counts: Map<K, number>, key: K, by: number): number => {
+    const now = (counts.get(key) ?? 0) + by;
+    counts.set(key, now);
+    return now;
+  };
+
+  function checkAnswered(machine: Machine, work: WorkEvent, ownedAt: number): void {
+    const answer = answers.get(work.eventId);
+    if (answer === undefined) return;
+    const what = `${labelOf(work)} is begun by ${machine.name} though its outcome is in the log since ${answer.at.toFixed(0)} ms`;
+    if (answer.by === machine.name) fault(`${what}, said by itself`);
+    else if (answer.at < ownedAt) fault(`${what}, before its number was taken at ${ownedAt.toFixed(0)} ms`);
+  }
+
+  function checkDue(machine: Machine, work: WorkEvent): void {
+    if (work.type === 'DeliveryDue' && work.dueAt > machine.clock.now())
+      fault(`${labelOf(work)} is begun ${work.dueAt - machine.clock.now()} ms before it is due`);
+    if (work.type === 'NotificationRequested' && work.request.sendAt !== null)
+      fault(`${labelOf(work)} is begun, but it has a sendAt`);
+  }
+
+  function checkCaps(machine: Machine, { tenantId }: WorkEvent): void {
+    if (count(inFlight, machine.name, 1) > plan.inFlightMax) fault(`${machine.name} has more in flight than it may`);
+    if (count(inFlight, `${machine.name} ${tenantId}`, 1) > plan.inFlightPerTenantMax)
+      fault(`${machine.name} has more in flight of ${tenantId} than it may`);
+    const attempts = count(begunOf, tenantId, 1);
+    const isLimited = tenants.get(tenantId)?.maxPerSecond != null;
+    if (isLimited && attempts > (grants.get(tenantId) ?? 0)) fault(`${tenantId} is sent more than its rate allows`);
+  }
+
+  return {
+    problems,
+    begins,
+    arrivals,
+    open: () => open,
+    facts: (id) => facts.get(id),
+    granted: (tenantId) => void count(grants, tenantId, 1),
+    begun(machine, work) {
+      trace(machine.name, 'begins', labelOf(work));
+      const { at: ownedAt, claim } = claims.get(`${machine.name} ${work.partition}`) ?? nobody;
+      if (claim === null || claim.signal.aborted)
+        fault(`${labelOf(work)} is begun by ${machine.name}, which has lost its number`);
+      checkAnswered(machine, work, ownedAt);
+      const silentMs = time.now - (heardAt.get(machine.name) ?? 0);
+      if (silentMs > sessionTimeoutMs)
+        fault(
+          `${labelOf(work)} is begun by ${machine.name}, of which its group has not heard for ${silentMs.toFixed(0)} ms`,
+        );
+      const key = `${machine.name} ${work.eventId}`;
+      if (inFlightWork.has(key)) fault(`${labelOf(work)} is begun by ${machine.name} while it is in flight there`);
+      inFlightWork.add(key);
+      checkDue(machine, work);
+      checkCaps(machine, work);
+      if (plan.scenario !== 'chaos' && begunWork.has(work.eventId)) fault(`${labelOf(work)} is begun a second time`);
+      begunWork.add(work.eventId);
+      begins.push({ at: time.now, work });
+    },
+    arrived: ({ notificationId }) => void count(arrivals, notificationId, 1),
+    over(machine, { tenantId, eventId }) {
+      inFlightWork.delete(`${machine.name} ${eventId}`);
+      count(inFlight, machine.name, -1);
+      count(inFlight, `${machine.name} ${tenantId}`, -1);
+    },
+    appended(entry, machine) {
+      const { event, topic, partition, offset } = entry;
+      if (event === null || !('notificationId' in event)) return;
+      trace(machine, 'appends', `${topic.slice('notifications.'.length)}/${partition}@${offset}`, labelOf(event));
+      if (event.type === 'AttemptSucceeded' || event.type === 'AttemptFailed' || event.type === 'DeliveryDeferred') {
+        if (!answers.has(event.causeId)) answers.set(event.causeId, { at: time.now, by: machine });
+      }
+      const { notificationId } = event;
+      const merged = mergeEvent(facts.get(notificationId) ?? null, event);
+      facts.set(notificationId, merged);
+      const status = statusOf(merged);
+      if (endings.has(status)) open.delete(notificationId);
+      else open.set(notificationId, status);
+    },
+    heard: (machine) => void heardAt.set(machine, time.now),
+    owned: (machine, claim) => void claims.set(`${machine.name} ${claim.partition}`, { at: time.now, claim }),
+    loggerOf(machine) {
+      const line =
+        (level: string) =>
+        (message: string, fields: object = {}) => {
+          trace(machine, `[${level}]`, message, shown(fields));
+          if (level === 'error' && brokenLines.has(message))
+            fault(`${machine} says: ${message} ${JSON.stringify(shown(fields))}`);
+        };
+      return { debug() {}, info: line('info'), warn: line('warn'), error: line('error') };
+    },
+  };
+}
+
+/** Then a group gives a member's numbers to others. */
+const sessionTimeoutMs = 10_000;
+const nobody = { at: 0, claim: null };
+
+function shown(fields: object): object {
+  const { err, ...others } = fields as { readonly err?: unknown };
+  return err === undefined ? others : { ...others, err: err instanceof Error ? (err.stack ?? err.message) : err };
+}
+
+/** Enough to find it in a trace. */
+export function labelOf(event: DomainEvent): string {
+  if (!('notificationId' in event)) return event.type;
+  const { type, notificationId, tenantId, round, priority } = event;
+  const id = notificationId.slice(-6);
+  const attempt = 'attempt' in event ? `#${event.attempt}` : '';
+  const at = 'dueAt' in event ? ` due ${virtualMs(event.dueAt)}` : '';
+  const retryAt = 'retryAt' in event && event.retryAt !== null ? ` retry ${virtualMs(event.retryAt)}` : '';
+  return `${type} ${id} ${tenantId} ${priority} round ${round}${attempt}${at}${retryAt} ${event.eventId.slice(0, 8)}`;
+}

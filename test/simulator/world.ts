@@ -1,0 +1,248 @@
+// One seed from its beginning to its verdict: processes run, clients ask, things go wrong, are mended, and then everything has to come to its end.
+
+import { cancelNotification } from '../../src/commands/cancel-notification.ts';
+import { retryNotification } from '../../src/commands/retry-notification.ts';
+import type { DomainEvent, NotificationRequested } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import { eventIdFrom, notificationIdOf } from '../../src/domain/ids.ts';
+import type { Partitioning } from '../../src/domain/topics.ts';
+import { partitionOf, workTopics } from '../../src/domain/topics.ts';
+import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
+import type { Random } from '../chaos/random.ts';
+import { createRandom } from '../chaos/random.ts';
+import type { Brokers } from './brokers.ts';
+import { createBrokers } from './brokers.ts';
+import type { LogFaults } from './log.ts';
+import { createSimulatedLog } from './log.ts';
+import { createMachine } from './machine.ts';
+import { applyFault } from './misfortunes.ts';
+import type { Node } from './node.ts';
+import { channel, group, startNode } from './node.ts';
+import type { NotificationPlan, Plan, TenantPlan } from './plan.ts';
+import { planOf } from './plan.ts';
+import type { SettingsFaults } from './receivers.ts';
+import { createSharedLimits } from './receivers.ts';
+import type { StoredReadModels, StoreFaults } from './store.ts';
+import type { Trace } from './trace.ts';
+import { createTrace } from './trace.ts';
+import { unfinishedIn, verdictOn } from './verdict.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import { createVirtualTime, turnsBy } from './virtual-time.ts';
+import type { Witness } from './witness.ts';
+import { createWitness } from './witness.ts';
+
+export interface World {
+  readonly plan: Plan;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly brokers: Brokers;
+  readonly partitioning: Partitioning;
+  readonly tenants: ReadonlyMap<TenantId, TenantPlan>;
+  readonly faults: LogFaults & StoreFaults & SettingsFaults;
+  readonly witness: Witness;
+  readonly stored: StoredReadModels;
+  readonly takeRate: ReturnType<typeof createSharedLimits>;
+  readonly nodes: Node[];
+  sizeOf(event: DomainEvent): number;
+  /** A further process. */
+  start(): Node;
+}
+
+export interface Ran {
+  readonly seed: number;
+  readonly scenario: Plan['scenario'];
+  /** Empty: all that must hold did. */
+  readonly problems: readonly string[];
+  /** Equal for equal runs. */
+  readonly digest: number;
+  readonly steps: number;
+  readonly virtualMs: number;
+  readonly events: number;
+}
+
+/** Longer than anything that was late may need: a session's end and a rebalance with it (20 s), a hung step of a group (20 s), back-offs (5 s). */
+const patienceMs = 60_000;
+/** Until what is said to be over is over, and where appends failed until what wasn't known to be in the log has come to be in it. */
+const [settlingMs, lateAppendsMs] = [300, 2_500];
+const lookEveryMs = 50;
+/** Thirty times what most worlds take: one that goes on in circles. */
+const stepsMax = 60_000;
+
+/** @param print each line of what happens */
+export async function runSeed(seed: number, print: ((line: string) => void) | null = null): Promise<Ran> {
+  const world = createWorld(planOf(seed), print);
+  const { plan, time, random, witness, brokers } = world;
+  const giveBack = turnsBy(time, () => random.next() * 0.05);
+  const noteError = (err: unknown) =>
+    void witness.problems.push(`nobody caught: ${err instanceof Error ? err.stack : String(err)}`);
+  process.on('unhandledRejection', noteError);
+  try {
+    begin(world);
+    const hasLateAppends = plan.faults.some(({ kind }) => kind === 'appends fail');
+    const lookFrom = Math.max(plan.healedAt, lastWishAt(plan)) + (hasLateAppends ? lateAppendsMs : settlingMs);
+    let nextLook = lookFrom;
+    let left: readonly string[] = [];
+    const isOver = () => {
+      if (time.steps > stepsMax) witness.problems.push(`it goes on in circles: ${stepsMax} steps`);
+      if (witness.problems.length > 0) return true;
+      if (time.now < nextLook) return false;
+      nextLook = time.now + lookEveryMs;
+      left = unfinishedIn(world);
+      return left.length === 0;
+    };
+    await time.run(isOver, lookFrom + patienceMs);
+    const problems = [...witness.problems];
+    if (problems.length === 0) problems.push(...left.map((what) => `after ${patienceMs} ms of peace: ${what}`));
+    if (problems.length === 0) problems.push(...(await verdictOn(world)));
+    const { digest, steps, now: virtualMs } = time;
+    return { seed, scenario: plan.scenario, problems, digest, steps, virtualMs, events: brokers.all.length };
+  } finally {
+    for (const { machine } of world.nodes) machine.kill();
+    giveBack();
+    // What is still under way has nobody left to ask.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', noteError);
+  }
+}
+
+function createWorld(plan: Plan, print: ((line: string) => void) | null): World {
+  const time = createVirtualTime();
+  const random = createRandom(plan.seed ^ 0x5bd1e995);
+  const trace = createTrace(time, print);
+  const tenants = new Map(plan.tenants.map((tenant) => [tenant.id, tenant]));
+  const witness = createWitness({ plan, tenants, time, trace });
+  const { partitions, brokers: count, pollStretch, answerMax } = plan;
+  const sizes = new Map<string, number>();
+  const nodes: Node[] = [];
+  let started = 0;
+  const world: World = {
+    plan,
+    time,
+    random,
+    trace,
+    brokers: createBrokers({ time, partitions, count, pollStretch, answerMax, onAppend: witness.appended }),
+    partitioning: { partitions, shards: 2 },
+    tenants,
+    faults: { appendsFailUntil: 0, failsUntil: 0, failUntil: 0, failOneIn: 1 },
+    witness,
+    stored: { collections: new Map(), positions: new Map() },
+    takeRate: createSharedLimits(time),
+    nodes,
+    // Where a request goes along its size goes along.
+    sizeOf: (event) =>
+      'notificationId' in event && 'request' in event && event.request !== null
+        ? noted(sizes, event.notificationId, event.request.metadata['bytes'])
+        : outcomeBytes,
+    start() {
+      const node = startNode(world, `p${++started}`);
+      nodes.push(node);
+      return node;
+    },
+  };
+  return world;
+}
+
+const outcomeBytes = 300;
+
+function noted(sizes: Map<string, number>, id: string, text: string | undefined): number {
+  const bytes = text === undefined ? (sizes.get(id) ?? outcomeBytes) : Number(text);
+  sizes.set(id, bytes);
+  return bytes;
+}
+
+/** Plans everything that comes from outside. */
+function begin(world: World): void {
+  const { plan, time, brokers, trace } = world;
+  trace('seed', String(plan.seed), JSON.stringify(plan));
+  const { committed } = brokers.group(group);
+  for (const topic of workTopics)
+    for (let partition = 0; partition < plan.partitions; partition++)
+      committed.set(keyOf({ topic, partition }), { offset: 0, metadata: '' });
+  const client = createClient(world);
+  for (const wish of plan.notifications) time.after(wish.at, () => void client(wish));
+  // A backlog is there before anybody works on it.
+  const startAt = plan.scenario === 'shares' || plan.scenario === 'lanes' ? 50 : 0;
+  for (let n = 0; n < plan.machines; n++) time.after(startAt + n * 5, () => void world.start());
+  for (const fault of plan.faults) time.after(fault.at, () => applyFault(world, fault));
+  time.after(plan.healedAt, () => {
+    if (!world.nodes.some(({ machine }) => machine.isAlive)) world.start();
+  });
+}
+
+/** Asks for what the plan wants, as the API does for its callers. */
+function createClient({ plan, time, random, trace, brokers, partitioning, faults, witness, sizeOf }: World) {
+  const machine = createMachine({ name: 'api', time, random, trace });
+  const { clock } = machine;
+  const logger = witness.loggerOf('api');
+  const log = createSimulatedLog({
+    machine,
+    brokers,
+    partitioning,
+    time,
+    random,
+    trace,
+    logger,
+    faults,
+    sizeOf,
+    onOwned: () => {},
+    onHeard: () => {},
+  });
+  const cancel = cancelNotification({ log, clock });
+  const retry = retryNotification({ log, clock });
+
+  return async (wish: NotificationPlan): Promise<void> => {
+    const event = requestedBy(wish);
+    await log.append(event);
+    const later = (ms: number | null, command: typeof cancel) => {
+      if (ms === null) return;
+      time.after(ms, () => {
+        const facts = witness.facts(event.notificationId);
+        // A refusal is an answer, too.
+        if (facts !== undefined) command(facts).catch(() => {});
+      });
+    };
+    later(wish.cancelAfterMs, cancel);
+    later(wish.retryAfterMs, retry);
+  };
+
+  function requestedBy({ tenant, priority, bytes, sendAfterMs }: NotificationPlan): NotificationRequested {
+    const notificationId = notificationIdOf(clock.uuidV7());
+    const { id: tenantId } = plan.tenants[tenant] ?? { id: 'tnt_0' as TenantId };
+    const recipient = 'https://receiver.example/hook';
+    const now = clock.now();
+    return {
+      type: 'NotificationRequested',
+      eventId: eventIdFrom('requested', notificationId),
+      occurredAt: now,
+      tenantId,
+      traceparent: null,
+      notificationId,
+      requestedAt: now,
+      channel,
+      priority,
+      recipient,
+      round: 1,
+      partition: partitionOf({ tenantId, channel, recipient, notificationId }, partitioning),
+      request: {
+        subject: null,
+        body: 'hello',
+        bodyFormat: 'text',
+        rawSubject: null,
+        rawBody: null,
+        data: '{}',
+        metadata: { bytes: String(bytes) },
+        template: null,
+        sendAt: sendAfterMs === null ? null : now + sendAfterMs,
+        batchId: null,
+      },
+    };
+  }
+}
+
+function lastWishAt({ notifications }: Plan): number {
+  return notifications.reduce(
+    (last, { at, cancelAfterMs, retryAfterMs }) => Math.max(last, at + Math.max(cancelAfterMs ?? 0, retryAfterMs ?? 0)),
+    0,
+  );
+}

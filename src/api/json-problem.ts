@@ -27,7 +27,7 @@ export function jsonProblem(text: string): string | null {
 /** What is wrong at `look.at`. */
 function firstProblem(look: Look): string | null {
   for (;;) {
-    look.at += lengthOf(space, look);
+    while (isSpace(look.text.charCodeAt(look.at))) look.at++;
     if (look.at === look.text.length)
       return look.wanted === 'comma or end' && look.open.length === 0 ? null : `it ends here, ${missingAtEnd(look)}`;
     const problem = step(look);
@@ -81,14 +81,17 @@ function passValue(look: Look): string | null {
   return null;
 }
 
-const space = /[ \t\n\r]*/y;
 const scalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
 const form = /[\w.%+-]+=/y;
 
 /** How long what the sticky pattern finds here is. */
 function lengthOf(pattern: RegExp, { text, at }: Look): number {
   pattern.lastIndex = at;
-  return pattern.exec(text)?.[0].length ?? 0;
+  return pattern.test(text) ? pattern.lastIndex - at : 0;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 /** Over one character, to what comes then. */

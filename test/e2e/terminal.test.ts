@@ -74,6 +74,9 @@ function follow(args: readonly string[], environment: Environment) {
   return { told, child };
 }
 
+/** Three processes that start on a busy machine. */
+const soon = (condition: () => boolean) => until(condition, { timeoutMs: 60_000 });
+
 const inApp = ['--channel', 'in-app', '--recipient', 'ada'];
 
 describe('send', () => {
@@ -265,14 +268,14 @@ describe('tail', () => {
     const all = follow(['tail'], here());
     const high = follow(['tail', '--priority', 'high', '--status', 'delivered'], here());
     const json = follow(['tail', '--json', '--recipient', 'grace', '--channel', 'in-app,sms'], here());
-    await until(() => [all, high, json].every(({ told }) => told.err.includes('connected')));
+    await soon(() => [all, high, json].every(({ told }) => told.err.includes('connected')));
     const plain = await send();
     const urgent = await send({ priority: 'HIGH', recipient: 'grace' });
-    await until(() =>
+    await soon(() =>
       [plain, urgent].every((id) => linesOf(all.told.out, id).some((line) => line.includes('DELIVERED'))),
     );
     expect(linesOf(all.told.out, plain)[0]).toMatch(/^\d{4}-.+Z {2}QUEUED {6}IN_APP {3}notif_\w+ {2}ada$/);
-    await until(() => linesOf(high.told.out, urgent).length === 1 && linesOf(json.told.out, urgent).length > 1);
+    await soon(() => linesOf(high.told.out, urgent).length === 1 && linesOf(json.told.out, urgent).length > 1);
     expect(high.told.out).not.toContain(plain);
     expect(json.told.out).not.toContain(plain);
     expect(JSON.parse(linesOf(json.told.out, urgent)[0] ?? '')).toMatchObject({
@@ -286,16 +289,16 @@ describe('tail', () => {
     try {
       const token = ['--url', `http://127.0.0.1:${proxy.port}`, '--token', await tokenOf()];
       const { told } = follow(['tail', '--status', 'delivered', ...token], {});
-      await until(() => told.err.includes('-- connected'));
+      await soon(() => told.err.includes('-- connected'));
       const ids = [await send()];
-      await until(() => told.out.includes(ids[0] ?? ''));
+      await soon(() => told.out.includes(ids[0] ?? ''));
       proxy.cut();
       for (let i = 0; i < 3; i++) ids.push(await send());
-      await until(() => told.err.includes('Connecting again'));
+      await soon(() => told.err.includes('Connecting again'));
       proxy.mend();
-      await until(() => told.err.includes('connected again; nothing is missing'));
+      await soon(() => told.err.includes('connected again; nothing is missing'));
       ids.push(await send());
-      await until(() => ids.every((id) => told.out.includes(id)));
+      await soon(() => ids.every((id) => told.out.includes(id)));
       expect(ids.map((id) => linesOf(told.out, id).length)).toEqual(ids.map(() => 1));
     } finally {
       await proxy.close();
@@ -305,10 +308,10 @@ describe('tail', () => {
   it('with a key of scope read asks again and again, from now on', async () => {
     const [before = ''] = (await run(['send', ...inApp, '--body', 'x', '--wait'], here())).stdout.split('\n');
     const { told } = follow(['tail', '--status', 'delivered,scheduled'], elsewhere(readKey));
-    await until(() => told.err.includes('asking every 2 s'));
+    await soon(() => told.err.includes('asking every 2 s'));
     const later = await send({ sendAt: new Date(Date.now() + 3_600_000).toISOString() });
     const ids = [await send(), await send()];
-    await until(() => [...ids, later].every((id) => told.out.includes(id)));
+    await soon(() => [...ids, later].every((id) => told.out.includes(id)));
     expect(linesOf(told.out, later)[0]).toContain('SCHEDULED');
     expect(ids.map((id) => linesOf(told.out, id).length)).toEqual([1, 1]);
     expect(told.out).not.toContain(before);
@@ -367,8 +370,8 @@ describe('tail', () => {
     });
     try {
       const { told } = follow(['tail'], elsewhere('nk_x', sink.url));
-      await until(() => told.err.includes('THE OLDER ONES OF THEM ARE NOT SHOWN'));
-      await until(() => told.out.includes('QUEUED'));
+      await soon(() => told.err.includes('THE OLDER ONES OF THEM ARE NOT SHOWN'));
+      await soon(() => told.out.includes('QUEUED'));
     } finally {
       await sink.close();
     }

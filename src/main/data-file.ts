@@ -1,6 +1,7 @@
 // A file of DATA_DIR that can't be used, told as one sentence: which one, what is wrong with it, and what a person may do.
 
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 import { DamagedFileError, UnfitFileError } from '../ports/unfit-file.ts';
 import { StartError } from './start-error.ts';
@@ -67,12 +68,27 @@ function whatIsWrong(path: string, file: DataFile, error: unknown): string | nul
       return `is not a folder. ${remedies[file]}`;
     case sqlite.full:
     case 'ENOSPC':
-      return 'can not be written, since the disk is full: make room.';
+      return fullDisk;
     case sqlite.ioError:
     case 'EIO':
+      // Where a map of the file beside it finds no room SQLite says no more than this.
+      if (isFull(path)) return fullDisk;
       return `can not be read or written: the disk fails (${error.message}).`;
     default:
       return null;
+  }
+}
+
+const fullDisk = 'can not be written, since the disk is full: make room.';
+/** Less than what SQLite keeps beside a file to begin with. */
+const roomMinBytes = 64 * 1024;
+
+function isFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize < roomMinBytes;
+  } catch {
+    return false;
   }
 }
 

@@ -38,7 +38,7 @@ export function settingsOf(
   return { label, schemas: { config, apiKey }, check: settingsCheck(config, apiKey), keyGoesBy: keyGoesBy(config) };
 }
 
-/** Who the mail or text is from, of what kind it is and how many go out say nothing of where the key goes. Whatever else a provider asks for may. */
+/** Who the mail or text is from, of what kind it is, how many go out and what is tried again say nothing of where the key goes. Whatever else a provider asks for may. */
 const saysNothingOfKey: ReadonlySet<string> = new Set([
   'fromName',
   'fromEmail',

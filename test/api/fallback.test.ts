@@ -38,7 +38,8 @@ beforeAll(async () => {
   sendgrid = await startHttpSink({
     respond: (_, response) => response.writeHead(sendgridStatus, { 'x-message-id': 'sg-1' }).end(),
   });
-  app = await startApp({ providerUrls: { resend: resend.url, sendgrid: sendgrid.url } });
+  const retryDelaysMs = [50, 50, 50, 50, 50, 50];
+  app = await startApp({ retryDelaysMs, providerUrls: { resend: resend.url, sendgrid: sendgrid.url } });
 });
 afterAll(async () => {
   await app.close();
@@ -145,10 +146,14 @@ describe('an outage of the first provider', () => {
     await save(second);
     resendStatus = 401;
     const { attempts } = await delivered(await mail());
-    expect(attempts).toMatchObject([
-      { attemptNumber: 1, provider: 'resend', role: 'primary', errorClass: 'credentials', status: 'FAILED' },
-      { attemptNumber: 2, provider: 'sendgrid', role: 'fallback', status: 'DELIVERED' },
-    ]);
+    // On a busy machine a probe of the first may come between them.
+    expect(attempts[0]).toMatchObject({
+      provider: 'resend',
+      role: 'primary',
+      errorClass: 'credentials',
+      status: 'FAILED',
+    });
+    expect(attempts.at(-1)).toMatchObject({ provider: 'sendgrid', role: 'fallback', status: 'DELIVERED' });
     await until(async () => (await listed())[0]?.['breaker'] !== 'closed', { what: 'the breaker', timeoutMs: 30_000 });
     expect((await listed())[1]).toMatchObject({ role: 'fallback', breaker: 'closed' });
     resendStatus = 200;

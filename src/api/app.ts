@@ -64,6 +64,8 @@ export interface ApiDependencies extends CommandDependencies {
 
 export interface ApiOptions {
   readonly rateLimit: RateLimit;
+  /** Of items of batches. */
+  readonly itemLimit: RateLimit;
   /** Of what a tenant reads. */
   readonly readLimit: RateLimit;
   /** Of requests that write and don't send; absent: 2,000 in 10 s. */
@@ -89,10 +91,17 @@ export function createApi(given: ApiDependencies): RequestListener {
   const commands = createCommands({ ...deps, records: createNotificationRecords(deps), digest });
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
   const ownWrites = createOwnWrites(deps);
+  const limits = createRequestLimits({
+    ...deps,
+    rateLimit: options.rateLimit,
+    itemLimit: options.itemLimit,
+    writes: options.writeLimit,
+  });
   const handlers = createHandlers({
     ...deps,
     commands,
     ownWrites,
+    limits,
     cursors: createCursors(options.cursorSecret),
     rateLimit: options.rateLimit,
   });
@@ -106,7 +115,6 @@ export function createApi(given: ApiDependencies): RequestListener {
   const bodies = createBodyMemory(clock);
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
-  const limits = createRequestLimits({ ...deps, rateLimit: options.rateLimit, writes: options.writeLimit });
   const countRead = createReadLimit({ ...deps, readLimit: options.readLimit });
   const pipeline = createPipeline({
     ...deps,

@@ -33,13 +33,33 @@ export async function readOptionalJson(req: IncomingMessage, room: BodyRoom): Pr
 
 /** Longer ones are no media type of ours; the pattern isn't tried on them, whose cost grows with the square of their white space. */
 const mediaTypeMax = 100;
-const mediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+const mediaType = /^application\/(json|x-ndjson)\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+
+/** Of a body that is JSON, or a JSON text a line. @throws DomainError UNSUPPORTED_MEDIA_TYPE */
+export function jsonFormatOf({ headers }: IncomingMessage): 'json' | 'ndjson' {
+  const type = headers['content-type'] ?? '';
+  const kind = type.length > mediaTypeMax ? undefined : mediaType.exec(type)?.[1]?.toLowerCase();
+  if (kind === undefined)
+    throw new DomainError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Send the body as content-type: application/json or application/x-ndjson in UTF-8.',
+    );
+  checkEncoding(headers);
+  return kind === 'json' ? 'json' : 'ndjson';
+}
 
 function checkMediaType({ headers }: IncomingMessage): void {
   const type = headers['content-type'];
-  if (type !== 'application/json' && (type === undefined || type.length > mediaTypeMax || !mediaType.test(type))) {
+  const isJson =
+    type === 'application/json' ||
+    (type !== undefined && type.length <= mediaTypeMax && mediaType.exec(type)?.[1]?.toLowerCase() === 'json');
+  if (!isJson) {
     throw new DomainError('UNSUPPORTED_MEDIA_TYPE', `${wantedType}${hintOfType(type)}`);
   }
+  checkEncoding(headers);
+}
+
+function checkEncoding(headers: IncomingMessage['headers']): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new DomainError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a content-encoding.');
@@ -120,7 +140,8 @@ function tooLarge(): DomainError {
  */
 const suspicious = /\\u(?:0000|d[89a-f])/i;
 
-function parseJson(bytes: Buffer): unknown {
+/** @throws DomainError BAD_REQUEST for what is no JSON, or holds what can't be kept as it is */
+export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new DomainError('BAD_REQUEST', 'The body is empty; it should be a JSON object.');
   if (!isUtf8(bytes)) throw new DomainError('BAD_REQUEST', 'The body is not valid UTF-8.');
   const text = bytes.toString('utf8');

@@ -1,12 +1,13 @@
 // An endpoint: what it takes, checked before its handler sees it, and what it answers.
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 import type { z } from 'zod';
 
 import type { Scope, Tenant } from '../domain/tenant.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import type { Person } from './authenticate.ts';
+import type { BodyRoom } from './body-memory.ts';
 import type { Answer } from './respond.ts';
 import type { StreamAnswer } from './sse.ts';
 
@@ -30,6 +31,8 @@ export interface Input<B = unknown, Q = unknown> {
   readonly headers: IncomingHttpHeaders;
   readonly body: B;
   readonly query: Q;
+  /** For the endpoint that reads its body by itself. */
+  readonly unread: { readonly request: IncomingMessage; readonly room: BodyRoom };
 }
 
 /** A definition, its schemas' types known to the handler. */
@@ -38,6 +41,8 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
   readonly body?: B;
   /** The body may be absent or empty; then the schema gets `{}`. */
   readonly bodyIsOptional?: true;
+  /** The handler reads the body by itself: `body` is documented and not looked at. */
+  readonly bodyIsUnread?: true;
   /** Absent: the query is not looked at. */
   readonly query?: Q;
   /** The read models that are waited for, one after another, before the handler runs: by the caller's own writes, and by `x-after-position`. @throws DomainError BAD_REQUEST */
@@ -52,6 +57,7 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
 export interface Endpoint<Caller> {
   readonly body?: z.ZodType;
   readonly bodyIsOptional?: true;
+  readonly bodyIsUnread?: true;
   readonly query?: z.ZodType;
   follows?(query: unknown): readonly ReadModel[];
   readonly answerBytesMax?: number;

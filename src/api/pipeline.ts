@@ -78,7 +78,8 @@ export function createPipeline(deps: Dependencies) {
   const inputOf = async (req: Request, endpoint: Endpoint<never>, room: BodyRoom): Promise<Input> => {
     const body = await bodyOf(req, endpoint, room);
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, queryOf(req.url));
-    return { params: req.params as Record<string, string>, headers: req.headers, body, query };
+    const unread = { request: req, room };
+    return { params: req.params as Record<string, string>, headers: req.headers, body, query, unread };
   };
 
   /** Until what it reads from has what the caller has written, and what `x-after-position` names. */
@@ -165,8 +166,12 @@ export function createPipeline(deps: Dependencies) {
       run(route, route.endpoint as Endpoint<Callers[AuthKind]>, req, res);
 }
 
-async function bodyOf(req: Request, { body, bodyIsOptional }: Endpoint<never>, room: BodyRoom): Promise<unknown> {
-  if (body === undefined) return undefined;
+async function bodyOf(
+  req: Request,
+  { body, bodyIsOptional, bodyIsUnread }: Endpoint<never>,
+  room: BodyRoom,
+): Promise<unknown> {
+  if (body === undefined || bodyIsUnread === true) return undefined;
   if (bodyIsOptional !== true) return validate(body, await readJson(req, room));
   const sent = await readOptionalJson(req, room);
   return validate(body, sent === undefined ? {} : sent);

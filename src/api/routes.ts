@@ -4,9 +4,28 @@ import type { Route } from './endpoint.ts';
 import type { Handlers } from './handlers/index.ts';
 
 /** Below /api/v1 and /v1. */
-export function routesOf({ notifications, inbox, tenant, keys, providers, templates, dashboard, streams }: Handlers) {
+export function routesOf({
+  notifications,
+  batches,
+  inbox,
+  tenant,
+  keys,
+  providers,
+  templates,
+  dashboard,
+  streams,
+}: Handlers) {
   return [
-    // A tenant's backend
+    // A tenant's backend. Before the path with :id: the first that fits decides.
+    {
+      method: 'POST',
+      path: '/notify/batch',
+      auth: 'apiKey',
+      scopes: ['notify'],
+      sends: true,
+      endpoint: batches.create,
+    },
+    { method: 'GET', path: '/notify/batch/:id', auth: 'apiKey', scopes: ['notify', 'read'], endpoint: batches.show },
     {
       method: 'GET',
       path: '/notify/:id',

@@ -69,10 +69,10 @@ interface Dependencies {
 export function acceptNotification(deps: Dependencies) {
   const prepare = prepareNotification(deps);
   const append = appendNotification(deps);
-  return async (input: NotificationInput): Promise<Accepted> => {
+  return async (input: NotificationInput, batchId: BatchId | null = null): Promise<Accepted> => {
     const prepared = await prepare(input);
     const notificationId = notificationIdOf(deps.clock.uuidV7());
-    const result = await append(prepared, { notificationId, requestedAt: deps.clock.now(), batchId: null });
+    const result = await append(prepared, { notificationId, requestedAt: deps.clock.now(), batchId });
     if (result.kind === 'durable') return { notificationId, position: result.position };
     throw notAppended(result.kind, 'An Idempotency-Key makes such a request safe to repeat; this one had none.');
   };

@@ -22,6 +22,7 @@ import { deleteProvider } from './delete-provider.ts';
 import { deleteTemplate } from './delete-template.ts';
 import { markInboxRead } from './mark-inbox-read.ts';
 import { provisionTenant } from './provision-tenant.ts';
+import { recordBatch } from './record-batch.ts';
 import { regenerateKey } from './regenerate-key.ts';
 import { retryNotification } from './retry-notification.ts';
 import { saveProvider } from './save-provider.ts';
@@ -55,6 +56,7 @@ export function createCommands(deps: CommandDependencies & Asked) {
   return {
     acceptNotification: acceptNotification(deps),
     acceptOnce: acceptOnce({ ...deps, store: deps.idempotency, prepare, append }),
+    recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),
     cancelNotification: cancelNotification(deps),
     markInboxRead: markInboxRead(deps),

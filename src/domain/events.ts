@@ -170,6 +170,15 @@ export interface InboxRead extends Envelope {
   readonly notificationIds: readonly NotificationId[];
 }
 
+/** A batch was read to its end: how many of its items became notifications, which carry its id. Appended after them. */
+export interface BatchAccepted extends Envelope {
+  readonly type: 'BatchAccepted';
+  readonly batchId: BatchId;
+  readonly partition: number;
+  readonly accepted: number;
+  readonly rejected: number;
+}
+
 export const settingsSubjects = ['tenant', 'key', 'provider', 'template'] as const;
 export type SettingsSubject = (typeof settingsSubjects)[number];
 
@@ -210,6 +219,6 @@ export type DeliveryEvent =
 
 export type NotificationEvent = WorkEvent | DeliveryEvent;
 
-export type DomainEvent = NotificationEvent | InboxRead | SettingsChanged | DeadLettered;
+export type DomainEvent = NotificationEvent | BatchAccepted | InboxRead | SettingsChanged | DeadLettered;
 
 export type EventType = DomainEvent['type'];

@@ -12,6 +12,7 @@ export type ApiKeyId = Brand<string, 'ApiKeyId'>;
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const notificationIdPattern = /^notif_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const batchIdPattern = /^batch_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the given 10 random bytes. */
@@ -41,6 +42,19 @@ export function tenantIdOf(bytes: Uint8Array): TenantId {
   return `tnt_${base32(bytes)}` as TenantId;
 }
 
+export function batchIdOf(bytes: Uint8Array): BatchId {
+  return `batch_${base32(bytes)}` as BatchId;
+}
+
+export function isBatchId(text: string): text is BatchId {
+  return batchIdPattern.test(text);
+}
+
+/** UTC ms at which it was made. */
+export function timeOfBatchId(id: BatchId): number {
+  return timeOf(base32Bytes(id.slice('batch_'.length)));
+}
+
 /** Of a further, named API key; the tenant's main one has none. */
 export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
   return `key_${base32(bytes)}` as ApiKeyId;
@@ -48,7 +62,12 @@ export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
 
 /** UTC ms at which the id was made; of one that follows from an Idempotency-Key the beginning of that day (domain/idempotency.ts). */
 export function timeOfNotificationId(id: NotificationId): number {
-  return Number.parseInt(inboxItemIdOf(id).replace('-', '').slice(0, 12), 16);
+  return timeOf(base32Bytes(id.slice('notif_'.length)));
+}
+
+/** Of a UUIDv7. */
+function timeOf(bytes: Uint8Array): number {
+  return bytes.subarray(0, 6).reduce((ms, byte) => ms * 256 + byte, 0);
 }
 
 export function isNotificationId(text: string): text is NotificationId {
@@ -72,7 +91,7 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
 /**
  * An event id that follows from its cause: murmur3-128 of the parts joined by a line feed, spelled as a UUID (version 8).
  * NotificationRequested: ('requested', notification id). DeliveryDue: ('due', causeId).
- * RetryRequested: ('retry', notification id, round). NotificationCancelled: ('cancelled', causeId of the timer). A dead letter: ('dead', topic, partition, offset).
+ * RetryRequested: ('retry', notification id, round). BatchAccepted: ('batch', batch id). NotificationCancelled: ('cancelled', causeId of the timer). A dead letter: ('dead', topic, partition, offset).
  */
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
   const words = murmur3(parts.join('\n'));

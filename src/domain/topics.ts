@@ -3,7 +3,7 @@
 import { assertNever } from './assert-never.ts';
 import type { Channel, DomainEvent, Priority } from './events.ts';
 import { channels, priorities } from './events.ts';
-import type { NotificationId, TenantId } from './ids.ts';
+import type { BatchId, NotificationId, TenantId } from './ids.ts';
 import { murmur2 } from './murmur.ts';
 
 export type Topic = string & { readonly __topic?: never };
@@ -46,6 +46,7 @@ export function topicOf(event: DomainEvent): Topic {
     case 'AttemptFailed':
     case 'CancelRequested':
     case 'NotificationCancelled':
+    case 'BatchAccepted':
       return deliveriesTopic;
     case 'InboxRead':
       return inboxTopic;
@@ -82,6 +83,11 @@ export function partitionOf(
 
 export function inboxPartition(tenantId: TenantId, recipient: string, by: Partitioning): number {
   return partitionOfKey(tenantId, recipient, by);
+}
+
+/** Of what is said of a whole batch: one of the numbers of its tenant. */
+export function batchPartition(tenantId: TenantId, batchId: BatchId, by: Partitioning): number {
+  return partitionOfKey(tenantId, batchId, by);
 }
 
 /** The numbers that a tenant's notifications can have, ascending, each once. */

@@ -121,6 +121,11 @@ const variables = {
     fallback: '100/10s',
     about: 'what sends (POST /notify, retries, tests of providers), per tenant: requests/window',
   },
+  ITEM_LIMIT: {
+    schema: rateLimit,
+    fallback: '10000/10s',
+    about: 'items of batches (POST /notify/batch), per tenant: items/window; a batch is one request of RATE_LIMIT',
+  },
   READ_LIMIT: {
     schema: rateLimit,
     fallback: '1000/10s',

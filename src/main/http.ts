@@ -81,6 +81,7 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
     closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
+      itemLimit: config.ITEM_LIMIT,
       readLimit: config.READ_LIMIT,
       tokens: {
         issuer,

@@ -101,6 +101,7 @@ const pinned = {
   'AttemptStarted.v1': '70876a9791c0595158d53b7cb5f71e51',
   'AttemptSucceeded.v1': '13e1a40cc0f620f863473de55a122a9f',
   'AttemptSucceeded.v2': '4dc94bf5acc7035e754143d56ed573b5',
+  'BatchAccepted.v1': 'd15218c4a30b3884c166a74e7ba44ad0',
   'CancelRequested.v1': '4b0a2cb5bc2b8f5c889d1e0919fb0897',
   'DeadLettered.v1': 'c150956a5275df31a15e8cd8664f9e43',
   'DeliveryDeferred.v1': '30b46f06f45bf76f61ca8b818acd60a6',

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { batchLimits } from '../../src/api/batch-items.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ApiDependencies } from '../../src/api/app.ts';
 import type { KeyEntry } from '../../src/ports/idempotency-store.ts';
@@ -10,6 +11,7 @@ import { startApp } from '../support/app.ts';
 import { readEvents } from '../support/event-source.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { until } from '../support/until.ts';
 import type { Contract, Operation } from './contract.ts';
 import { createContract } from './contract.ts';
@@ -81,7 +83,7 @@ async function withApp(options: AppOptions, use: (own: App) => Promise<void>): P
 }
 
 /** Their limit is another. */
-const sending = new Set(['notify', 'retryNotification', 'testProvider']);
+const sending = new Set(['notify', 'notifyBatch', 'retryNotification', 'testProvider']);
 const inApp = { channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: 'World' };
 /** undefined: it isn't folded yet. */
 const statusOf = async (id: string) => (await call('getNotification', { params: { id } })).body.notification?.status;
@@ -100,6 +102,11 @@ describe('an answer of success is as documented', () => {
     const attempts = async () => (await call('listAttempts', { params: { id: failing } })).body.attempts;
     await until(async () => (await attempts())?.length === 2, { what: 'two attempts', timeoutMs: 10_000 });
     await call('getSentNotification', { params: { id } });
+    const batch = await call('notifyBatch', {
+      body: { notifications: [inApp, { ...inApp, idempotencyKey: '17' }, {}] },
+    });
+    expect(batch).toMatchObject({ status: 202, body: { accepted: 2, rejected: 1 } });
+    expect((await call('getBatch', { params: { id: batch.body.batchId } })).body.accepted).toBe(2);
     const headers = { 'idempotency-key': 'order-17' };
     for (let i = 0; i < 2; i++) expect((await call('notify', { headers, body: inApp })).status).toBe(202);
     await call('listAttempts', { params: { id } });
@@ -219,9 +226,9 @@ describe('a refusal is as documented', () => {
     for (const operation of contract.operations) {
       if (operation.id === 'provisionTenant') continue;
       const apiKey =
-        operation.id === 'getSentNotification'
+        operation.id === 'getSentNotification' || operation.id === 'getBatch'
           ? null
-          : operation.id === 'notify'
+          : operation.id === 'notify' || operation.id === 'notifyBatch'
             ? keyForReading.key
             : keyForSending.key;
       if (apiKey !== null) await statusIs(send(app, credentials(operation, { ...stranger, apiKey }), operation), 403);
@@ -229,7 +236,8 @@ describe('a refusal is as documented', () => {
         await statusIs(send(app, { 'x-api-key': keyForSending.key }, operation), 403);
     }
     const { body: keyForInbox } = await call('createKey', { body: { name: 'inbox', scopes: ['inbox'] } });
-    await statusIs(send(app, { 'x-api-key': keyForInbox.key }, contract.operation('getSentNotification')), 403);
+    for (const id of ['getSentNotification', 'getBatch'])
+      await statusIs(send(app, { 'x-api-key': keyForInbox.key }, contract.operation(id)), 403);
     const tokens = {
       issuer: 'https://issuer.test',
       audience: 'herald',
@@ -243,12 +251,35 @@ describe('a refusal is as documented', () => {
     });
   });
 
+  /** It says so, and sends nothing. */
+  const tooLargeBatch = async (): Promise<Reply> => {
+    const operation = contract.operation('notifyBatch');
+    const head = [`POST /api/v1${operation.path} HTTP/1.1`, 'host: herald', `x-api-key: ${tenant.apiKey}`];
+    const rest = ['content-type: application/json', `content-length: ${batchLimits.bytesMax + 1}`, '', ''];
+    const { statuses, text } = await rawRequest(Number(new URL(app.url).port), [...head, ...rest].join('\r\n'), {
+      withinMs: 60_000,
+    });
+    const [lines = '', body = '{}'] = text.split('\r\n\r\n');
+    const headers = new Headers(
+      lines
+        .split('\r\n')
+        .slice(1)
+        .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
+    );
+    const reply = { status: statuses[0] ?? 0, headers, body: JSON.parse(body) as unknown };
+    expect(contract.problems(operation, reply)).toEqual([]);
+    return reply;
+  };
+
   it('for a body of another type, too large, or no JSON', () =>
     everywhere(async (operation) => {
       if (!takesBody(operation)) return;
       const { id } = operation;
       await statusIs(call(id, { body: 'a=b', headers: { 'content-type': 'text/plain' } }), 415);
-      await statusIs(call(id, { body: { name: 'x'.repeat(300 * 1024) } }), 413);
+      await statusIs(
+        id === 'notifyBatch' ? tooLargeBatch() : call(id, { body: { name: 'x'.repeat(300 * 1024) } }),
+        413,
+      );
       await statusIs(call(id, { body: '{', headers: { 'content-type': 'application/json' } }), 400);
       await statusIs(call(id, { body: { noSuchField: true } }), 400);
     })());
@@ -330,7 +361,7 @@ describe('a refusal is as documented', () => {
       await statusIs(as('notify', { body: inApp }), 429);
       await statusIs(as('streamInbox'), 429);
       await statusIs(as('streamChanges'), 429);
-      for (const id of ['retryNotification', 'testProvider']) await statusIs(as(id), 429);
+      for (const id of ['notifyBatch', 'retryNotification', 'testProvider']) await statusIs(as(id), 429);
     }));
 
   it('past the limit of changes', () =>

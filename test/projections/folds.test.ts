@@ -102,6 +102,32 @@ describe('the statistics', () => {
   });
 });
 
+describe('the counts of a batch', () => {
+  it('are those of its records by status, after every batch of events', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, anySeed, async (history, seed) => {
+        const cut = batches(interleaved(withRepeats(history, seed), seed), seed);
+        for (let upTo = 1; upTo <= cut.length; upTo += 3) {
+          const all = await folded(notificationsReadModel, cut.slice(0, upTo));
+          const counts: Counts = {};
+          for (const { tenantId, batchId, listedAt, status } of documentsOf<NotificationDocument>(
+            all,
+            'notifications',
+          )) {
+            const key = `${tenantId} ${status}`;
+            if (batchId !== null && listedAt !== null) counts[key] = (counts[key] ?? 0) + 1;
+          }
+          const told: Counts = {};
+          for (const { tenantId, counts: of } of documentsOf<{ tenantId: string; counts: Counts }>(all, 'batches'))
+            for (const [status, count] of Object.entries(of)) told[`${tenantId} ${status}`] = count;
+          expect(told).toEqual(counts);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
 describe('a record', () => {
   it('is in no list and no statistic as long as only its delivery was seen', async () => {
     const delivered = entriesOf(lifeOf(plan({ steps: ['succeeded'] }), 1)).slice(1);

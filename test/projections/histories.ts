@@ -4,7 +4,7 @@ import fc from 'fast-check';
 
 import type { Channel, DeliveryRequest, DomainEvent, NotificationEvent, Priority } from '../../src/domain/events.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
-import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
+import type { BatchId, EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../../src/domain/ids.ts';
 import type { Topic } from '../../src/domain/topics.ts';
 import { topicOf } from '../../src/domain/topics.ts';
@@ -126,6 +126,8 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
   const recipient = `user-${plan.recipient}`;
   const request = requestOf({
     sendAt: plan.isScheduled ? requestedAt + 60 * second : null,
+    // Every other one came in a batch of its tenant's.
+    batchId: number % 2 === 1 ? (`batch_of_${tenantId}` as BatchId) : null,
     template: plan.template ? { id: 'tpl_1' as never, name: 'welcome', version: 1 } : null,
   });
   const events: DomainEvent[] = [];

@@ -141,6 +141,7 @@ export async function startApp(given: AppOptions = {}) {
     closing: closing.signal,
     options: {
       rateLimit: { limit: 100_000, windowMs: 10_000 },
+      itemLimit: { limit: 1_000_000, windowMs: 10_000 },
       readLimit: { limit: 100_000, windowMs: 10_000 },
       tokens: { issuer, audience, tenantClaim: 'sub', algorithms: ['RS256', 'ES256'] },
       corsOrigins: ['https://dashboard.test'],

@@ -71,6 +71,13 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   CancelRequested: ofNotification,
   NotificationCancelled: { ...ofNotification, causeId: fc.uuid() },
   RetryRequested: { ...ofNotification, attempt: small, request: anyRequest },
+  BatchAccepted: {
+    ...envelope,
+    batchId: fc.uuid(),
+    partition: fc.nat(11),
+    accepted: fc.nat(),
+    rejected: fc.nat(),
+  },
   InboxRead: {
     ...envelope,
     recipient: text,

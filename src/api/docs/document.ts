@@ -10,7 +10,7 @@ import { position } from './examples.ts';
 import type { JsonSchemas } from './json-schemas.ts';
 import { createJsonSchemas } from './json-schemas.ts';
 import { notifyRoute } from './notify.ts';
-import type { DescribedRoute } from './operation.ts';
+import type { DescribedRoute, OperationDocs } from './operation.ts';
 import { areas } from './operation.ts';
 import { refusalOf } from './refusal-answers.ts';
 import { refusalsOf } from './refusals.ts';
@@ -170,6 +170,12 @@ function headerParameters({ endpoint, docs }: DescribedRoute) {
   ];
 }
 
+/** What a document can say of lines: that they are text. */
+function linesOf({ lines }: OperationDocs) {
+  if (lines === undefined) return {};
+  return { 'application/x-ndjson': { schema: { type: 'string' }, example: lines } };
+}
+
 function requestBodyOf({ endpoint, docs }: DescribedRoute, schemas: JsonSchemas) {
   if (endpoint.body === undefined) return {};
   const examples = Object.entries(docs.requests ?? {}).map(([summary, value], i) => [
@@ -181,6 +187,9 @@ function requestBodyOf({ endpoint, docs }: DescribedRoute, schemas: JsonSchemas)
     ...(examples.length === 0 ? {} : { examples: Object.fromEntries(examples) as unknown }),
   };
   return {
-    requestBody: { required: endpoint.bodyIsOptional !== true, content: { 'application/json': content } },
+    requestBody: {
+      required: endpoint.bodyIsOptional !== true,
+      content: { 'application/json': content, ...linesOf(docs) },
+    },
   };
 }

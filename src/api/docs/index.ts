@@ -1,6 +1,7 @@
 // The documentation of every route; a route without one, or one without its route, doesn't compile.
 
 import type { RouteName } from '../routes.ts';
+import { batchDocs } from './batches.ts';
 import { inboxDocs } from './inbox.ts';
 import { keyDocs } from './keys.ts';
 import { logDocs } from './log.ts';
@@ -12,6 +13,8 @@ import { tenantDocs } from './tenant.ts';
 
 export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'GET /notify/:id': logDocs.showByKey,
+  'POST /notify/batch': batchDocs.create,
+  'GET /notify/batch/:id': batchDocs.show,
   'GET /notify/inapp/:userId': inboxDocs.list,
   'POST /notify/inapp/:userId/read': inboxDocs.read,
   'GET /notify/inapp/:userId/stream': inboxDocs.stream,

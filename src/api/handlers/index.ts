@@ -1,6 +1,7 @@
 // The handlers by what they are about.
 
 import type { CommandDependencies, Commands } from '../../commands/index.ts';
+import type { Metrics } from '../../ports/metrics.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-registry.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
@@ -8,8 +9,10 @@ import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Cursors } from '../cursor.ts';
 import type { OwnWrites } from '../own-writes.ts';
+import type { RequestLimits } from '../rate-limit.ts';
 import { createDashboardStreams } from '../dashboard-stream.ts';
 import { createInboxStreams } from '../inbox-stream.ts';
+import { createBatchHandlers } from './batches.ts';
 import { createDashboardHandlers } from './dashboard.ts';
 import { createInboxHandlers } from './inbox.ts';
 import { createKeyHandlers } from './keys.ts';
@@ -28,6 +31,8 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly cursors: Cursors;
   readonly turns: ThreadTurns;
   readonly rateLimit: RateLimit;
+  readonly limits: Pick<RequestLimits, 'items'>;
+  readonly metrics: Metrics;
 }
 
 export type Handlers = ReturnType<typeof createHandlers>;
@@ -35,6 +40,7 @@ export type Handlers = ReturnType<typeof createHandlers>;
 export function createHandlers(deps: HandlerDependencies) {
   return {
     notifications: createNotificationHandlers(deps),
+    batches: createBatchHandlers(deps),
     inbox: createInboxHandlers(deps),
     tenant: createTenantHandlers(deps),
     keys: createKeyHandlers(deps),

@@ -9,10 +9,14 @@ import { withShortTexts } from '../cut-documents.ts';
 import type { DecodedEntry, ReadModel } from '../read-model.ts';
 import type { NotificationDocument } from './document.ts';
 import { notificationsCollection, toDocument } from './document.ts';
+import { batchesCollection, createBatchChanges } from './batches.ts';
 import { createStatisticsChanges, statisticsCollection } from './statistics-cells.ts';
 
 export const notificationsReadModel: ReadModel = {
-  definition: { name: 'notifications', collections: [notificationsCollection, statisticsCollection] },
+  definition: {
+    name: 'notifications',
+    collections: [notificationsCollection, statisticsCollection, batchesCollection],
+  },
   topics: [...workTopics, deliveriesTopic],
   reportsDeadLetters: true,
   async fold(entries, reader) {
@@ -20,14 +24,18 @@ export const notificationsReadModel: ReadModel = {
     for (const { event } of entries) if ('notificationId' in event) ids.add(event.notificationId);
     const stored = await reader.get<NotificationDocument>(notificationsCollection.name, [...ids]);
     const statistics = createStatisticsChanges();
+    const batches = createBatchChanges();
+    for (const { event } of entries) if (event.type === 'BatchAccepted') batches.accepted(event);
     const writes: Write[] = [];
     for (const [id, facts] of merged(entries, stored)) {
       const document = toDocument(facts);
       const before = stored.get(id) ?? null;
       writes.push({ collection: notificationsCollection.name, id, document, isNew: before === null });
       statistics.move(before, document);
+      batches.move(before, document);
     }
     for (const write of await statistics.writes(reader)) writes.push(write);
+    for (const write of await batches.writes(reader)) writes.push(write);
     return writes;
   },
   shortened: (document) => ({ ...withShortTexts(document), isCut: true }),

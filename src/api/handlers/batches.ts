@@ -1,0 +1,105 @@
+// Batches: up to 10,000 notifications in one request, read as it comes; and what became of one.
+
+import type { Commands } from '../../commands/index.ts';
+import { badField, notFound } from '../../domain/errors.ts';
+import { batchIdOf, isBatchId } from '../../domain/ids.ts';
+import { parseTraceparent } from '../../domain/traceparent.ts';
+import type { EventLog, Position } from '../../ports/event-log.ts';
+import type { Metrics } from '../../ports/metrics.ts';
+import type { ReadModelReader } from '../../ports/read-model-store.ts';
+import { getBatch } from '../../projections/notifications/batches.ts';
+import { notificationsReadModel } from '../../projections/notifications/index.ts';
+import type { IntakeDependencies, IntakeOf, TakenIn } from '../batch-intake.ts';
+import { createIntake, intakeLimits } from '../batch-intake.ts';
+import { batchLimits, batchTooLarge, itemsOf } from '../batch-items.ts';
+import { batchSchema } from '../batch-request.ts';
+import { jsonFormatOf } from '../body.ts';
+import type { Input } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
+import { ClientGoneError } from '../errors.ts';
+import { idempotencyKeyHeader } from '../idempotency-key.ts';
+import { eventPositionHeader, positionText } from '../position.ts';
+import { isoTime } from '../record.ts';
+import { ok } from '../respond.ts';
+
+interface Dependencies extends IntakeDependencies {
+  readonly commands: Pick<Commands, 'acceptNotification' | 'acceptOnce' | 'recordBatch'>;
+  readonly reader: ReadModelReader;
+  readonly log: Pick<EventLog, 'partitioning'>;
+  readonly metrics: Pick<Metrics, 'increment'>;
+}
+
+export function createBatchHandlers(deps: Dependencies) {
+  const { commands, reader, log, metrics, ownWrites, clock, logger } = deps;
+
+  /** Whatever ends the reading, what was accepted is accepted: it is counted and recorded. */
+  const takeIn = async (of: IntakeOf, { request, room }: Input['unread']): Promise<TakenIn> => {
+    const format = jsonFormatOf(request);
+    if (Number(request.headers['content-length'] ?? 0) > batchLimits.bytesMax) throw batchTooLarge();
+    await room.take(intakeLimits.roomBytes);
+    const intake = createIntake(deps, of);
+    const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+    let isGone = false;
+    try {
+      for await (const item of itemsOf(chunks, format)) if (!(await intake.take(item))) break;
+    } catch (error) {
+      if (request.complete || !request.destroyed) throw error;
+      isGone = true;
+    }
+    if (!request.readableEnded) request.resume();
+    const taken = await intake.end();
+    metrics.increment('herald_accepted_total', {}, taken.accepted - taken.replayed);
+    metrics.increment('herald_replayed_total', {}, taken.replayed);
+    if (taken.refusal !== null) throw taken.refusal;
+    if (taken.accepted + taken.rejected === 0 && !isGone)
+      throw badField('notifications', 'must have at least one item');
+    return taken;
+  };
+
+  /** null: the log did not take it; the batch is what its notifications say. */
+  const record = async ({ tenantId, batchId, traceparent }: IntakeOf, taken: TakenIn): Promise<Position | null> => {
+    const { accepted, rejected } = taken;
+    try {
+      const position = await commands.recordBatch({ tenantId, batchId, traceparent, accepted, rejected });
+      ownWrites.note(tenantId, position);
+      return position;
+    } catch (err) {
+      logger.warn('a batch was not recorded', { err, batchId, accepted, rejected });
+      return null;
+    }
+  };
+
+  const create = endpoint('apiKey', {
+    body: batchSchema,
+    bodyIsUnread: true,
+    answerBytesMax: intakeLimits.resultsBytesMax,
+    async handle({ tenant }, { headers: sent, unread }) {
+      if (sent[idempotencyKeyHeader] !== undefined)
+        throw badField('Idempotency-Key', 'is for one notification: give each item an idempotencyKey');
+      const traceparent = parseTraceparent(sent['traceparent']);
+      const of = { tenantId: tenant.id, batchId: batchIdOf(clock.uuidV7()), traceparent };
+      const taken = await takeIn(of, unread);
+      const position = await record(of, taken);
+      if (unread.request.destroyed && !unread.request.complete) throw new ClientGoneError();
+      const { accepted, rejected, results } = taken;
+      const json = `{"batchId":"${of.batchId}","accepted":${accepted},"rejected":${rejected},"results":[${results.join(',')}]}`;
+      const headers = {
+        location: `/api/v1/notify/batch/${of.batchId}`,
+        ...(position === null ? {} : { [eventPositionHeader]: positionText(position) }),
+      };
+      return { status: 202, json, headers };
+    },
+  });
+
+  const show = endpoint('apiKey', {
+    follows: () => [notificationsReadModel],
+    async handle({ tenant }, { params: { id = '' } }) {
+      const { partitions } = log.partitioning;
+      const batch = isBatchId(id) ? await getBatch(reader, tenant.id, id, partitions) : null;
+      if (batch === null) throw notFound('batch');
+      return ok({ ...batch, createdAt: isoTime(batch.createdAt) });
+    },
+  });
+
+  return { create, show };
+}

@@ -1,0 +1,199 @@
+// Batches: results by item, in both forms; what stops one; and what is shown of it afterwards.
+
+import { connect } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { ApiDependencies } from '../../src/api/app.ts';
+import { batchLimits } from '../../src/api/batch-items.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { until } from '../support/until.ts';
+
+type Tenant = Awaited<ReturnType<App['tenant']>>;
+
+let app: App;
+let tenant: Tenant;
+/** What the log answers in place of appending. */
+let appendInstead: ApiDependencies['log']['append'] | null = null;
+let append: ApiDependencies['log']['append'];
+
+beforeAll(async () => {
+  app = await startApp({
+    replace({ log }) {
+      append = (event) => log.append(event);
+      return { log: { ...log, append: (event) => (appendInstead ?? append)(event) } };
+    },
+  });
+  tenant = await app.tenant('owner', { email: 'owner@example.com' });
+});
+afterAll(() => app.close());
+
+const item = (recipient: string, more: object = {}) => ({ channel: 'IN_APP', recipient, body: 'hi', ...more });
+const ndjson = { 'content-type': 'application/x-ndjson' };
+const post = (of: Tenant, notifications: readonly unknown[]) => of.withKey('POST', '/notify/batch', { notifications });
+const lines = (of: Tenant, items: readonly unknown[]) =>
+  of.withKey('POST', '/notify/batch', items.map((one) => JSON.stringify(one)).join('\n'), ndjson);
+
+describe('a batch', () => {
+  it.each([
+    ['as JSON', post],
+    ['as NDJSON', lines],
+  ])('%s has a result for each item, in their order: one that is wrong harms no other', async (name, send) => {
+    const to = name.replace(' ', '-');
+    const reply = await send(tenant, [
+      item(to),
+      { channel: 'FAX' },
+      17,
+      item(to, { data: { a: 1 }, body: '{{ a }}' }),
+      item(''),
+    ]);
+    expect(reply.status).toBe(202);
+    const { batchId, accepted, rejected, results } = reply.body;
+    expect(batchId).toMatch(/^batch_[0-9a-z]{26}$/);
+    expect([accepted, rejected]).toEqual([2, 3]);
+    expect(results.map(({ index }: { index: number }) => index)).toEqual([0, 1, 2, 3, 4]);
+    expect(results[0]).toEqual({ index: 0, notificationId: expect.stringMatching(/^notif_/), status: 'queued' });
+    expect(results[1]).toMatchObject({ code: 'BAD_REQUEST', error: expect.any(String) });
+    expect(results[1].details.map(({ path }: { path: string }) => path)).toContain('channel');
+    expect(results[4].details).toMatchObject([{ path: 'recipient' }]);
+    expect(reply.headers.get('location')).toBe(`/api/v1/notify/batch/${batchId}`);
+    const shown = await until(
+      async () => {
+        const { body } = await tenant.withKey('GET', `/notify/batch/${batchId}`);
+        return body.statusCounts?.DELIVERED === 2 && body;
+      },
+      { what: 'both to be delivered', timeoutMs: 10_000 },
+    );
+    expect(shown).toMatchObject({ batchId, accepted: 2, rejected: 3, createdAt: expect.stringMatching(/Z$/) });
+    const listed = await tenant.dashboard('GET', `/notifications?batchId=${batchId}`);
+    expect(listed.body.data.map((record: { batchId: string }) => record.batchId)).toEqual([batchId, batchId]);
+    expect(listed.body.data.map(({ body }: { body: string }) => body).toSorted()).toEqual(['1', 'hi']);
+  });
+
+  it('is shown to its caller at once, with what was accepted', async () => {
+    const { body } = await post(tenant, [item('at-once'), item('at-once')]);
+    const shown = await tenant.withKey('GET', `/notify/batch/${body.batchId}`);
+    expect(shown).toMatchObject({ status: 200, body: { accepted: 2, rejected: 0 } });
+    expect((await tenant.withKey('GET', '/notify/batch/batch_00000000000000000000000000')).status).toBe(404);
+    expect((await tenant.withKey('GET', '/notify/batch/nonsense')).status).toBe(404);
+  });
+
+  it('repeated with keys makes nothing twice, and the same key for something else harms its item alone', async () => {
+    const items = Array.from({ length: 150 }, (_, i) => item('keyed', { idempotencyKey: `key-${i}` }));
+    const ids = ({ body }: Awaited<ReturnType<typeof post>>) =>
+      body.results.map((result: { notificationId: string }) => result.notificationId);
+    const replies = await Promise.all([post(tenant, items), lines(tenant, items), post(tenant, items)]);
+    expect(replies.map(({ body }) => body.accepted)).toEqual([150, 150, 150]);
+    expect(new Set(replies.flatMap(ids)).size).toBe(150);
+    const again = await post(tenant, [
+      item('keyed', { body: 'else', idempotencyKey: 'key-1' }),
+      item('keyed', { idempotencyKey: '' }),
+    ]);
+    expect(again.body.results).toMatchObject([
+      { code: 'IDEMPOTENCY_KEY_REUSED' },
+      { code: 'BAD_REQUEST', details: [{ path: 'idempotencyKey' }] },
+    ]);
+    const listed = await tenant.dashboard('GET', '/notifications?recipient=keyed');
+    expect(listed.body.pagination.total).toBe(150);
+  });
+
+  it('of 10,000 items is accepted whole, and counted as one request and its items', async () => {
+    const reply = await lines(
+      tenant,
+      Array.from({ length: batchLimits.itemsMax }, (_, i) => item(`user-${i % 50}`)),
+    );
+    expect([reply.status, reply.body.accepted, reply.body.rejected]).toEqual([202, batchLimits.itemsMax, 0]);
+    expect(new Set(reply.body.results.map((one: { notificationId: string }) => one.notificationId)).size).toBe(10_000);
+    expect(reply.headers.get('ratelimit')).toMatch(/^"default"/);
+  }, 120_000);
+});
+
+describe('a batch is refused whole', () => {
+  const refusal = async (body: unknown, headers: Record<string, string> = {}) => {
+    const reply = await tenant.withKey('POST', '/notify/batch', body, headers);
+    return [reply.status, reply.body.code];
+  };
+
+  it('where nothing of it can be read', async () => {
+    expect(await refusal('[1]', { 'content-type': 'application/json' })).toEqual([400, 'BAD_REQUEST']);
+    expect(await refusal({ notifications: [] })).toEqual([400, 'BAD_REQUEST']);
+    expect(await refusal('\n\n', ndjson)).toEqual([400, 'BAD_REQUEST']);
+    expect(await refusal('x', { 'content-type': 'text/plain' })).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    expect(await refusal({ notifications: [item('x')] }, { 'idempotency-key': 'k' })).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  it('where it says that it is too large', async () => {
+    const head = ['POST /api/v1/notify/batch HTTP/1.1', 'host: herald', `x-api-key: ${tenant.apiKey}`];
+    const rest = ['content-type: application/x-ndjson', `content-length: ${batchLimits.bytesMax + 1}`, '', ''];
+    const port = Number(new URL(app.url).port);
+    const { statuses } = await rawRequest(port, [...head, ...rest].join('\r\n'), { withinMs: 60_000 });
+    expect(statuses).toEqual([413]);
+  });
+
+  it('where the log takes nothing', async () => {
+    appendInstead = async () => ({ kind: 'refused', reason: 'away' });
+    const one = await post(tenant, [item('away')]);
+    appendInstead = null;
+    expect([one.status, one.headers.get('retry-after')]).toEqual([503, '1']);
+  });
+});
+
+describe('a batch stops', () => {
+  it('at the limit of items: what is behind it is not taken, and says so', async () => {
+    const own = await startApp({ delivers: false, options: { itemLimit: { limit: 120, windowMs: 60_000 } } });
+    const limited = await own.tenant('limited');
+    const reply = await post(
+      limited,
+      Array.from({ length: 300 }, () => item('limited')),
+    );
+    expect(reply).toMatchObject({ status: 202, body: { accepted: 120, rejected: 1 } });
+    expect(reply.body.results.at(-1)).toMatchObject({ index: 120, code: 'TOO_MANY_REQUESTS' });
+    const next = await post(limited, [item('limited')]);
+    expect(next.status).toBe(429);
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await post(await own.tenant('another'), [item('free')])).body.accepted).toBe(1);
+    await own.close();
+  });
+
+  it('where the log goes away: what was accepted before stays accepted', async () => {
+    let appended = 0;
+    appendInstead = async (event) => (++appended > 250 ? { kind: 'refused', reason: 'away' } : append(event));
+    const reply = await post(
+      tenant,
+      Array.from({ length: 2000 }, () => item('half')),
+    );
+    appendInstead = null;
+    expect(reply).toMatchObject({ status: 202, body: { accepted: 250 } });
+    expect(reply.body.results.at(-1)).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    // Those that were under way with the first that failed, and the one at which it stopped.
+    expect(reply.body.rejected).toBeLessThan(600);
+    const shown = await tenant.withKey('GET', `/notify/batch/${reply.body.batchId}`);
+    expect(shown.body.accepted).toBe(250);
+  });
+
+  it('at a list that breaks off', async () => {
+    const body = `{"notifications":[${JSON.stringify(item('broken'))},{"channel":`;
+    const reply = await tenant.withKey('POST', '/notify/batch', body, { 'content-type': 'application/json' });
+    expect(reply).toMatchObject({ status: 202, body: { accepted: 1, rejected: 1 } });
+    expect(reply.body.results[1]).toMatchObject({ index: 1, code: 'BAD_REQUEST' });
+  });
+
+  it('when its sender goes: what had come is accepted, and recorded as far as it came', async () => {
+    const { port } = new URL(app.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const head = ['POST /api/v1/notify/batch HTTP/1.1', 'host: herald', `x-api-key: ${tenant.apiKey}`];
+    const rest = ['content-type: application/x-ndjson', 'content-length: 1000000', '', ''];
+    const line = `${JSON.stringify(item('gone'))}\n`;
+    socket.write([...head, ...rest].join('\r\n') + line.repeat(250));
+    const there = async () => (await tenant.dashboard('GET', '/notifications?recipient=gone&limit=1')).body;
+    await until(async () => (await there()).pagination.total >= 200, { what: 'two hundreds', timeoutMs: 10_000 });
+    socket.destroy();
+    const [record] = (
+      await until(async () => (await there()).pagination.total === 250 && there(), { timeoutMs: 10_000 })
+    ).data;
+    const shown = () => tenant.withKey('GET', `/notify/batch/${record.batchId}`);
+    await until(async () => (await shown()).body.accepted === 250, { what: 'its record', timeoutMs: 10_000 });
+  });
+});

@@ -22,8 +22,9 @@ const steps = [
   'dispatch: fails for good',
   'dispatch: deferred by a breaker',
   'cancel',
-  'fold',
-  'fold again',
+  'fold work',
+  'fold deliveries',
+  'fold deliveries again',
   'decide',
   'decide, and crash before it is said',
   'resume',
@@ -43,7 +44,11 @@ function makeWorld(isScheduled: boolean) {
   const seen = new Set<string>([first.eventId]);
   /** Work that no dispatcher has answered yet. */
   const work: { readonly event: NotificationEvent; readonly attempt: number }[] = [];
-  let folded = 0;
+  /** Of each topic: the two are read side by side, and either may lag. */
+  const folded = { work: 0, deliveries: 0 };
+  const topicOf = ({ type }: NotificationEvent): keyof typeof folded =>
+    type === 'NotificationRequested' || type === 'DeliveryDue' ? 'work' : 'deliveries';
+  const eventsOf = (topic: keyof typeof folded) => log.filter((event) => topicOf(event) === topic);
   let timers: TimersDocument | null = null;
   const sentAt: number[] = [];
 
@@ -84,14 +89,14 @@ function makeWorld(isScheduled: boolean) {
     tell('AttemptFailed', { ...tried, ...why, ...next });
   }
 
-  function fold(from: number): void {
-    for (const event of log.slice(from)) timers = mergeTimerEvent(timers, event);
-    folded = log.length;
+  function fold(topic: keyof typeof folded, from: number): void {
+    const events = eventsOf(topic);
+    for (const event of events.slice(from)) timers = mergeTimerEvent(timers, event);
+    folded[topic] = events.length;
   }
 
-  /** Only once everything in the log is folded, as the scheduler does. */
   function decideNow(isSaid: boolean): void {
-    if (folded < log.length || timers === null) return;
+    if (timers === null) return;
     const before = timers;
     const after = decide(before, { wall: now, steady: now });
     if (after === null) return;
@@ -99,10 +104,10 @@ function makeWorld(isScheduled: boolean) {
     if (isSaid) for (const event of decisionsOf(after, now, before)) append(event);
   }
 
-  /** Whoever takes over says again what stands decided, with the same ids. */
+  /** Whoever takes over folds to the end, then says again what stands decided, with the same ids. */
   function resume(): void {
-    if (folded < log.length || timers === null) return;
-    for (const event of decisionsOf(timers, now, null)) append(event);
+    for (const topic of ['work', 'deliveries'] as const) fold(topic, folded[topic]);
+    if (timers !== null) for (const event of decisionsOf(timers, now, null)) append(event);
   }
 
   const facts = () =>
@@ -130,10 +135,12 @@ function makeWorld(isScheduled: boolean) {
           return dispatch('defer');
         case 'cancel':
           return this.cancel();
-        case 'fold':
-          return fold(folded);
-        case 'fold again':
-          return fold(Math.max(0, folded - 2));
+        case 'fold work':
+          return fold('work', folded.work);
+        case 'fold deliveries':
+          return fold('deliveries', folded.deliveries);
+        case 'fold deliveries again':
+          return fold('deliveries', Math.max(0, folded.deliveries - 2));
         case 'decide':
           return decideNow(true);
         case 'decide, and crash before it is said':
@@ -147,15 +154,7 @@ function makeWorld(isScheduled: boolean) {
     /** Nothing fails any more: until nothing is left to do. */
     settle() {
       for (let i = 0; i < 20; i++)
-        for (const step of [
-          'fold',
-          'resume',
-          'an hour passes',
-          'fold',
-          'decide',
-          'fold',
-          'dispatch: delivered',
-        ] as const)
+        for (const step of ['resume', 'an hour passes', 'decide', 'resume', 'dispatch: delivered'] as const)
           this.take(step);
     },
   };
@@ -200,17 +199,18 @@ describe('a cancel at any step', () => {
     const world = makeWorld(false);
     const all: Step[] = [
       'dispatch: fails, to be retried',
-      'fold',
+      'fold deliveries',
       'an hour passes',
       'decide',
       'cancel',
-      'fold',
+      'fold deliveries',
       'decide',
+      'fold work',
     ];
     for (const step of all) world.take(step);
     expect(statusOf(world.facts())).toBe('RETRYING');
     world.take('dispatch: fails, to be retried');
-    world.take('fold');
+    world.take('fold deliveries');
     world.take('decide');
     expect(statusOf(world.facts())).toBe('CANCELLED');
     expect(world.log.at(-1)).toMatchObject({

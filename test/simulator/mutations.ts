@@ -124,6 +124,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a member that the group has forgotten keeps its numbers',
     edits: [{ file: 'adapters/kafka/membership.ts', from: "memberId = '';\n        evict();", to: "memberId = '';" }],
+    unseen: 'too rare: it took seed 90 before providers had breakers, and none of the first 1,000 since',
   },
   // Marks and commits.
   {
@@ -263,12 +264,18 @@ export const mutations: readonly Mutation[] = [
   },
   // Turns and caps.
   {
-    name: 'a tenant keeps its turn until it has no more',
+    name: 'a tenant keeps its turn until it has no more, and no slot is kept for the next',
     edits: [
       {
         file: 'dispatchers/fair-queue.ts',
         from: 'else toEnd(line);\n    return item;',
         to: 'else toFront(line);\n    return item;',
+      },
+      { file: 'dispatchers/slots.ts', from: 'free(priority) <= last,', to: 'free(priority) <= 0,' },
+      {
+        file: 'dispatchers/slots.ts',
+        from: 'return count < weight || (left > 0 && slow < slowPerFree * weight * left);',
+        to: 'return left + last > 0 && count + slow + weight > 0;',
       },
     ],
   },
@@ -404,6 +411,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'of two outcomes of an attempt the one that is told last counts',
     edits: [{ file: 'domain/attempts.ts', from: 'return order <= 0 ? a : b;', to: 'return order === null ? a : b;' }],
+    unseen:
+      'too rare: it took seed 152 before providers had breakers, and none of the first 1,000 since; test/domain shuffles histories',
   },
   {
     name: 'a batch whose transaction failed is passed over',

@@ -189,7 +189,7 @@ function moves(random: Random): Rest {
 
 /** The last tenant is quick, small and HIGH; the others hang, with bodies that fill the memory of their lanes. */
 function neighbours(random: Random): Rest {
-  const slow = random.between(3, 6);
+  const slow = random.between(4, 6);
   const tenants = Array.from({ length: slow + 1 }, (_, n) =>
     n < slow ? { ...quietTenant(n), failing: { ...nothingFails, hang: 100 } } : quietTenant(n),
   );

@@ -1,0 +1,42 @@
+// The simulator finds faults: each of those in mutations.ts, put into the source, makes some of its first seeds fail.
+
+import { readFileSync } from 'node:fs';
+
+import { describe, expect, it } from '@jest/globals';
+
+import type { Mutation } from './mutations.ts';
+import { mutated, mutations } from './mutations.ts';
+import { runSeeds } from './running.ts';
+
+/** Most are found within 100, one takes a thousand. */
+const seedsMax = 5_000;
+/** A hundred times what the longest takes. */
+const timeoutMs = 60 * 60 * 1000;
+
+describe('a deliberate fault is found:', () => {
+  it.each(mutations.filter(isToBeSeen).map(({ name }) => name))(
+    '%s',
+    async (name) => {
+      const { failed } = await runSeeds(1, seedsMax, name);
+      expect(failed).toHaveLength(1);
+    },
+    timeoutMs,
+  );
+
+  it('at least nine in ten of all', () => {
+    expect(mutations.filter(isToBeSeen).length / mutations.length).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('and each is a change of the source as it is now', () => {
+    for (const mutation of mutations) {
+      for (const { file } of mutation.edits) {
+        const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+        expect(mutated(mutation, file, source)).not.toBe(source);
+      }
+    }
+  });
+});
+
+function isToBeSeen({ unseen }: Mutation): boolean {
+  return unseen === undefined;
+}

@@ -123,6 +123,8 @@ function requestOf(order: string): NotificationRequested['request'] {
     template: null,
     sendAt: null,
     batchId: null,
+    tracestate: null,
+    baggage: null,
   };
 }
 

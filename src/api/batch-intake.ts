@@ -3,6 +3,7 @@
 import type { Commands } from '../commands/index.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { BatchId, TenantId } from '../domain/ids.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbound } from '../ports/outbound.ts';
@@ -38,7 +39,7 @@ export interface IntakeDependencies {
 export interface IntakeOf {
   readonly tenantId: TenantId;
   readonly batchId: BatchId;
-  readonly traceparent: string | null;
+  readonly trace: TraceContext;
 }
 
 export interface TakenIn {
@@ -57,7 +58,7 @@ interface Waiting {
   readonly bytes: Buffer;
 }
 
-export function createIntake(deps: IntakeDependencies, { tenantId, batchId, traceparent }: IntakeOf) {
+export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
   const { commands, limits, ownWrites, outbound, clock, logger, turns } = deps;
   const results: string[] = [];
   const underWay = new Set<Promise<void>>();
@@ -90,7 +91,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const acceptOne = async ({ index: at, bytes }: Waiting): Promise<void> => {
     try {
       const { request, key } = turns.piece(() => batchItem(parseJson(bytes), clock.now(), outbound));
-      const input = { tenantId, traceparent, ...request };
+      const input = { tenantId, trace, ...request };
       const accepted =
         key === null
           ? { ...(await commands.acceptNotification(input, batchId)), isReplayed: false }

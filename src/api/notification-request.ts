@@ -69,7 +69,7 @@ export const notificationSchema = z.strictObject({
     .optional(),
 });
 
-export type NotificationRequest = Omit<NotificationInput, 'tenantId' | 'traceparent'>;
+export type NotificationRequest = Omit<NotificationInput, 'tenantId' | 'trace'>;
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
 export function notificationRequest(

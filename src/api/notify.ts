@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Commands } from '../commands/index.ts';
 import type { TenantId } from '../domain/ids.ts';
-import { parseTraceparent, traceIdOf } from '../domain/traceparent.ts';
+import { traceContextOf } from '../domain/trace-context.ts';
+import { traceIdOf } from '../domain/traceparent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -57,7 +58,7 @@ export function createNotify({
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();
-    const traceparent = parseTraceparent(req.headers['traceparent']);
+    const trace = traceContextOf(req.headers);
     let tenantId: TenantId | null = null;
     let limited: RateLimited | null = null;
     let room: BodyRoom | null = null;
@@ -72,7 +73,7 @@ export function createNotify({
       const body = await readJson(req, room);
       const { id } = tenant;
       const request = turns.as(id, () => turns.piece(() => notificationRequest(body, clock.now(), outbound)));
-      const input = { tenantId: id, traceparent, ...request };
+      const input = { tenantId: id, trace, ...request };
       const key = idempotencyKeyOf(req);
       const accepting = turns.as(id, () =>
         key === null ? commands.acceptNotification(input) : commands.acceptOnce({ input, key, batchId: null }),
@@ -114,7 +115,15 @@ export function createNotify({
     }
     room?.release();
     const tookMs = clock.monotonic() - startedAt;
-    const line = { requestId, traceId: traceIdOf(traceparent), method: 'POST', route, status, tenantId, ms: tookMs };
+    const line = {
+      requestId,
+      traceId: traceIdOf(trace.traceparent),
+      method: 'POST',
+      route,
+      status,
+      tenantId,
+      ms: tookMs,
+    };
     metrics.increment('herald_http_requests_total', { method: 'POST', route, status: String(status) });
     if (status === 202) {
       metrics.increment(isReplayed ? 'herald_replayed_total' : 'herald_accepted_total');

@@ -8,6 +8,7 @@ import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../domain/ids.ts';
 import { bodyProblem, isHtmlSource, subjectProblem } from '../domain/template.ts';
 import { partitionOf } from '../domain/topics.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AppendResult, EventLog, Position } from '../ports/event-log.ts';
 import type { RenderedTemplate, TemplateRenderer, TemplateSource } from '../ports/template-renderer.ts';
@@ -33,7 +34,7 @@ export interface NotificationInput {
   /** UTC ms. */
   readonly sendAt: number | null;
   readonly expiry: Expiry | null;
-  readonly traceparent: string | null;
+  readonly trace: TraceContext;
 }
 
 export interface Accepted {
@@ -154,14 +155,14 @@ function requested(
   { notificationId, requestedAt, batchId }: Identity,
   log: Dependencies['log'],
 ): NotificationRequested {
-  const { tenantId, channel, recipient, priority } = input;
+  const { tenantId, channel, recipient, priority, trace } = input;
   const isRaw = source.reference === null;
   return {
     type: 'NotificationRequested',
     eventId: eventIdFrom('requested', notificationId),
     occurredAt: requestedAt,
     tenantId,
-    traceparent: input.traceparent,
+    traceparent: trace.traceparent,
     notificationId,
     requestedAt,
     channel,
@@ -181,6 +182,8 @@ function requested(
       sendAt: input.sendAt !== null && input.sendAt > requestedAt ? input.sendAt : null,
       batchId,
       expiresAt: expiresAtOf(input.expiry, input.sendAt, requestedAt),
+      tracestate: trace.tracestate,
+      baggage: trace.baggage,
     },
   };
 }

@@ -203,7 +203,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
 
 /** Every field of a request that makes a notification another one has a part in it (`strict` only refuses): one that is added doesn't compile until it has. */
 function askedForIn(given: NotificationInput): AskedFor {
-  const { tenantId: _, traceparent: _2, data: _3, strict: _4, ...input } = given;
+  const { tenantId: _, trace: _2, data: _3, strict: _4, ...input } = given;
   const { channel, recipient, priority, template, subject, body, dataText, metadata, sendAt, expiry, ...none } = input;
   const asked = { channel, recipient, priority, template, subject, body, data: dataText, metadata, sendAt, expiry };
   return { ...asked, ...(none satisfies Record<string, never>) };

@@ -4,6 +4,8 @@ import { DomainError } from '../domain/errors.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import type { NotificationFacts } from '../domain/notification.ts';
 import { attemptCountOf, roundsMax, statusOf } from '../domain/notification.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
+import { noTrace } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import { appendDurably } from './append.ts';
@@ -15,7 +17,7 @@ interface Dependencies {
 
 /** Two at once name the same round, so their events have one id and make one round. The round's trace is that of the request for it. @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
 export function retryNotification({ log, clock }: Dependencies) {
-  return async (facts: NotificationFacts, traceparent: string | null = null): Promise<Position> => {
+  return async (facts: NotificationFacts, trace: TraceContext = noTrace): Promise<Position> => {
     const status = statusOf(facts);
     if (status !== 'FAILED' || facts.request === null) {
       throw new DomainError('CONFLICT', `Only a FAILED notification can be sent again; this one is ${status}.`);
@@ -35,6 +37,7 @@ export function retryNotification({ log, clock }: Dependencies) {
     }
     const round = facts.round + 1;
     const { id, tenantId, requestedAt, channel, priority, recipient, partition, request } = facts;
+    const { traceparent, tracestate, baggage } = trace;
     return appendDurably(
       log,
       {
@@ -51,7 +54,7 @@ export function retryNotification({ log, clock }: Dependencies) {
         round,
         partition,
         attempt: attemptCountOf(facts) + 1,
-        request,
+        request: { ...request, tracestate, baggage },
       },
       'The retry',
     );

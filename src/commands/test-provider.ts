@@ -128,6 +128,8 @@ const message: DeliveryRequest = {
   template: null,
   sendAt: null,
   batchId: null,
+  tracestate: null,
+  baggage: null,
 };
 
 function troubled(code: string, text: string): DeliveryOutcome {

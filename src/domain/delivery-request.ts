@@ -1,13 +1,27 @@
 // What is to be delivered: its form in documents, and until when it is worth an attempt.
 
-import type { DeliveryRequest, WorkEvent } from './events.ts';
+import type { DeliveryRequest, NotificationContent, WorkEvent } from './events.ts';
 
 /** Fields in one order, and none that says nothing: what was stored before a field was known is the same bytes as what is folded anew. */
-export function canonicalRequest(request: DeliveryRequest): DeliveryRequest {
+export function canonicalContent(request: NotificationContent): NotificationContent {
   const { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId } = request;
   const { expiresAt = null } = request;
   const fields = { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId };
   return expiresAt === null ? fields : { ...fields, expiresAt };
+}
+
+/** A request as documents hold it: its headers only where there are some. */
+export type StoredRequest = NotificationContent & Partial<Pick<DeliveryRequest, 'tracestate' | 'baggage'>>;
+
+/** As above, with all that is needed to deliver it. */
+export function canonicalRequest(request: DeliveryRequest): StoredRequest {
+  const { tracestate, baggage } = request;
+  const headers = { ...(tracestate === null ? {} : { tracestate }), ...(baggage === null ? {} : { baggage }) };
+  return { ...canonicalContent(request), ...headers };
+}
+
+export function deliverable(request: StoredRequest): DeliveryRequest {
+  return { ...request, tracestate: request.tracestate ?? null, baggage: request.baggage ?? null };
 }
 
 /** Until when something is worth sending, as it is asked for: by a time, or so many ms after it is to be sent. */
@@ -27,6 +41,6 @@ export function isExpired(event: WorkEvent, now: number): boolean {
 }
 
 /** When the next attempt is to be made, or at the expiry, which ends it without one. */
-export function dueBeforeExpiry({ expiresAt = null }: DeliveryRequest, dueAt: number): number {
+export function dueBeforeExpiry({ expiresAt = null }: NotificationContent, dueAt: number): number {
   return expiresAt === null ? dueAt : Math.min(dueAt, expiresAt);
 }

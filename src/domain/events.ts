@@ -38,8 +38,8 @@ export interface TemplateReference {
   readonly version: number;
 }
 
-/** What a tenant asked for, rendered: everything that is needed to deliver it and to show it. */
-export interface DeliveryRequest {
+/** What a tenant asked for, rendered: what is shown of it. */
+export interface NotificationContent {
   readonly subject: string | null;
   readonly body: string;
   readonly bodyFormat: 'text' | 'html';
@@ -55,6 +55,12 @@ export interface DeliveryRequest {
   readonly batchId: BatchId | null;
   /** UTC ms: what isn't delivered by then isn't sent any more. Documents hold it only where there is one. */
   readonly expiresAt?: number | null;
+}
+
+/** Everything that is needed to deliver it: beside what is shown the headers that its caller's tracing hands on to a webhook's receiver. */
+export interface DeliveryRequest extends NotificationContent {
+  readonly tracestate: string | null;
+  readonly baggage: string | null;
 }
 
 interface Envelope {

@@ -14,7 +14,15 @@
 import { assertNever } from './assert-never.ts';
 import type { AttemptFacts } from './attempts.ts';
 import { outcomeOf, withAttempt } from './attempts.ts';
-import type { Channel, DeliveryRequest, NotificationEnvelope, NotificationEvent, Priority } from './events.ts';
+import { canonicalContent } from './delivery-request.ts';
+import type {
+  Channel,
+  DeliveryRequest,
+  NotificationContent,
+  NotificationEnvelope,
+  NotificationEvent,
+  Priority,
+} from './events.ts';
 import type { NotificationId, TenantId } from './ids.ts';
 
 export const statuses = ['QUEUED', 'SCHEDULED', 'PROCESSING', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELLED'] as const;
@@ -29,7 +37,7 @@ export interface NotificationFacts {
   readonly priority: Priority;
   readonly recipient: string;
   /** null as long as only later events were seen. */
-  readonly request: DeliveryRequest | null;
+  readonly request: NotificationContent | null;
   /** The highest round seen. */
   readonly round: number;
   /** Ascending by number: the first one and the newest 100. */
@@ -166,9 +174,10 @@ function compareEnvelopes(a: ComparedEnvelope, b: ComparedEnvelope): number {
 }
 
 /** Of two requests with one id: the least content (their envelopes are compared on their own). */
-function lesser(facts: NotificationFacts, event: { readonly request: DeliveryRequest }): DeliveryRequest {
-  if (facts.request === null) return event.request;
-  return compareText(JSON.stringify(event.request), JSON.stringify(facts.request)) < 0 ? event.request : facts.request;
+function lesser(facts: NotificationFacts, event: { readonly request: DeliveryRequest }): NotificationContent {
+  const content = canonicalContent(event.request);
+  if (facts.request === null) return content;
+  return compareText(JSON.stringify(content), JSON.stringify(facts.request)) < 0 ? content : facts.request;
 }
 
 function laterDeferral(

@@ -179,6 +179,8 @@ const nothingToSend = {
   template: null,
   sendAt: null,
   batchId: null,
+  tracestate: null,
+  baggage: null,
 };
 
 /** What is to be sent plays no part in what becomes of it, and would be held in memory. */

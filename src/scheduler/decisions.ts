@@ -1,5 +1,6 @@
 // The events that say what was decided of timers; their ids follow from what set the timer, so that whoever says it again says the same.
 
+import { deliverable } from '../domain/delivery-request.ts';
 import type { DeliveryDue, NotificationCancelled, NotificationEnvelope } from '../domain/events.ts';
 import type { EventId } from '../domain/ids.ts';
 import { eventIdFrom } from '../domain/ids.ts';
@@ -18,7 +19,8 @@ export function decisionsOf(after: TimersDocument, now: number, before: TimersDo
 }
 
 function dueOf(document: TimersDocument, timer: Timer, eventId: EventId, occurredAt: number): DeliveryDue {
-  const { setBy: causeId, attempt, firstAttempt, dueAt, request } = timer;
+  const { setBy: causeId, attempt, firstAttempt, dueAt } = timer;
+  const request = deliverable(timer.request);
   const envelope = envelopeOf(document, timer, eventId, occurredAt);
   return { type: 'DeliveryDue', ...envelope, causeId, attempt, firstAttempt, dueAt, request };
 }

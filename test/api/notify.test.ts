@@ -162,6 +162,27 @@ describe('a notification', () => {
     expect(seen).toEqual([traceparent, null, null]);
   });
 
+  it('keeps tracestate and baggage within their limits; what is too long or malformed is dropped, never refused', async () => {
+    const seen: unknown[] = [];
+    const stop = app.deps.log.tail(['notifications.in-app.high'], ({ event }) => {
+      if (event?.type === 'NotificationRequested') seen.push([event.request.tracestate, event.request.baggage]);
+    });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const given: Record<string, string>[] = [
+      { traceparent, tracestate: 'congo=t61rcWkgMzE', baggage: 'userId=alice, isProduction=false;p=1' },
+      { traceparent, tracestate: `a=${'x'.repeat(511)}`, baggage: `a=${'x'.repeat(8191)}` },
+      { tracestate: 'congo=t61rcWkgMzE', baggage: 'a=1' },
+    ];
+    for (const headers of given)
+      expect((await tenant.notify({ ...inApp, priority: 'HIGH' }, headers)).status).toBe(202);
+    stop();
+    expect(seen).toEqual([
+      ['congo=t61rcWkgMzE', 'userId=alice, isProduction=false;p=1'],
+      [null, null],
+      [null, 'a=1'],
+    ]);
+  });
+
   it('of a time ahead is SCHEDULED, of a time past is sent now', async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     for (const [time, status, scheduledAt] of [

@@ -76,6 +76,13 @@ describe('a webhook', () => {
     const request = await received(toSink({ traceparent, request: { subject: null } }), withKey(whsec));
     expect(JSON.parse(request.body)).toMatchObject({ data: { subject: null } });
     expect(request.headers['traceparent']).toBe(traceparent);
+    expect([request.headers['tracestate'], request.headers['baggage']]).toEqual([undefined, undefined]);
+  });
+
+  it('hands on what the caller’s tracing has beside the trace, as long as it may be', async () => {
+    const passedOn = { tracestate: `a=${'x'.repeat(510)}`, baggage: `b=${'y'.repeat(8190)}` };
+    const request = await received(toSink({ request: passedOn }), withKey(whsec));
+    expect(request.headers).toMatchObject(passedOn);
   });
 
   it('is signed so that the standardwebhooks package accepts it, with a whsec_ secret', async () => {

@@ -8,9 +8,12 @@ import { createCodec, UndecodableError, UnknownSchemaError } from '../../src/cod
 import { readSchemaFiles } from '../../src/codec/schema-files.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import { anyEvent } from '../support/events.ts';
+import { firstWritten } from '../support/former-schemas.ts';
 
 const codec = createCodec();
-const plain = (event: DomainEvent): unknown => JSON.parse(JSON.stringify(event));
+/** Of a request, what came with later versions. */
+const laterFields = { expiresAt: null, tracestate: null, baggage: null };
+const plain = (event: object): unknown => JSON.parse(JSON.stringify(event));
 
 describe('codec', () => {
   it('gives back every event as it was encoded', () => {
@@ -77,6 +80,17 @@ describe('schemas', () => {
     }
   });
 
+  it('lift what their first version wrote: what it did not know is as it was then', () => {
+    const events = fc.sample(anyEvent, { seed: 3, numRuns: 300 });
+    for (const event of events) {
+      const { type, fingerprint, bytes } = firstWritten(event);
+      const request = 'request' in event && event.request !== null ? { ...event.request, ...laterFields } : null;
+      const role = 'role' in event ? { role: 'primary' } : {};
+      const expected = request === null ? { ...event, ...role } : { ...event, ...role, request };
+      expect(plain(codec.decode(type, fingerprint, bytes))).toEqual(plain(expected));
+    }
+  });
+
   it('never change once they exist: a change is a new version', () => {
     const fingerprints = Object.fromEntries(
       readSchemaFiles().map(({ type, version, json }) => [
@@ -98,6 +112,7 @@ function newestOf(type: string): { fields: object[] } {
 const pinned = {
   'AttemptFailed.v1': '8c5067d41ff0b0936dd518061e56aff7',
   'AttemptFailed.v2': 'ffb8698c7c012388849772ef0b2e0d7a',
+  'AttemptFailed.v3': '3ffe59ff984be8b64aae2e0d66991fc0',
   'AttemptStarted.v1': '70876a9791c0595158d53b7cb5f71e51',
   'AttemptSucceeded.v1': '13e1a40cc0f620f863473de55a122a9f',
   'AttemptSucceeded.v2': '4dc94bf5acc7035e754143d56ed573b5',
@@ -106,13 +121,17 @@ const pinned = {
   'DeadLettered.v1': 'c150956a5275df31a15e8cd8664f9e43',
   'DeliveryDeferred.v1': '30b46f06f45bf76f61ca8b818acd60a6',
   'DeliveryDeferred.v2': '34868cdd5da93d819e21bb3111443af3',
+  'DeliveryDeferred.v3': '7263b2b805f739f94c15a3587f853382',
   'DeliveryDue.v1': 'e539ac5893b9b47d1974380a710daa5a',
   'DeliveryDue.v2': 'fa7082d93983d9ebd1e9b2a9a04b8e3d',
+  'DeliveryDue.v3': 'a13980aa8f4c58af5b5c69aac434ba23',
   'InboxRead.v1': '6c2c4070b1631d8e3b17b787e1ad5697',
   'NotificationCancelled.v1': '32aabd7068c4b1b3c8ead56ece7e53d3',
   'NotificationRequested.v1': 'e1de3d28eac19699b4263f43bbd1be60',
   'NotificationRequested.v2': '1bc944512f338cbea906659dfb2bccb3',
+  'NotificationRequested.v3': '08a60c71d60f3a0f92ff86454643b214',
   'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',
   'RetryRequested.v2': 'd22cce304804271b70ab4f83e34c404a',
+  'RetryRequested.v3': '6721e08084095e0bd10d4f9f003fe6af',
   'SettingsChanged.v1': '20172877612462d553117b7ddddb4387',
 };

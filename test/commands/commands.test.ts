@@ -9,8 +9,10 @@ import { retryNotification } from '../../src/commands/retry-notification.ts';
 import type { DomainEvent, NotificationEvent } from '../../src/domain/events.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
+import { canonicalContent } from '../../src/domain/delivery-request.ts';
 import { mergeEvent } from '../../src/domain/notification.ts';
 import { defaultPartitioning, partitionOf } from '../../src/domain/topics.ts';
+import { noTrace } from '../../src/domain/trace-context.ts';
 import type { AppendResult } from '../../src/ports/event-log.ts';
 import { requested } from '../support/requested.ts';
 import { wallClock } from '../support/wall-clock.ts';
@@ -67,7 +69,8 @@ describe('retry', () => {
       attempt: 3,
       partition: 3,
       requestedAt: request.requestedAt,
-      request: request.request,
+      // What isn't there is left out of the facts.
+      request: { ...canonicalContent(request.request), tracestate: null, baggage: null },
     });
     expect(second).toMatchObject({ eventId: (first as NotificationEvent).eventId });
   });
@@ -169,7 +172,7 @@ describe('accept', () => {
     strict: null,
     sendAt: null,
     expiry: null,
-    traceparent: null,
+    trace: noTrace,
   };
   const accepting = (log: ReturnType<typeof logAnswering>) =>
     acceptNotification({
@@ -202,6 +205,8 @@ describe('accept', () => {
           sendAt: null,
           batchId: null,
           expiresAt: null,
+          tracestate: null,
+          baggage: null,
         },
       },
     ]);

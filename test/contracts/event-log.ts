@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import type { DomainEvent, EventType } from '../../src/domain/events.ts';
+import type { DomainEvent, EventType, NotificationRequested } from '../../src/domain/events.ts';
 import { deliveriesTopic, type Topic, topicOf, workTopic } from '../../src/domain/topics.ts';
 import {
   type AppendResult,
@@ -24,6 +24,8 @@ export interface OpenEventLog {
   reopen(): Promise<EventLog>;
   /** Puts bytes into the log that do not decode under the schema that they name. */
   plantUndecodable(topic: Topic, partition: number): Promise<Position>;
+  /** Puts an event into HIGH EMAIL as the first version of its schema wrote it. */
+  plantFormer(event: NotificationRequested): Promise<Position>;
   /** Deletes what a retention would: all below the offset. */
   deleteBelow(position: Position): Promise<void>;
   /** The messages of the lines that it has logged. */
@@ -259,6 +261,18 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(await reader.atEnd()).toBe(false);
         await reader.take(all);
         expect(await reader.atEnd()).toBe(true);
+      });
+
+      it('hands out what a former version wrote, lifted: what it did not know is null', async () => {
+        const sent = requested(0, 1);
+        const passedOn = { tracestate: 'a=1', baggage: 'b=2' };
+        const position = await opened.plantFormer({ ...sent, request: { ...sent.request, ...passedOn } });
+        await append({ ...sent, request: { ...sent.request, ...passedOn } });
+        const entries: LogEntry[] = [];
+        const reader = readerOf(await claimOf(log, 0));
+        while (entries.length < 2) entries.push(...(await reader.take(all)));
+        expect(entries[0]).toMatchObject(position);
+        expect(entries.map(({ event }) => event)).toMatchObject([sent, { ...sent, request: passedOn }]);
       });
 
       it('hands out bytes that do not decode as what they are, and goes on behind them', async () => {

@@ -245,6 +245,8 @@ export function aDelivery(
       template: null,
       sendAt: null,
       batchId: null,
+      tracestate: null,
+      baggage: null,
       ...request,
     },
   };

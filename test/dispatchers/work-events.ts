@@ -87,5 +87,7 @@ function requestOf({ body = 'hello', sendAt, expiresAt }: Wanted): DeliveryReque
     sendAt: sendAt ?? null,
     batchId: null,
     expiresAt: expiresAt ?? null,
+    tracestate: null,
+    baggage: null,
   };
 }

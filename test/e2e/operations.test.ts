@@ -38,9 +38,12 @@ afterAll(async () => {
 
 const traceOf = (digit: string) => `00-${digit.repeat(32)}-00f067aa0ba902b7-01`;
 
+/** What tracing sends along with a traceparent: told apart by it. */
+const beside = (traceparent: string) => ({ tracestate: `of=${traceparent}`, baggage: `of=${traceparent};p=1, x=y` });
+
 const send = async (path: string, traceparent: string, more: Record<string, unknown> = {}): Promise<string> => {
   const answer = await service.call('POST', '/api/v1/notify', {
-    headers: { 'x-api-key': service.apiKey, traceparent },
+    headers: { 'x-api-key': service.apiKey, traceparent, ...beside(traceparent) },
     body: { channel: 'WEBHOOK', recipient: `${sink.url}/${path}`, body: 'there', ...more },
   });
   expect(answer.status).toBe(202);
@@ -66,6 +69,8 @@ const lines = (message: string) =>
 
 const traces = (requests: readonly { readonly headers: Readonly<Record<string, unknown>> }[]) =>
   new Set(requests.map(({ headers }) => headers['traceparent']));
+const besides = (requests: Parameters<typeof traces>[0]) =>
+  requests.map(({ headers }) => ({ tracestate: headers['tracestate'], baggage: headers['baggage'] }));
 
 describe('a traceparent', () => {
   it('goes from the request to the webhook, through a retry and a sendAt', async () => {
@@ -77,17 +82,25 @@ describe('a traceparent', () => {
     expect(traces(await webhooks('later', 1))).toEqual(new Set([traceOf('c')]));
   });
 
+  it('takes tracestate and baggage along, through a retry and a sendAt', async () => {
+    const retried = await webhooks('retried-fails-1', 2);
+    expect(besides(retried)).toEqual([beside(traceOf('b')), beside(traceOf('b'))]);
+    expect(besides(await webhooks('later', 1))).toEqual([beside(traceOf('c'))]);
+  });
+
   it('of a retry by hand is that of the request for it', async () => {
     const id = await send('by-hand-fails-2', traceOf('d'));
     await until(async () => {
       const { body } = await service.dashboard('GET', `/notifications/${id}`);
       return (body['notification'] as Record<string, unknown> | undefined)?.['status'] === 'FAILED';
     });
-    const headers = { authorization: `Bearer ${await token(dataDir)}`, traceparent: traceOf('e') };
+    const headers = { authorization: `Bearer ${await token(dataDir)}`, traceparent: traceOf('e'), tracestate: 'e=1' };
     const retry = await service.call('POST', `/api/v1/notifications/${id}/retry`, { headers });
     expect(retry.status).toBe(202);
     const all = await webhooks('by-hand-fails-2', 3);
     expect(all.map(({ headers: sent }) => sent['traceparent'])).toEqual([traceOf('d'), traceOf('d'), traceOf('e')]);
+    const none = { tracestate: 'e=1', baggage: undefined };
+    expect(besides(all)).toEqual([beside(traceOf('d')), beside(traceOf('d')), none]);
   });
 
   it('is in the lines of the request and of each attempt', async () => {

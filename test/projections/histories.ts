@@ -105,6 +105,8 @@ export function requestOf(more: Partial<DeliveryRequest> = {}): DeliveryRequest 
     template: null,
     sendAt: null,
     batchId: null,
+    tracestate: null,
+    baggage: null,
     ...more,
   };
 }

@@ -194,7 +194,7 @@ function createClient({ plan, time, random, trace, brokers, partitioning, faults
   return async (wish: NotificationPlan): Promise<void> => {
     const event = requestedBy(wish);
     await log.append(event);
-    const later = (ms: number | null, command: typeof cancel) => {
+    const later = (ms: number | null, command: (facts: Parameters<typeof cancel>[0]) => Promise<unknown>) => {
       if (ms === null) return;
       time.after(ms, () => {
         const facts = witness.facts(event.notificationId);
@@ -235,6 +235,8 @@ function createClient({ plan, time, random, trace, brokers, partitioning, faults
         template: null,
         sendAt: sendAfterMs === null ? null : now + sendAfterMs,
         batchId: null,
+        tracestate: null,
+        baggage: null,
       },
     };
   }

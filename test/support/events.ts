@@ -29,6 +29,8 @@ const anyRequest = fc.record({
   sendAt: orNull(time),
   batchId: orNull(fc.uuid()),
   expiresAt: orNull(time),
+  tracestate: orNull(text),
+  baggage: orNull(text),
 }) as unknown as fc.Arbitrary<DeliveryRequest>;
 
 const envelope = { eventId: fc.uuid(), occurredAt: time, tenantId: fc.uuid(), traceparent: orNull(text) };

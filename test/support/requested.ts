@@ -31,6 +31,8 @@ export function requested(partition: number, n: number, priority: Priority = 'HI
       sendAt: null,
       batchId: null,
       expiresAt: null,
+      tracestate: null,
+      baggage: null,
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { Commands } from '../../commands/index.ts';
 import { badField, notFound } from '../../domain/errors.ts';
 import { batchIdOf, isBatchId } from '../../domain/ids.ts';
-import { parseTraceparent } from '../../domain/traceparent.ts';
+import { traceContextOf } from '../../domain/trace-context.ts';
 import type { EventLog, Position } from '../../ports/event-log.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
@@ -57,7 +57,10 @@ export function createBatchHandlers(deps: Dependencies) {
   };
 
   /** null: the log did not take it; the batch is what its notifications say. */
-  const record = async ({ tenantId, batchId, traceparent }: IntakeOf, taken: TakenIn): Promise<Position | null> => {
+  const record = async (
+    { tenantId, batchId, trace: { traceparent } }: IntakeOf,
+    taken: TakenIn,
+  ): Promise<Position | null> => {
     const { accepted, rejected } = taken;
     try {
       const position = await commands.recordBatch({ tenantId, batchId, traceparent, accepted, rejected });
@@ -76,8 +79,8 @@ export function createBatchHandlers(deps: Dependencies) {
     async handle({ tenant }, { headers: sent, unread }) {
       if (sent[idempotencyKeyHeader] !== undefined)
         throw badField('Idempotency-Key', 'is for one notification: give each item an idempotencyKey');
-      const traceparent = parseTraceparent(sent['traceparent']);
-      const of = { tenantId: tenant.id, batchId: batchIdOf(clock.uuidV7()), traceparent };
+      const trace = traceContextOf(sent);
+      const of = { tenantId: tenant.id, batchId: batchIdOf(clock.uuidV7()), trace };
       const taken = await takeIn(of, unread);
       const position = await record(of, taken);
       if (unread.request.destroyed && !unread.request.complete) throw new ClientGoneError();

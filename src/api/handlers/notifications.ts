@@ -5,6 +5,7 @@ import { DomainError, notFound, unavailable } from '../../domain/errors.ts';
 import { isIdOfKey, keyLifetimeMs } from '../../domain/idempotency.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import { isNotificationId, timeOfNotificationId } from '../../domain/ids.ts';
+import { traceContextOf } from '../../domain/trace-context.ts';
 import { parseTraceparent } from '../../domain/traceparent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
@@ -110,7 +111,7 @@ export function createNotificationHandlers({ commands, reader, turns, cursors, o
     awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params, headers: sent }) {
       const facts = await found(tenant.id, params);
-      const position = await commands.retryNotification(facts, parseTraceparent(sent['traceparent']));
+      const position = await commands.retryNotification(facts, traceContextOf(sent));
       ownWrites.note(tenant.id, position);
       const headers = { [eventPositionHeader]: positionText(position) };
       return { status: 202, body: { message: 'The notification is being sent again.' }, headers };

@@ -49,7 +49,7 @@ export function customWebhook(dependencies: { readonly outbound: Outbound; reado
       const timestamp = String(Math.floor(now / 1000));
       const secrets = secretsFor(context.provider, context.webhookSecret);
       const signature = signer.sign(secrets, { id, timestamp, body });
-      const headers = headersOf(delivery.traceparent, { id, timestamp, signature });
+      const headers = headersOf(delivery, { id, timestamp, signature });
       const { signal } = context;
       try {
         const response = await outbound.request({ method: 'POST', url: delivery.recipient, headers, body, signal });
@@ -77,7 +77,7 @@ function bodyOf(delivery: Delivery): string {
 }
 
 function headersOf(
-  traceparent: string | null,
+  { traceparent, request: { tracestate, baggage } }: Delivery,
   signed: { readonly id: string; readonly timestamp: string; readonly signature: string },
 ): Record<string, string> {
   const headers: Record<string, string> = {
@@ -88,6 +88,8 @@ function headersOf(
     'webhook-signature': signed.signature,
   };
   if (traceparent !== null) headers['traceparent'] = traceparent;
+  if (tracestate !== null) headers['tracestate'] = tracestate;
+  if (baggage !== null) headers['baggage'] = baggage;
   return headers;
 }
 

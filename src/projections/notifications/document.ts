@@ -1,7 +1,7 @@
 // The document of one notification: the facts, and beside them what lists and filters need.
 
-import { canonicalRequest } from '../../domain/delivery-request.ts';
-import type { DeliveryRequest } from '../../domain/events.ts';
+import { canonicalContent } from '../../domain/delivery-request.ts';
+import type { NotificationContent } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import type { NotificationFacts, Status } from '../../domain/notification.ts';
 import { statusOf } from '../../domain/notification.ts';
@@ -17,7 +17,7 @@ export interface NotificationDocument extends NotificationFacts {
 
 /** A document that queries give out: its request has been seen. */
 export interface ListedNotification extends NotificationDocument {
-  readonly request: DeliveryRequest;
+  readonly request: NotificationContent;
   readonly listedAt: number;
 }
 
@@ -57,7 +57,7 @@ export function toDocument(facts: NotificationFacts): NotificationDocument {
     channel: facts.channel,
     priority: facts.priority,
     recipient: facts.recipient,
-    request: request === null ? null : canonicalRequest(request),
+    request: request === null ? null : canonicalContent(request),
     round: facts.round,
     attempts: facts.attempts,
     firstDue: facts.firstDue,

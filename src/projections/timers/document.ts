@@ -6,14 +6,9 @@
 // A timer is keyed by the eventId of the DeliveryDue that it becomes, which follows from the work event that its setter answered:
 // an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go.
 
+import type { StoredRequest } from '../../domain/delivery-request.ts';
 import { canonicalRequest } from '../../domain/delivery-request.ts';
-import type {
-  AttemptFailed,
-  CancelRequested,
-  DeliveryDeferred,
-  DeliveryDue,
-  DeliveryRequest,
-} from '../../domain/events.ts';
+import type { AttemptFailed, CancelRequested, DeliveryDeferred, DeliveryDue } from '../../domain/events.ts';
 import type { Channel, NotificationEvent, Priority } from '../../domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../domain/ids.ts';
 import { eventIdFrom } from '../../domain/ids.ts';
@@ -33,7 +28,7 @@ export interface Timer {
   /** firing and cancelled are decided: the event that says so is appended until the fold has seen it. */
   readonly state: 'waiting' | 'firing' | 'cancelled';
   readonly traceparent: string | null;
-  readonly request: DeliveryRequest;
+  readonly request: StoredRequest;
 }
 
 export interface TimersDocument {

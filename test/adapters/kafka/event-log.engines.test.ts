@@ -2,9 +2,12 @@
 
 import { afterAll, jest } from '@jest/globals';
 
-import { allTopics, defaultPartitioning } from '../../../src/domain/topics.ts';
+import type { Topic } from '../../../src/domain/topics.ts';
+import { allTopics, defaultPartitioning, workTopic } from '../../../src/domain/topics.ts';
 import { eventLogContract } from '../../contracts/event-log.ts';
 import { createCodec } from '../../../src/codec/index.ts';
+import type { Position } from '../../../src/ports/event-log.ts';
+import { firstWritten } from '../../support/former-schemas.ts';
 import { makeLogWorld } from './log-world.ts';
 
 jest.setTimeout(60_000);
@@ -27,17 +30,20 @@ eventLogContract('Kafka', {
         return latest;
       },
       async plantUndecodable(topic, partition) {
-        const producer = world.kafka.producer({ createPartitioner: () => () => partition });
-        await producer.connect();
         // A schema that is known, and a datum that isn't of it.
-        const schemaId = await schemaIdAt(world, world.settings.prefix + topic);
-        const value = Buffer.concat([Buffer.from([0]), schemaId, Buffer.from([0xff, 0xff])]);
-        const [answer] = await producer.send({
-          topic: world.settings.prefix + topic,
-          messages: [{ value, partition }],
-        });
-        await producer.disconnect();
-        return { topic, partition, offset: Number(answer?.baseOffset) };
+        const { json = '' } =
+          createCodec()
+            .newestSchemas()
+            .find(({ type }) => type === 'NotificationRequested') ?? {};
+        const schemaId = await registeredAt(world, topic, json);
+        return plant(world, { topic, partition, schemaId, bytes: Buffer.from([0xff, 0xff]) });
+      },
+      async plantFormer(event) {
+        const topic = workTopic('EMAIL', 'HIGH');
+        const { json, bytes } = firstWritten(event);
+        // The former version registered it before ours, or beside it.
+        const schemaId = await registeredAt(world, topic, json, 'versions');
+        return plant(world, { topic, partition: event.partition, schemaId, bytes });
       },
       async deleteBelow({ topic, partition, offset }) {
         const admin = world.kafka.admin();
@@ -57,18 +63,34 @@ eventLogContract('Kafka', {
   },
 });
 
-async function schemaIdAt(world: ReturnType<typeof makeLogWorld>, topic: string): Promise<Buffer> {
-  const { json = '' } =
-    createCodec()
-      .newestSchemas()
-      .find(({ type }) => type === 'NotificationRequested') ?? {};
-  const response = await fetch(`${world.registryUrl}/subjects/${topic}-herald.NotificationRequested`, {
+type World = ReturnType<typeof makeLogWorld>;
+
+interface Planted {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly schemaId: number;
+  readonly bytes: Buffer;
+}
+
+async function plant(world: World, { topic, partition, schemaId, bytes }: Planted): Promise<Position> {
+  const producer = world.kafka.producer({ createPartitioner: () => () => partition });
+  await producer.connect();
+  const header = Buffer.alloc(5);
+  header.writeInt32BE(schemaId, 1);
+  const messages = [{ value: Buffer.concat([header, bytes]), partition }];
+  const [answer] = await producer.send({ topic: world.settings.prefix + topic, messages });
+  await producer.disconnect();
+  return { topic, partition, offset: Number(answer?.baseOffset) };
+}
+
+/** The id that the registry knows the schema by, or gives it. */
+async function registeredAt(world: World, topic: Topic, schema: string, path: '' | 'versions' = ''): Promise<number> {
+  const subject = `${world.settings.prefix}${topic}-herald.NotificationRequested`;
+  const response = await fetch(`${world.registryUrl}/subjects/${subject}/${path}`.replace(/\/$/, ''), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ schema: json }),
+    body: JSON.stringify({ schema }),
   });
   const { id } = (await response.json()) as { id: number };
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(id);
-  return bytes;
+  return id;
 }

@@ -20,6 +20,7 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import type { EventLog } from '../../../src/ports/event-log.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
 import { eventLogContract, type OpenEventLog } from '../../contracts/event-log.ts';
+import { firstWritten } from '../../support/former-schemas.ts';
 import { requested } from '../../support/requested.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 
@@ -256,6 +257,21 @@ async function openHarness(more: Partial<EventLogOptions>, connect: Connect): Pr
       other
         .prepare(`UPDATE events SET bytes = x'ffff', checksum = NULL WHERE "partition" = ? AND "offset" = ?`)
         .run(partition, result.position.offset);
+      other.close();
+      return result.position;
+    },
+    async plantFormer(event) {
+      const result = await writing.append(event);
+      if (result.kind !== 'durable') throw new Error(result.reason);
+      const { fingerprint, bytes } = firstWritten(event);
+      const other = new DatabaseSync(join(folder, 'log.db'));
+      const { changes } = other
+        .prepare(
+          `UPDATE events SET bytes = ?, checksum = NULL, schema = (SELECT id FROM schemas WHERE fingerprint = ?)
+           WHERE "partition" = ? AND "offset" = ?`,
+        )
+        .run(bytes, fingerprint, event.partition, result.position.offset);
+      expect(changes).toBe(1);
       other.close();
       return result.position;
     },

@@ -3,6 +3,7 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 
@@ -49,9 +50,11 @@ const requestTimeoutMs = 5_000;
 const socketsMax = 8;
 /**
  * A registry answers "conflict" to a schema that doesn't fit, and to one of two processes that make a subject or a version at the same moment. The second
- * try meets what the other one has made; the third is for one more process, with another version of the schema.
+ * try meets what the other one has made; each further one is for one more process, or one more version: a copy registers all that a log was written with.
  */
-const registerTriesMax = 3;
+const registerTriesMax = 5;
+/** What another is making may not be seen yet: 20, 40, 60, 80 ms. */
+const registerPauseMs = 20;
 const conflict = 409;
 const notFound = 404;
 const refusals = new Set([401, 403, 409, 422]);
@@ -110,6 +113,7 @@ export function createRegistry(url: string): Registry {
         }
         const id = await lookup(subject, json);
         if (id !== null) return id;
+        await pause(registerPauseMs * tries);
       }
     },
     async schema(id) {

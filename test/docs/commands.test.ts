@@ -26,6 +26,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm ci': '.ci/run',
   'npm test': '.ci/run',
   'npm run check': '.ci/run',
+  'SIM_SEEDS=10000 npm test -- test/simulator': '.ci/run',
   'npm run test:tools': '.ci/run',
   'npm run test:engines': '.ci/run',
   'npm run engines:up': 'test/engines/engines.engines.test.ts',
@@ -59,6 +60,7 @@ const notRun: Readonly<Record<string, string>> = {
   'npm run bench': 'takes minutes, and its figures are for a quiet machine; by hand',
   'npm run bench -- --only memory': 'takes minutes, and its figures are for a quiet machine; by hand',
   'E2E_CHAOS_MINUTES=15 npm run test:real -- test/chaos': 'takes a quarter of an hour; .ci/run runs a short one',
+  'E2E_FIGURES=1 npm test -- test/e2e/surplus': 'takes minutes, and its figures are for a quiet machine; by hand',
   '.ci/run': 'is what runs this',
   'npm run format': 'would write into the sources that are tested',
 };

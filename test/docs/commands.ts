@@ -52,8 +52,8 @@ function linesOf(block: string, indent: string): string[] {
   const commands: string[] = [];
   let open = '';
   for (const line of block.split('\n')) {
-    // What is said of a command stands two spaces behind it.
-    const own = (line.startsWith(indent) ? line.slice(indent.length) : line).replace(/ {2,}# .*$/, '');
+    // What is said of a command stands behind it.
+    const own = (line.startsWith(indent) ? line.slice(indent.length) : line).replace(/ +# .*$/, '');
     if (open === '' && /^\s*(#|$)/.test(own)) continue;
     open = open === '' ? own : `${open}\n${own}`;
     if ((open.split("'").length - 1) % 2 === 1) continue;

@@ -94,6 +94,7 @@ let dataDir: DataDir;
 let restored: DataDir;
 let folder: string;
 let sent: string;
+let batch: string;
 let sink: HttpSink;
 let service: Herald;
 
@@ -107,6 +108,10 @@ beforeAll(async () => {
   service = await startHerald(dataDir, { ...secrets, PROVIDER_URLS: JSON.stringify(stay) });
   const { body } = await service.notify({ channel: 'IN_APP', recipient: 'grace', body: 'Before all' });
   sent = String(body['notificationId']);
+  const headers = { 'x-api-key': service.apiKey };
+  const notifications = [{ channel: 'IN_APP', recipient: 'grace', body: 'One of many' }];
+  const taken = await service.call('POST', '/api/v1/notify/batch', { headers, body: { notifications } });
+  batch = String(taken.body['batchId']);
 }, 60_000);
 
 afterAll(async () => {
@@ -130,7 +135,7 @@ async function shell(commands: readonly string[]) {
     DIR: join(folder, 'backup'),
     RESTORED: restored.path,
   });
-  const here = { ...examples, 'http://127.0.0.1:3000': service.url, 'nk_...': service.apiKey };
+  const here = { ...examples, 'http://127.0.0.1:3000': service.url, 'nk_...': service.apiKey, 'batch_...': batch };
   const typed = commands.map((text) =>
     Object.entries(here).reduce((made, [said, meant]) => made.replaceAll(said, meant), chosen[text] ?? text),
   );

@@ -47,7 +47,7 @@ function spansOf(file: string): string[] {
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
 }
 
-/** One command each: what is quoted may go over lines; comments are left out. */
+/** One command each: what is quoted may go over lines, and a pipe; comments are left out. */
 function linesOf(block: string, indent: string): string[] {
   const commands: string[] = [];
   let open = '';
@@ -56,7 +56,7 @@ function linesOf(block: string, indent: string): string[] {
     const own = (line.startsWith(indent) ? line.slice(indent.length) : line).replace(/ +# .*$/, '');
     if (open === '' && /^\s*(#|$)/.test(own)) continue;
     open = open === '' ? own : `${open}\n${own}`;
-    if ((open.split("'").length - 1) % 2 === 1) continue;
+    if ((open.split("'").length - 1) % 2 === 1 || open.endsWith('|')) continue;
     commands.push(open.trim());
     open = '';
   }

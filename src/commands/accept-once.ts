@@ -41,7 +41,7 @@ export interface Records {
 export interface AcceptOnceDependencies {
   readonly prepare: ReturnType<typeof prepareNotification>;
   readonly append: ReturnType<typeof appendNotification>;
-  readonly store: IdempotencyStore;
+  readonly keys: IdempotencyStore;
   readonly records: Records;
   readonly digest: Digest;
   readonly clock: Clock;
@@ -69,7 +69,7 @@ type Under = KeyedInput & { readonly keyHash: string };
 
 /** @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, IDEMPOTENCY_KEY_REUSED, CONFLICT, SERVICE_UNAVAILABLE */
 export function acceptOnce(deps: AcceptOnceDependencies) {
-  const { prepare, append, store, records, digest, clock, logger } = deps;
+  const { prepare, append, keys, records, digest, clock, logger } = deps;
   /** Of this process. */
   const underWay = new Map<string, { readonly content: string; readonly accepted: Promise<AcceptedOnce> }>();
 
@@ -78,7 +78,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     hashOf(contentText(askedForIn(input), requestedAt));
   const settle = async (entry: KeyEntry): Promise<void> => {
     // It is in the log: whoever finds the key unsettled finds the notification in the records.
-    await store.settle(entry).catch((err: unknown) => logger.warn('an idempotency key was not settled', { err }));
+    await keys.settle(entry).catch((err: unknown) => logger.warn('an idempotency key was not settled', { err }));
   };
 
   const appendUnder = async (prepared: Prepared, entry: KeyEntry, batchId: BatchId | null): Promise<AcceptedOnce> => {
@@ -91,7 +91,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
       await settle({ ...entry, leaseUntil: null, position: result.position });
       return { notificationId, position: result.position, isReplayed: false };
     }
-    if (result.kind === 'refused') await store.release(entry).catch(() => undefined);
+    if (result.kind === 'refused') await keys.release(entry).catch(() => undefined);
     throw notAppended(result.kind, 'Repeat it with the same Idempotency-Key: it is sent once.');
   };
 
@@ -135,7 +135,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
   const follow = async (under: Under, prepared: Prepared, taken: KeyEntry): Promise<AcceptedOnce | null> => {
     const { input, batchId } = under;
     const until = clock.monotonic() + waitMaxMs;
-    for (let held: KeyEntry | null = taken; held !== null; held = await store.find(held, clock.now())) {
+    for (let held: KeyEntry | null = taken; held !== null; held = await keys.find(held, clock.now())) {
       const same = replayed(under, held);
       if (same !== null) return same;
       const found = await records.find(input.tenantId, [held.notificationId]).catch(() => null);
@@ -146,7 +146,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         const appended = await records.findSurely(input, held.notificationId);
         if (appended !== null) return settledBy(under, appended);
         const leaseUntil = now + leaseMs;
-        if (await store.takeOver(held, leaseUntil)) return appendUnder(prepared, { ...held, leaseUntil }, batchId);
+        if (await keys.takeOver(held, leaseUntil)) return appendUnder(prepared, { ...held, leaseUntil }, batchId);
       }
       if (clock.monotonic() >= until) throw stillUnderWay(leftMs);
       await clock.sleep(lookEveryMs);
@@ -158,7 +158,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     const { input, keyHash, batchId } = under;
     const prepared = await prepare(input).catch(async (error: unknown) => {
       // What was accepted once is answered once more, whatever became of its template or provider.
-      const before = error instanceof DomainError ? await store.find({ ...input, keyHash }, clock.now()) : null;
+      const before = error instanceof DomainError ? await keys.find({ ...input, keyHash }, clock.now()) : null;
       const same = before === null ? null : replayed(under, before);
       if (same === null) throw error;
       return same;
@@ -175,7 +175,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         leaseUntil: now + leaseMs,
         position: null,
       };
-      const held = await store.reserve(entry, now);
+      const held = await keys.reserve(entry, now);
       if (held === null) {
         const before = await lost(under, now);
         return before === null ? appendUnder(prepared, entry, batchId) : settledBy(under, before);

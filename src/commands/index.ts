@@ -55,7 +55,7 @@ export function createCommands(deps: CommandDependencies & Asked) {
   const append = appendNotification(deps);
   return {
     acceptNotification: acceptNotification(deps),
-    acceptOnce: acceptOnce({ ...deps, store: deps.idempotency, prepare, append }),
+    acceptOnce: acceptOnce({ ...deps, keys: deps.idempotency, prepare, append }),
     recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),
     cancelNotification: cancelNotification(deps),

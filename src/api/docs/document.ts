@@ -10,7 +10,7 @@ import { position } from './examples.ts';
 import type { JsonSchemas } from './json-schemas.ts';
 import { createJsonSchemas } from './json-schemas.ts';
 import { notifyRoute } from './notify.ts';
-import type { DescribedRoute, OperationDocs } from './operation.ts';
+import type { DescribedRoute } from './operation.ts';
 import { areas } from './operation.ts';
 import { refusalOf } from './refusal-answers.ts';
 import { refusalsOf } from './refusals.ts';
@@ -170,12 +170,6 @@ function headerParameters({ endpoint, docs }: DescribedRoute) {
   ];
 }
 
-/** What a document can say of lines: that they are text. */
-function linesOf({ lines }: OperationDocs) {
-  if (lines === undefined) return {};
-  return { 'application/x-ndjson': { schema: { type: 'string' }, example: lines } };
-}
-
 function requestBodyOf({ endpoint, docs }: DescribedRoute, schemas: JsonSchemas) {
   if (endpoint.body === undefined) return {};
   const examples = Object.entries(docs.requests ?? {}).map(([summary, value], i) => [
@@ -189,7 +183,7 @@ function requestBodyOf({ endpoint, docs }: DescribedRoute, schemas: JsonSchemas)
   return {
     requestBody: {
       required: endpoint.bodyIsOptional !== true,
-      content: { 'application/json': content, ...linesOf(docs) },
+      content: { 'application/json': content },
     },
   };
 }

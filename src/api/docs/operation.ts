@@ -34,8 +34,6 @@ export interface OperationDocs {
   readonly answer: AnswerDocs;
   /** Beyond those that follow from the route itself (refusals.ts): a sentence as the service says it. */
   readonly refusals?: Readonly<Partial<Record<ErrorCode, string>>>;
-  /** An example of a body that is a JSON text a line, where it may be that too. */
-  readonly lines?: string;
   /** It takes an Idempotency-Key. */
   readonly isKeyed?: true;
   /** Operations that go on from the answer: their path's parameters by the answer's fields. */

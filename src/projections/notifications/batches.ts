@@ -42,7 +42,10 @@ export async function getBatch(
   batchId: BatchId,
   partitions: number,
 ): Promise<Batch | null> {
-  const ids = [batchId, ...Array.from({ length: partitions }, (_, partition) => countsId(batchId, partition))];
+  const ids = [
+    batchId,
+    ...Array.from({ length: partitions }, (_, partition) => countsId(tenantId, batchId, partition)),
+  ];
   const found = await reader.get<BatchSummary & BatchCounts>(batchesCollection.name, ids);
   const own = [...found].filter(([, document]) => document.tenantId === tenantId);
   if (own.length === 0) return null;
@@ -69,7 +72,7 @@ export function createBatchChanges(): BatchChanges {
   const deltas = new Map<string, { readonly tenantId: TenantId; readonly counts: Map<Status, number> }>();
   const add = ({ batchId, listedAt, partition, tenantId, status }: NotificationDocument, by: 1 | -1): void => {
     if (batchId === null || listedAt === null) return;
-    const id = countsId(batchId, partition);
+    const id = countsId(tenantId, batchId, partition);
     const delta = deltas.get(id) ?? { tenantId, counts: new Map<Status, number>() };
     deltas.set(id, delta);
     delta.counts.set(status, (delta.counts.get(status) ?? 0) + by);
@@ -100,8 +103,8 @@ export function createBatchChanges(): BatchChanges {
   };
 }
 
-function countsId(batchId: BatchId, partition: number): string {
-  return `${batchId}:${partition}`;
+function countsId(tenantId: TenantId, batchId: BatchId, partition: number): string {
+  return `${tenantId}:${batchId}:${partition}`;
 }
 
 function entriesOf(counts: BatchCounts['counts']): [Status, number][] {

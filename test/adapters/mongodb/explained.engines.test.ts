@@ -55,7 +55,7 @@ const passesOn = 'api/whole-read-models.ts';
 function sitesInSource(): string[] {
   const callsFind = /\b(\w+)\??\.(?:find|count)(?:<\w+>)?\((?!\(|\w+ =>)/;
   /** Their `find` is no query. */
-  const others = new Set(['registry', 'providers']);
+  const others = new Set(['registry', 'providers', 'keys', 'records']);
   return readSources()
     .filter(({ path }) => !path.startsWith('adapters/') && path !== passesOn)
     .flatMap(({ path, text }) =>

@@ -1,11 +1,14 @@
 // Jest for `npm run test:real`: what needs real engines, and the end-to-end suite once more, on them.
 import embedded from './jest.config.js';
 
+/** Of test/e2e: what is about the files of the embedded engines, or starts nothing on others; once is enough. */
+const embeddedAlone = ['bystander', 'damaged-pages', 'data-files', 'full-disk', 'unusable-files', 'watchdog'];
+
 export default {
   ...embedded,
   displayName: 'engines',
   testMatch: ['<rootDir>/test/**/*.engines.test.ts', '<rootDir>/test/e2e/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/'],
+  testPathIgnorePatterns: ['/node_modules/', `/test/e2e/(${embeddedAlone.join('|')})\\.test\\.ts$`],
   globalSetup: '<rootDir>/test/engines/setup.ts',
   globalTeardown: '<rootDir>/test/engines/teardown.ts',
   setupFiles: ['<rootDir>/test/support/on-real-engines.ts'],

@@ -2,21 +2,12 @@
 
 import { fork } from 'node:child_process';
 import type { ChildProcess, Serializable, StdioOptions } from 'node:child_process';
-import type {
-  AskPlan,
-  Asked,
-  CrowdPlan,
-  CrowdResult,
-  Filled,
-  FillPlan,
-  LoadPlan,
-  LoadResult,
-  SinkReport,
-} from './protocol.ts';
+import type { CrowdPlan, CrowdResult, Filled, FillPlan, LoadPlan, LoadResult, SinkReport } from './protocol.ts';
 import type { Place } from './service.ts';
 
 export interface Reference {
   readonly port: number;
+  readonly pid: number;
   stop(): void;
 }
 
@@ -40,7 +31,12 @@ export interface Sink {
 
 export async function startReference(name: 'express' | 'http'): Promise<Reference> {
   const child = start(`references/${name}.ts`);
-  return { port: await portOf(child), stop: () => void child.kill() };
+  return { port: await portOf(child), pid: child.pid ?? 0, stop: () => void child.kill() };
+}
+
+export async function startPeerApp(environment: Readonly<Record<string, string>>): Promise<Reference> {
+  const child = start('peers/bullmq.js', environment);
+  return { port: await portOf(child), pid: child.pid ?? 0, stop: () => void child.kill() };
 }
 
 export function startLoad(): Load {
@@ -66,10 +62,6 @@ export async function startSink(): Promise<Sink> {
 /** Runs to its end. */
 export async function fillLog({ environment }: Place, plan: FillPlan): Promise<Filled> {
   return ask<Filled>(start('fill.ts', environment), plan);
-}
-
-export async function askSearches({ environment }: Place, plan: AskPlan): Promise<Asked> {
-  return ask<Asked>(start('ask.ts', environment), plan);
 }
 
 function start(file: string, environment: Readonly<Record<string, string>> = {}): ChildProcess {

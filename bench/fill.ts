@@ -2,7 +2,7 @@
 // A process of its own, with the settings of the service in its environment; says to its parent what it appended.
 //
 // Directly through the log's port, since the folding is measured, not the accepting: the same bytes in the same topics and partition numbers, in seconds
-// instead of minutes. As they would come from a service that accepts a thousand a second and delivers each after a tenth of a second: an outcome is
+// instead of minutes; their dispatchers are done with all of it. As they would come from a service that accepts a thousand a second and delivers each after a tenth of a second: an outcome is
 // appended with the hundred requests that follow its own, once that is durable, so most pairs fall into one batch of the fold and some don't.
 
 import { createClock } from '../src/adapters/node/clock.ts';
@@ -12,10 +12,13 @@ import { createCodec } from '../src/codec/index.ts';
 import type { AttemptSucceeded, DomainEvent, NotificationRequested, Priority } from '../src/domain/events.ts';
 import { channels } from '../src/domain/events.ts';
 import type { EventId } from '../src/domain/ids.ts';
-import { eventIdFrom, notificationIdOf, tenantIdOf, uuidText } from '../src/domain/ids.ts';
+import type { TenantId } from '../src/domain/ids.ts';
+import { eventIdFrom, notificationIdOf, uuidText } from '../src/domain/ids.ts';
 import { partitionOf } from '../src/domain/topics.ts';
 import { readConfig } from '../src/main/config.ts';
 import { openLogAndViews } from '../src/main/engines.ts';
+import { eventLogShape } from '../src/main/event-log-shape.ts';
+import type { EventLog } from '../src/ports/event-log.ts';
 import { searchReadModel } from '../src/projections/search/index.ts';
 import type { Filled, FillPlan } from './protocol.ts';
 
@@ -26,15 +29,20 @@ process.once('message', (plan: FillPlan) => {
   });
 });
 
+// Without its parent it has nothing to do.
+process.on('disconnect', () => process.exit());
+
 const acceptedPerSecond = 1000;
 const deliveredAfterMs = 100;
 const acceptedMeanwhile = (acceptedPerSecond * deliveredAfterMs) / 1000;
 const recipientsPerTenant = 50;
 const firstOrder = 10_000;
+/** Told of, spread over all. */
+const wordsMax = 1000;
 
 const clock = createClock();
 
-async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<Filled> {
+async function fill({ notifications, tenantIds, share }: FillPlan): Promise<Filled> {
   const { log, close } = await openLogAndViews({
     config: readConfig(),
     codec: createCodec(),
@@ -43,8 +51,11 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
     metrics: createMetrics({ processMetrics: false }),
     signal: new AbortController().signal,
   });
-  const tenants = Array.from({ length: tenantCount }, () => tenantIdOf(clock.uuidV7()));
+  const [first, ...others] = tenantIds as readonly TenantId[];
+  if (first === undefined) throw new Error('there is no tenant to fill for');
   const begin = clock.now() - (notifications / acceptedPerSecond) * 1000;
+  const had = new Map<TenantId, number>();
+  const words: string[] = [];
   let inApp = 0;
 
   const append = async (events: readonly DomainEvent[]) => {
@@ -63,6 +74,7 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
     accepted = requests;
   }
   await append(accepted.map(succeeded));
+  await finishWork(log);
   const tookMs = clock.monotonic() - startedAt;
   await close();
   // The inbox looks at the requests of its own channel and at every success.
@@ -73,16 +85,24 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
       inbox_2: inApp + notifications,
       [searchReadModel.definition.name]: notifications,
     },
-    tenantId: tenants[0] ?? '',
-    words: Array.from({ length: Math.floor(notifications / tenants.length) }, (_, nth) =>
-      String(firstOrder + nth * tenants.length),
-    ),
+    words: words.filter((_, nth) => nth % Math.ceil(words.length / wordsMax) === 0),
   };
+
+  /** In turn; of ten the first tenant has nine, if it is to have so many. */
+  function tenantOf(i: number): TenantId {
+    const isFirsts = share === 'nine tenths' && i % 10 > 0;
+    if (isFirsts || others.length === 0) return first as TenantId;
+    return share === 'as all'
+      ? (tenantIds[i % tenantIds.length] as TenantId)
+      : (others[Math.floor(i / 10) % others.length] as TenantId);
+  }
 
   /** The channels in turn for each tenant, a tenth HIGH, two tenths BULK. */
   function requested(i: number): NotificationRequested {
-    const tenantId = tenants[i % tenants.length] ?? tenantIdOf(clock.uuidV7());
-    const nth = Math.floor(i / tenants.length);
+    const tenantId = tenantOf(i);
+    const nth = had.get(tenantId) ?? 0;
+    had.set(tenantId, nth + 1);
+    if (tenantId === first) words.push(String(firstOrder + i));
     const channel = channels[nth % channels.length] ?? 'EMAIL';
     const recipient = `user-${nth % recipientsPerTenant}@example.com`;
     const notificationId = notificationIdOf(clock.uuidV7());
@@ -96,12 +116,35 @@ async function fill({ notifications, tenants: tenantCount }: FillPlan): Promise<
       notificationId,
       requestedAt,
       channel,
-      priority: priorityOf(i % 10),
+      priority: priorityOf(nth % 10),
       recipient,
       round: 1,
       partition: partitionOf({ tenantId, channel, recipient, notificationId }, log.partitioning),
       request: requestOf(`A-${firstOrder + i}`),
     };
+  }
+}
+
+/** The dispatchers' groups are done with all that the log has: a service that starts on it has nothing to send. */
+async function finishWork(log: EventLog): Promise<void> {
+  for (const { group, topics } of eventLogShape.groups) {
+    const ends = new Map(await Promise.all(topics.map(async (topic) => [topic, await log.ends(topic)] as const)));
+    const done = Promise.withResolvers<void>();
+    const left = new Set(Array.from({ length: log.partitioning.partitions }, (_, partition) => partition));
+    const consumer = await log.consume({
+      group,
+      topics,
+      owned: ({ partition, commit }) => {
+        const commits = topics.map((topic) => ({ topic, offset: ends.get(topic)?.[partition] ?? 0, metadata: '' }));
+        commit(commits).then(() => {
+          left.delete(partition);
+          if (left.size === 0) done.resolve();
+        }, done.reject);
+      },
+      lost: () => {},
+    });
+    await done.promise;
+    await consumer.stop();
   }
 }
 

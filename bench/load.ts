@@ -2,6 +2,7 @@
 
 import { openConnection } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { createTimeline } from './over-time.ts';
 import { monotonicMs, percentiles } from './protocol.ts';
 import type { LoadPlan, LoadResult, LoadTarget } from './protocol.ts';
 
@@ -29,7 +30,7 @@ async function closedLoop({ target, connections, until }: LoadPlan & { kind: 'cl
   const finished = Promise.withResolvers<void>();
   const open = await openAll(connections, target.port, {
     answered: (i, status, body) => {
-      tally.add(status, body, monotonicMs() - (sentAt[i] ?? 0));
+      tally.add(status, body, sentAt[i] ?? 0);
       next(i);
     },
     failed: finished.reject,
@@ -72,7 +73,7 @@ async function openLoop({
   const finished = Promise.withResolvers<void>();
   const open = await openAll(connections, target.port, {
     answered: (i, status, body) => {
-      tally.add(status, body, monotonicMs() - (dueAt[i] ?? 0));
+      tally.add(status, body, dueAt[i] ?? 0);
       free.push(i);
       if (tally.answers() === total) finished.resolve();
       sendWaiting();
@@ -117,11 +118,12 @@ function openAll(connections: number, port: number, events: LoopEvents): Promise
 /** The same bytes for every server that is measured; `due` is what the sink counts the latency from. */
 function requestText(target: LoadTarget, connection: number, due: number | null): string {
   const apiKey = target.apiKeys[connection % target.apiKeys.length] ?? '';
+  const text = 'Hello {{ name }}, your order {{ order }} left our warehouse today and will reach you in two days.';
   const body = JSON.stringify({
     channel: 'WEBHOOK',
     recipient: target.sinkUrl,
     subject: 'Order {{ order }} shipped',
-    body: 'Hello {{ name }}, your order {{ order }} left our warehouse today and will reach you in two days.',
+    body: target.bodyBytes === null ? text : text.padEnd(target.bodyBytes, filler),
     data: { name: 'Ada', order: `A-${10_000 + connection}`, ...(due === null ? {} : { dueAtMs: due }) },
     metadata: { source: 'bench' },
   });
@@ -134,15 +136,21 @@ function requestText(target: LoadTarget, connection: number, due: number | null)
   return `${head.join('\r\n')}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
+const filler = ' The order left our warehouse and will reach you.';
+
 function newTally(keepIds: boolean) {
   const statuses: Record<string, number> = {};
   const latencies: number[] = [];
   const ids: string[] = [];
+  const timeline = createTimeline();
   return {
     answers: () => latencies.length,
-    add: (status: string, body: string, latencyMs: number) => {
+    /** @param since monotonic ms at which it was sent or due */
+    add: (status: string, body: string, since: number) => {
+      const now = monotonicMs();
       statuses[status] = (statuses[status] ?? 0) + 1;
-      latencies.push(latencyMs);
+      latencies.push(now - since);
+      timeline.add(now, now - since);
       if (keepIds && status === '202') ids.push(notificationIdIn(body));
     },
     result: (firstSentAtMs: number, elapsedMs: number): LoadResult => ({
@@ -153,6 +161,7 @@ function newTally(keepIds: boolean) {
       latencyMs: percentiles(latencies),
       firstSentAtMs,
       ids,
+      overTime: timeline.moments(),
     }),
   };
 }

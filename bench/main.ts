@@ -1,73 +1,91 @@
 // npm run bench: measures the service as a user runs it, and prints what was aimed at beside it.
 //
-//   main ──IPC──> load ──HTTP──> express | node:http | herald ──HTTP──> sink <──IPC── main
+//   main ──IPC──> load ──HTTP──> express | node:http | herald | a peer ──HTTP──> sink <──IPC── main
 
 import { writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 
-import { chooseEngines, EnginesAwayError, engineSets } from './engines.ts';
+import { chooseEngines, EnginesAwayError } from './engines.ts';
 import type { Engines } from './engines.ts';
+import { page } from './html/page.ts';
+import { describeMachine } from './machine.ts';
+import type { Options, PartName } from './options.ts';
+import { OptionsError, readOptions, usage } from './options.ts';
 import { measureAccept } from './parts/accept.ts';
 import { measureDelivery } from './parts/delivery.ts';
 import { measureFold } from './parts/fold.ts';
 import { measureLatency } from './parts/latency.ts';
-import { measureMemory } from './parts/memory.ts';
+import { measureBodies, measureMemory } from './parts/memory.ts';
+import { measurePeers } from './parts/peers.ts';
+import { measureQueries, measureSearch, measureStart } from './parts/stored.ts';
+import { createProfiles, noProfiles } from './profiles.ts';
+import { monotonicMs } from './protocol.ts';
 import { createResults, isMet } from './results.ts';
-import type { Results } from './results.ts';
 import { openStage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import type { Setting, Stage } from './stage.ts';
+import { createProgress } from './terminal.ts';
+import type { Progress } from './terminal.ts';
 
-const parts: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+const parts: Readonly<Record<PartName, (stage: Stage) => Promise<void>>> = {
   accept: measureAccept,
   delivery: measureDelivery,
   latency: measureLatency,
   fold: measureFold,
+  search: measureSearch,
+  queries: measureQueries,
+  start: measureStart,
+  bodies: measureBodies,
   memory: measureMemory,
+  peers: measurePeers,
 };
 
-const usage = `npm run bench -- [--engines ${engineSets.join('|')}] [--only ${Object.keys(parts).join(',')}] [--json FILE]`;
-
-const options = {
-  engines: { type: 'string', default: 'embedded' },
-  only: { type: 'string', default: Object.keys(parts).join(',') },
-  json: { type: 'string' },
-} as const;
-
-async function main(): Promise<void> {
-  const { values } = parseArgs({ options });
-  const set = engineSets.find((name) => name === values.engines);
-  const chosen = values.only.split(',');
-  if (set === undefined || !chosen.every((name) => Object.hasOwn(parts, name))) return fail(usage, 2);
-  let engines: Engines;
+async function main(args: readonly string[]): Promise<void> {
   try {
-    engines = await chooseEngines(set);
+    const options = readOptions(args);
+    await run(options, await chooseEngines(options.engines), args);
   } catch (error) {
-    if (error instanceof EnginesAwayError) return fail(error.message, 1);
-    throw error;
-  }
-  const results = createResults((line) => console.log(line));
-  await measure(engines, chosen, results);
-  console.log(`\n${results.table(engines.heading)}`);
-  if (values.json !== undefined) {
-    const rows = results.rows().map((row) => ({ ...row, ok: isMet(row) }));
-    const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model ?? '' };
-    const figures = { at: new Date().toISOString(), engines: set, machine, rows };
-    await writeFile(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+    if (error instanceof OptionsError) fail(`${error.message}\n\n${usage}`, 2);
+    else if (error instanceof EnginesAwayError) fail(error.message, 1);
+    else throw error;
   }
 }
 
-async function measure(engines: Engines, chosen: readonly string[], results: Results): Promise<void> {
-  const stage = await openStage(engines, results);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      void stage.close().finally(() => process.exit(1));
-    });
-  }
+async function run(options: Options, engines: Engines, args: readonly string[]): Promise<void> {
+  const { repeat, sizes, cache, profile } = options;
+  const machine = await describeMachine(args);
+  const all = Array.from({ length: repeat }, () => options.parts).flat();
+  const progress = createProgress({ output: process.stdout, parts: all, sizes, nowMs: monotonicMs });
+  const results = createResults(progress.line);
+  const profiles = profile === null ? noProfiles : createProfiles(profile, progress.line);
   try {
-    for (const [name, part] of Object.entries(parts)) if (chosen.includes(name)) await part(stage);
+    for (let nth = 1; nth <= repeat; nth++) {
+      if (repeat > 1) progress.line(`run ${nth} of ${repeat}`);
+      await measure({ engines, results, sizes, profiles, cache }, options.parts, progress);
+    }
+  } finally {
+    progress.end();
+  }
+  const heading = repeat === 1 ? engines.heading : `${engines.heading}, medians of ${repeat} runs`;
+  console.log(`\n${results.table(heading)}`);
+  const rows = results.rows().map((row) => ({ ...row, ok: isMet(row) }));
+  const series = results.series();
+  const figures = { engines: options.engines, machine, rows, series };
+  if (options.json !== null) await writeFile(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+  if (options.html !== null) await writeFile(options.html, page({ heading, machine, rows, series }));
+}
+
+async function measure(setting: Setting, chosen: readonly PartName[], progress: Progress): Promise<void> {
+  const stage = await openStage(setting);
+  // A terminal tells the whole group, and what started this passes it on: a second one doesn't cut the first one short.
+  const end = () => void stage.close().finally(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
+  try {
+    for (const name of chosen) {
+      progress.begins();
+      await parts[name](stage);
+    }
     await stage.addMemory();
   } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, end);
     await stage.close();
   }
 }
@@ -77,4 +95,4 @@ function fail(message: string, code: number): void {
   process.exitCode = code;
 }
 
-await main();
+await main(process.argv.slice(2));

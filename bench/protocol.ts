@@ -23,6 +23,8 @@ export interface LoadTarget {
   readonly sinkUrl: string;
   /** Keep the ids of what was accepted, to be compared with what arrives. */
   readonly keepIds: boolean;
+  /** Of the notification's own text; null: a line of it. */
+  readonly bodyBytes: number | null;
 }
 
 export interface LoadResult {
@@ -35,6 +37,16 @@ export interface LoadResult {
   /** Monotonic ms (monotonicMs) at which the first request was written. */
   readonly firstSentAtMs: number;
   readonly ids: readonly string[];
+  readonly overTime: readonly Moment[];
+}
+
+/** What was answered, or arrived, in half a second. */
+export interface Moment {
+  /** Monotonic ms at which it begins. */
+  readonly atMs: number;
+  readonly perSecond: number;
+  /** Of those whose latency is known. */
+  readonly latencyMs: Percentiles | null;
 }
 
 export interface Percentiles {
@@ -55,30 +67,22 @@ export interface SinkReport {
   readonly lastArrivalAtMs: number;
   /** From the moment that the request was due, as it says itself, until its arrival here. */
   readonly latencyMs: Percentiles;
+  readonly overTime: readonly Moment[];
 }
 
 export interface FillPlan {
   readonly notifications: number;
-  readonly tenants: number;
+  readonly tenantIds: readonly string[];
+  /** What the first tenant has of them. */
+  readonly share: 'as all' | 'nine tenths';
 }
 
 export interface Filled {
   readonly tookMs: number;
   /** How many events each read model has folded once it has seen all of it. */
   readonly foldedEvents: Readonly<Record<string, number>>;
-  /** One of the tenants, and words that one notification of it each has. */
-  readonly tenantId: string;
+  /** Words that one notification of the first tenant each has. */
   readonly words: readonly string[];
-}
-
-/** So many rounds of searches of one tenant. */
-export interface AskPlan extends Pick<Filled, 'tenantId' | 'words'> {
-  readonly rounds: number;
-}
-
-export interface Asked {
-  /** Of one search, whatever it asks for. */
-  readonly latencyMs: Percentiles;
 }
 
 export interface CrowdPlan {

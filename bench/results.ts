@@ -1,8 +1,11 @@
-// What was measured and what was aimed at: rows of the table that ends a run, and the figures of --json.
+// What was measured and what was aimed at: rows of the table that ends a run, what happened over time, and the figures of --json.
 
 export interface Row {
   readonly what: string;
+  /** The median of all runs. */
   readonly value: number;
+  /** Of each run. */
+  readonly values: readonly number[];
   readonly unit: string;
   readonly target: Target | null;
 }
@@ -11,22 +14,47 @@ export type Target =
   | { readonly kind: 'at least'; readonly value: number }
   | { readonly kind: 'at most'; readonly value: number };
 
+/** A line of a plot. */
+export interface Series {
+  readonly plot: string;
+  readonly line: string;
+  readonly unit: string;
+  readonly points: readonly Point[];
+}
+
+export interface Point {
+  readonly atSeconds: number;
+  readonly value: number;
+}
+
 export interface Results {
   /** A line of progress. */
   progress(line: string): void;
-  /** @param target null: it is only told */
+  /** Once a run. @param target null: it is only told */
   add(what: string, value: number, unit: string, target?: Target | null): void;
+  addSeries(series: Series): void;
   rows(): readonly Row[];
+  /** Of the last run: a later one takes the place of one of the same name. */
+  series(): readonly Series[];
   table(heading: string): string;
 }
 
 export function createResults(print: (line: string) => void): Results {
-  const rows: Row[] = [];
+  const added = new Map<string, { values: number[]; unit: string; target: Target | null }>();
+  const series = new Map<string, Series>();
+  const rows = () =>
+    [...added].map(([what, { values, unit, target }]) => ({ what, value: median(values), values, unit, target }));
   return {
     progress: print,
-    add: (what, value, unit, target) => void rows.push({ what, value, unit, target: target ?? null }),
-    rows: () => rows,
-    table: (heading) => `${heading}\n\n${table(rows)}`,
+    add(what, value, unit, target) {
+      const row = added.get(what) ?? { values: [], unit, target: target ?? null };
+      // What is aimed at may follow from a figure of the same run.
+      added.set(what, { unit, target: target ?? null, values: [...row.values, value] });
+    },
+    addSeries: (one) => void series.set(`${one.plot}\n${one.line}`, one),
+    rows,
+    series: () => [...series.values()],
+    table: (heading) => `${heading}\n\n${table(rows())}`,
   };
 }
 
@@ -48,6 +76,15 @@ export function formatted(value: number): string {
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
 }
 
+export function targetText({ target, unit }: Row): string {
+  return target === null ? '' : `${target.kind} ${formatted(target.value)} ${unit}`.trimEnd();
+}
+
+export function verdict(row: Row): string {
+  if (row.target === null) return '';
+  return isMet(row) ? 'ok' : 'MISSED';
+}
+
 function table(rows: readonly Row[]): string {
   const cells = rows.map((row) => [row.what, `${formatted(row.value)} ${row.unit}`, targetText(row), verdict(row)]);
   const all = [['', 'measured', 'target', ''], ...cells];
@@ -56,13 +93,4 @@ function table(rows: readonly Row[]): string {
     `${what.padEnd(widths[0] ?? 0)}  ${value.padStart(widths[1] ?? 0)}  ${target.padStart(widths[2] ?? 0)}  ${last}`.trimEnd(),
   );
   return lines.join('\n');
-}
-
-function targetText({ target, unit }: Row): string {
-  return target === null ? '' : `${target.kind} ${formatted(target.value)} ${unit}`;
-}
-
-function verdict(row: Row): string {
-  if (row.target === null) return '';
-  return isMet(row) ? 'ok' : 'MISSED';
 }

@@ -4,10 +4,12 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { readCpu } from './cpu.ts';
 import { monotonicMs } from './protocol.ts';
 
 /** A data folder, and the settings of everything that runs on it. */
@@ -21,8 +23,12 @@ export interface Service {
   readonly port: number;
   readonly operationsUrl: string;
   readonly pid: number;
+  /** null: it wasn't asked for. */
+  readonly inspectorUrl: string | null;
   /** From the start of the process until all of it was started. */
   readonly startedInMs: number;
+  /** From the start of the process until it says that it is ready. */
+  readyInMs(): Promise<number>;
   /** Resolves when the process has used almost no CPU for a while: everything behind the 202s is done. */
   settle(): Promise<void>;
   /** SIGTERM, and waits for its end. */
@@ -32,13 +38,22 @@ export interface Service {
 /** null: all of them. */
 export type BenchedRole = 'api' | 'projector' | null;
 
+/** With an inspector on a port of its own choice: for profiles. */
+export const inspected = ['--inspect=127.0.0.1:0'] as const;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** `node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
 const command = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
-/** Topics and indexes are made at the first start. */
-const startWithinMs = 60_000;
-/** A crowd leaves gigabytes of bodies behind, which are folded until they are searchable. */
-const settleWithinMs = 600_000;
+/** Of Node, as users start it. */
+export const serviceFlags = command.filter((argument) => argument.startsWith('--'));
+/** Topics and indexes are made at the first start, which a machine that others use as well takes most of a minute for. */
+const startWithinMs = 180_000;
+/** A crowd leaves gigabytes of bodies behind, which are folded until they are searchable; 5,000,000 notifications take 20 minutes. */
+const settleWithinMs = 1_800_000;
+const lookEveryMs = 200;
+/** A tenth of a core; a profile of two threads takes 14 % of one by itself. */
+const quietUs = lookEveryMs * 100;
+const quietProfiledUs = lookEveryMs * 300;
 
 /** The settings of a measured service, whatever the engines. */
 export function placeOf(dataDir: string, environment: Readonly<Record<string, string>>): Place {
@@ -56,24 +71,36 @@ export function placeOf(dataDir: string, environment: Readonly<Record<string, st
   return { dataDir, environment: { ...settings, ...environment } };
 }
 
-export async function startService({ dataDir, environment }: Place, role: BenchedRole): Promise<Service> {
+/** @param nodeFlags beside those of `npm start` */
+export async function startService(
+  { dataDir, environment }: Place,
+  role: BenchedRole,
+  nodeFlags: readonly string[] = [],
+): Promise<Service> {
   const log = join(dataDir, 'service.log');
   const stderr = openSync(log, 'a');
   const startedAt = monotonicMs();
-  const child = spawn(process.execPath, [...command, 'serve', ...(role === null ? [] : ['--role', role])], {
+  const roles = role === null ? [] : ['--role', role];
+  const child = spawn(process.execPath, [...nodeFlags, ...command, 'serve', ...roles], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', stderr],
   });
   closeSync(stderr);
-  const { url, operationsUrl } = await startedLine(child, log);
+  const { url, operationsUrl, inspectorUrl } = await startedLine(child, log);
+  const startedInMs = monotonicMs() - startedAt;
   const { pid } = child;
   if (pid === undefined) throw new Error('the service has no process id');
   return {
     port: url === null ? Number.NaN : Number(new URL(url).port),
     operationsUrl,
     pid,
-    startedInMs: monotonicMs() - startedAt,
-    settle: () => settle(pid),
+    inspectorUrl: nodeFlags.length === 0 ? null : inspectorUrl,
+    startedInMs,
+    readyInMs: async () => {
+      await untilReady(operationsUrl);
+      return monotonicMs() - startedAt;
+    },
+    settle: () => settle(pid, nodeFlags.length === 0 ? quietUs : quietProfiledUs),
     stop: async () => {
       if (child.exitCode !== null) return;
       const ended = once(child, 'exit');
@@ -89,30 +116,32 @@ export async function runCommand(place: Place, args: readonly string[]): Promise
   return (await promisify(execFile)(process.execPath, [...command, ...args], options)).stdout;
 }
 
-/** The API keys of so many new tenants. */
-export async function provisionTenants(place: Place, port: number, count: number): Promise<string[]> {
-  const keys: string[] = [];
+export interface BenchedTenant {
+  readonly id: string;
+  readonly apiKey: string;
+}
+
+/** So many new ones; the same again where they were made before. */
+export async function provisionTenants(place: Place, port: number, count: number): Promise<BenchedTenant[]> {
+  const tenants: BenchedTenant[] = [];
   for (let i = 0; i < count; i++) {
-    const token = await runCommand(place, [
-      'token',
-      '--sub',
-      `bench-${i}`,
-      '--email',
-      `bench-${i}@example.com`,
-      '--name',
-      `Bench ${i}`,
-    ]);
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/auth/provision-tenant`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token.trim()}` },
+      headers: { authorization: `Bearer ${await ownerToken(place, i)}` },
     });
-    const answer = (await response.json()) as { tenant?: { apiKey?: string } };
-    const apiKey = answer.tenant?.apiKey;
-    if (apiKey === undefined)
+    const answer = (await response.json()) as { tenant?: { id?: string; apiKey?: string } };
+    const { id, apiKey } = answer.tenant ?? {};
+    if (id === undefined || apiKey === undefined)
       throw new Error(`provision-tenant answered ${response.status}: ${JSON.stringify(answer)}`);
-    keys.push(apiKey);
+    tenants.push({ id, apiKey });
   }
-  return keys;
+  return tenants;
+}
+
+/** A bearer token of the nth tenant's owner. */
+export async function ownerToken(place: Place, nth: number): Promise<string> {
+  const person = ['--sub', `bench-${nth}`, '--email', `bench-${nth}@example.com`, '--name', `Bench ${nth}`];
+  return (await runCommand(place, ['token', ...person])).trim();
 }
 
 /** Resident memory in MiB, now and at its highest since the start; null where there is no /proc. */
@@ -123,26 +152,33 @@ export function residentMemory(pid: number): { readonly nowMiB: number; readonly
   return { nowMiB: kib('VmRSS') / 1024, peakMiB: kib('VmHWM') / 1024 };
 }
 
-async function settle(pid: number): Promise<void> {
+/** Of SQLite's files of the read models, what isn't merged yet included; null: they are elsewhere. */
+export async function bytesOfViews({ dataDir }: Place): Promise<number | null> {
+  const files = (await readdir(dataDir)).filter((name) => name.startsWith('views.db'));
+  const sizes = await Promise.all(files.map(async (name) => (await stat(join(dataDir, name))).size));
+  return files.length === 0 ? null : sizes.reduce((a, b) => a + b, 0);
+}
+
+/** Resolves when the process has used almost no CPU for a while. */
+export async function settle(pid: number, quietLookUs = quietUs): Promise<void> {
   const deadline = monotonicMs() + settleWithinMs;
   let quietLooks = 0;
-  let before = cpuTicks(pid);
+  let before = readCpu(pid)?.processUs ?? 0;
   while (quietLooks < 3) {
     if (monotonicMs() > deadline) throw new Error(`the service was still busy after ${settleWithinMs / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const now = cpuTicks(pid);
-    // 100 ticks are a second of CPU: 2 in 200 ms are a tenth of a core.
-    quietLooks = now - before <= 2 ? quietLooks + 1 : 0;
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    const now = readCpu(pid)?.processUs ?? 0;
+    quietLooks = now - before <= quietLookUs ? quietLooks + 1 : 0;
     before = now;
   }
 }
 
-/** User and system time that the process has used, in ticks of 10 ms; 0 where there is no /proc. */
-function cpuTicks(pid: number): number {
-  const stat = readProc(pid, 'stat');
-  if (stat === null) return 0;
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
+async function untilReady(operationsUrl: string): Promise<void> {
+  const deadline = monotonicMs() + startWithinMs;
+  while (!(await fetch(`${operationsUrl}/health/ready`)).ok) {
+    if (monotonicMs() > deadline) throw new Error(`the service was not ready within ${startWithinMs / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 function readProc(pid: number, file: string): string | null {
@@ -158,15 +194,23 @@ interface Started {
   readonly operationsUrl: string;
 }
 
+interface Listening extends Started {
+  readonly inspectorUrl: string | null;
+}
+
 /** What the service logs once all of it has been started. */
-async function startedLine(child: ChildProcess, log: string): Promise<Started> {
+async function startedLine(child: ChildProcess, log: string): Promise<Listening> {
   const deadline = monotonicMs() + startWithinMs;
   for (;;) {
     const said = readFileSync(log, 'utf8');
     const line = said
       .split('\n')
       .find((text) => text.includes('"msg":"started"') && text.includes(`"pid":${child.pid},`));
-    if (line !== undefined) return JSON.parse(line) as Started;
+    if (line !== undefined) {
+      // Said again by the process that goes on with the allocator's settings.
+      const inspectorUrl = [...said.matchAll(/^Debugger listening on (ws:\S+)$/gm)].at(-1)?.[1] ?? null;
+      return { ...(JSON.parse(line) as Started), inspectorUrl };
+    }
     const isLate = monotonicMs() > deadline;
     if (isLate || child.exitCode !== null) {
       child.kill('SIGKILL');

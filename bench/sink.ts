@@ -3,6 +3,7 @@
 
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { createTimeline } from './over-time.ts';
 import { monotonicMs, percentiles } from './protocol.ts';
 import type { SinkCommand, SinkReport } from './protocol.ts';
 
@@ -12,6 +13,7 @@ let ids = new Set<string>();
 let arrivals = 0;
 let lastArrivalAtMs = 0;
 let latencies: number[] = [];
+let timeline = createTimeline();
 let wanted = Number.POSITIVE_INFINITY;
 let answer = () => {};
 
@@ -63,6 +65,7 @@ function header(head: string, name: keyof typeof patterns): string | undefined {
 function arrived(id: string, body: string, arrivedAt: number): void {
   const due = /"dueAtMs":([\d.]+)/.exec(body)?.[1];
   if (due !== undefined) latencies.push(arrivedAt - Number(due));
+  timeline.add(arrivedAt, due === undefined ? null : arrivedAt - Number(due));
   ids.add(id);
   arrivals += 1;
   lastArrivalAtMs = arrivedAt;
@@ -73,11 +76,13 @@ function reset(): void {
   ids = new Set();
   arrivals = 0;
   latencies = [];
+  timeline = createTimeline();
   wanted = Number.POSITIVE_INFINITY;
 }
 
 function report(): void {
   wanted = Number.POSITIVE_INFINITY;
-  const said: SinkReport = { arrivals, ids: [...ids], lastArrivalAtMs, latencyMs: percentiles([...latencies]) };
+  const latencyMs = percentiles([...latencies]);
+  const said: SinkReport = { arrivals, ids: [...ids], lastArrivalAtMs, latencyMs, overTime: timeline.moments() };
   process.send?.(said);
 }

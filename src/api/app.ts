@@ -10,11 +10,9 @@ import type { CommandDependencies } from '../commands/index.ts';
 import { createCommands } from '../commands/index.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { RateLimit } from '../domain/tenant.ts';
-import { parseTraceparent, traceIdOf } from '../domain/traceparent.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
-import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
@@ -27,7 +25,7 @@ import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
 import { createDocsRouter } from './docs/serve.ts';
 import type { Route } from './endpoint.ts';
-import { answeringUnavailable, clientGoneStatus, sendError } from './errors.ts';
+import { answeringUnavailable, sendError } from './errors.ts';
 import { frontPage } from './front-page.ts';
 import { createHandlers } from './handlers/index.ts';
 import { digest } from './idempotency-key.ts';
@@ -37,7 +35,9 @@ import { createOwnWrites } from './own-writes.ts';
 import type { Serve } from './pipeline.ts';
 import { createPipeline } from './pipeline.ts';
 import { createRequestLimits } from './rate-limit.ts';
+import { createRefusals } from './refusals.ts';
 import { refuseMethod } from './refuse-method.ts';
+import { beginRequestLine } from './request-line.ts';
 import { createRequestIds } from './request-id.ts';
 import { sendJson } from './respond.ts';
 import { createReadLimit } from './read-limit.ts';
@@ -52,7 +52,6 @@ export interface ApiDependencies extends CommandDependencies {
   /** Of read models that answer once they are whole; absent: all answer. */
   readonly catchUps?: CatchUps;
   readonly registry: ProviderRegistry & ProviderCatalog;
-  readonly limiter: RateLimiter;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly tokenKeys: TokenKeys;
   readonly metrics: Metrics;
@@ -66,6 +65,8 @@ export interface ApiOptions {
   readonly rateLimit: RateLimit;
   /** Of items of batches. */
   readonly itemLimit: RateLimit;
+  /** Of idempotency keys that a tenant begins. */
+  readonly keyLimit: RateLimit;
   /** Of what a tenant reads. */
   readonly readLimit: RateLimit;
   /** Of requests that write and don't send; absent: 2,000 in 10 s. */
@@ -88,7 +89,9 @@ export function createApi(given: ApiDependencies): RequestListener {
   const deps = reachable(given);
   const { logger, clock, metrics, closing, options } = deps;
   const requestId = createRequestIds(clock);
-  const commands = createCommands({ ...deps, records: createNotificationRecords(deps), digest });
+  const refusals = createRefusals();
+  const { keyLimit } = options;
+  const commands = createCommands({ ...deps, keyLimit, records: createNotificationRecords(deps), digest });
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
   const ownWrites = createOwnWrites(deps);
   const limits = createRequestLimits({
@@ -103,6 +106,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     ownWrites,
     limits,
     cursors: createCursors(options.cursorSecret),
+    refusals,
     rateLimit: options.rateLimit,
   });
   const streams = createStreams({
@@ -127,14 +131,14 @@ export function createApi(given: ApiDependencies): RequestListener {
     streams,
     ownWrites,
   });
-  const notify = createNotify({ ...deps, authenticate, limits, bodies, commands, ownWrites, requestId });
+  const notify = createNotify({ ...deps, authenticate, limits, bodies, commands, ownWrites, refusals, requestId });
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
   const notifyPaths = bases.map((base) => `${base}/notify`);
   app.post(notifyPaths, notify);
   app.use((req, res, next) => {
-    begin(req, res, deps, requestId());
+    beginRequestLine(req, res, { ...deps, refusals }, requestId());
     next();
   });
   const maxAge = options.hstsSeconds ?? 0;
@@ -160,7 +164,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   });
   app.use((err: unknown, _req: Request, res: Response, _next: NextFunction) => {
     const { locals } = res;
-    sendError(res, err, {
+    locals['refused'] = sendError(res, err, {
       requestId: String(locals['requestId'] ?? requestId()),
       logger,
       challenge: String(locals['challenge'] ?? 'Bearer'),
@@ -183,6 +187,7 @@ function reachable(deps: ApiDependencies): ApiDependencies {
     renderer: { ...renderer, render: (...args) => turns.piece(() => renderer.render(...args)) },
     settings: answeringUnavailable(deps.settings, 'the settings store', logger),
     idempotency: answeringUnavailable(deps.idempotency, 'the store of idempotency keys', logger),
+    jobs: answeringUnavailable(deps.jobs, 'the store of jobs', logger),
     directory: answeringUnavailable(deps.directory, 'the settings store', logger),
     reader: answeringUnavailable(wholeReader(deps), 'the read models', logger),
   };
@@ -237,32 +242,3 @@ function countFailuresFromZero(routes: readonly Route[], metrics: Metrics): void
       metrics.increment('herald_http_requests_total', { method, route: path, status }, 0);
   }
 }
-
-/** The canonical line of a request, once it is over. The address is the route's pattern: paths and queries hold ids and tokens. */
-function begin(req: Request, res: Response, { clock, logger, metrics }: ApiDependencies, requestId: string): void {
-  const startedAt = clock.monotonic();
-  const { method } = req;
-  res.locals['requestId'] = requestId;
-  res.setHeader('x-request-id', requestId);
-  res.once('close', () => {
-    const route = String(res.locals['route'] ?? 'unknown');
-    const status = res.headersSent ? res.statusCode : clientGoneStatus;
-    metrics.increment('herald_http_requests_total', {
-      method: knownMethods.has(method) ? method : 'other',
-      route,
-      status: String(status),
-    });
-    logger.info('request', {
-      requestId,
-      traceId: traceIdOf(parseTraceparent(req.headers['traceparent'])),
-      method,
-      route,
-      status,
-      tenantId: res.locals['tenantId'] ?? null,
-      ms: clock.monotonic() - startedAt,
-    });
-  });
-}
-
-/** A label's values are few. */
-const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);

@@ -13,6 +13,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
 import { UnknownTokenKeyError } from '../ports/token-keys.ts';
+import { wrongClaim } from './wrong-claim.ts';
 import { holdsApiKey, invalidKey, keyAsToken, lacksScope, missingKey, missingToken } from './mistaken-credentials.ts';
 
 /** What a token says of its bearer. */
@@ -40,6 +41,8 @@ export interface TokenRules {
   readonly algorithms: readonly TokenAlgorithm[];
   /** From its `iat`, or from now where that is missing or still to come; absent: 24 h. */
   readonly lifetimeMaxMs?: number;
+  /** Whether a 401 says which claim is wrong; absent: the log line alone does. */
+  readonly tellsClaims?: boolean;
 }
 
 /** A longer one is none of ours; it is not even looked at. */
@@ -82,6 +85,13 @@ export function createAuthenticate({ directory, tokenKeys, tokens, clock, logger
       clockTolerance: clockToleranceSeconds,
       getToken,
     });
+  const refusalOf = (err: UnauthorizedError, req: Request, res: Response): DomainError => {
+    const wrong = wrongClaim(err.inner.message, tokens);
+    if (wrong === null) return unauthorized(sentenceOf(err, req));
+    res.locals['wrongClaim'] = wrong.path;
+    if (tokens.tellsClaims !== true) return unauthorized(invalidToken);
+    return new DomainError('UNAUTHORIZED', `${invalidToken} ${wrong.path}: ${wrong.message}`, { details: [wrong] });
+  };
   const byHeader = verifier(bearerToken);
   const byHeaderOrQuery = verifier((req) => {
     const token = bearerToken(req) ?? new URLSearchParams(req.url.split('?')[1]).get('token') ?? undefined;
@@ -98,7 +108,7 @@ export function createAuthenticate({ directory, tokenKeys, tokens, clock, logger
     await new Promise<void>((resolve, reject) => {
       verify(req, res, (err?: unknown) => {
         if (err === undefined) resolve();
-        else reject(err instanceof UnauthorizedError ? unauthorized(sentenceOf(err, req)) : err);
+        else reject(err instanceof UnauthorizedError ? refusalOf(err, req, res) : err);
       })?.catch(reject);
     });
     return personOf((req as Request & { auth?: Record<string, unknown> }).auth ?? {}, tokens, clock.now());
@@ -150,6 +160,7 @@ interface TokenHeader {
 const kidMax = 256;
 const unknownKey = 'The token is signed with a key that its issuer does not have.';
 
+const invalidToken = 'The bearer token is not valid.';
 const sentences: Readonly<Record<string, string>> = {
   credentials_required: 'Send a bearer token in the header Authorization.',
   credentials_bad_scheme: 'The header Authorization should be: Bearer <token>.',
@@ -158,7 +169,7 @@ const sentences: Readonly<Record<string, string>> = {
 
 function sentenceOf({ code }: UnauthorizedError, { headers }: Request): string {
   const missing = code === 'credentials_required' ? missingToken(headers) : null;
-  return missing ?? sentences[code] ?? 'The bearer token is not valid.';
+  return missing ?? sentences[code] ?? invalidToken;
 }
 
 function bearerToken(req: Request): string | undefined {

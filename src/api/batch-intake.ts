@@ -9,6 +9,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { BatchItem } from './batch-items.ts';
+import type { ItemRequest } from './batch-request.ts';
 import { batchItem } from './batch-request.ts';
 import { parseJson } from './body.ts';
 import type { OwnWrites } from './own-writes.ts';
@@ -58,6 +59,10 @@ interface Waiting {
   readonly bytes: Buffer;
 }
 
+interface Checked extends ItemRequest {
+  readonly index: number;
+}
+
 export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
   const { commands, limits, ownWrites, outbound, clock, logger, turns } = deps;
   const results: string[] = [];
@@ -88,9 +93,26 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     reject(at, new DomainError(error.code, sentence, { details: error.details }));
   };
 
-  const acceptOne = async ({ index: at, bytes }: Waiting): Promise<void> => {
+  const refuse = (at: number, error: unknown): void => {
+    if (!(error instanceof DomainError)) logger.error('an item of a batch failed', { err: error, batchId });
+    const refusal = error instanceof DomainError ? error : ourFault();
+    reject(at, refusal);
+    // What isn't there for this one isn't there for the next ones either.
+    if (refusal.code === 'SERVICE_UNAVAILABLE') unavailable.set(refusal.message, refusal);
+  };
+
+  /** What is asked for; nothing where it is refused. */
+  const checked = ({ index: at, bytes }: Waiting): Checked[] => {
     try {
-      const { request, key } = turns.piece(() => batchItem(parseJson(bytes), clock.now(), outbound));
+      return [{ index: at, ...batchItem(parseJson(bytes), clock.now(), outbound) }];
+    } catch (error) {
+      refuse(at, error);
+      return [];
+    }
+  };
+
+  const acceptOne = async ({ index: at, request, key }: Checked): Promise<void> => {
+    try {
       const input = { tenantId, trace, ...request };
       const accepted =
         key === null
@@ -101,12 +123,12 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       ownWrites.note(tenantId, accepted.position);
       tell(at, `{"index":${at},"notificationId":"${accepted.notificationId}","status":"queued"}`);
     } catch (error) {
-      if (!(error instanceof DomainError)) logger.error('an item of a batch failed', { err: error, batchId });
-      const refusal = error instanceof DomainError ? error : ourFault();
-      reject(at, refusal);
-      // What isn't there for this one isn't there for the next ones either.
-      if (refusal.code === 'SERVICE_UNAVAILABLE') unavailable.set(refusal.message, refusal);
+      refuse(at, error);
     }
+  };
+
+  const acceptAll = async (items: readonly Waiting[]): Promise<void> => {
+    await Promise.all(turns.piece(() => items.flatMap(checked)).map(acceptOne));
   };
 
   const begin = async (): Promise<void> => {
@@ -117,10 +139,11 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     while (underWay.size >= intakeLimits.flushesMax) await Promise.race(underWay);
     for (const error of unavailable.values()) return stop(items[0]?.index ?? index, error);
     const { granted, refusal } = await limits.items(tenantId, items.length);
-    const running: Promise<void> = Promise.all(turns.as(tenantId, () => items.slice(0, granted).map(acceptOne))).then(
-      () => void underWay.delete(running),
-    );
+    const running: Promise<void> = turns
+      .as(tenantId, () => acceptAll(items.slice(0, granted)))
+      .then(() => void underWay.delete(running));
     underWay.add(running);
+    await nextTurn();
     if (refusal !== null) stop(items[granted]?.index ?? index, refusal);
   };
 
@@ -154,4 +177,9 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
 
 function ourFault(): DomainError {
   return new DomainError('INTERNAL_SERVER_ERROR', 'Something went wrong on our side with this item.');
+}
+
+/** However fast a body comes, everybody else has a turn of the event loop between two flushes. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

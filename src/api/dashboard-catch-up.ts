@@ -59,7 +59,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     const found: Announcement[] = [];
     for (const slot of slots) {
       for await (const entry of log.read(slot)) {
-        if (entry.event?.tenantId !== tenantId) continue;
+        if (entry.head?.tenantId !== tenantId) continue;
         const announcement = announcementOf(entry);
         if (announcement !== null) found.push(announcement);
       }

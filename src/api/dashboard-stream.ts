@@ -65,7 +65,7 @@ export function createDashboardStreams(deps: Dependencies) {
   let late: NodeJS.Timeout | null = null;
 
   const take = (entry: LogEntry): void => {
-    if (entry.event === null || !listeners.has(entry.event.tenantId)) return;
+    if (entry.head === null || !listeners.has(entry.head.tenantId)) return;
     const announcement = announcementOf(entry);
     if (announcement === null) return;
     waiting.push(announcement);
@@ -121,7 +121,7 @@ export function createDashboardStreams(deps: Dependencies) {
     if ((folded.get(one.partition)?.get(one.topic) ?? 0) <= one.offset) return false;
     if (!filter.isLater(one.notificationId, one.change)) return true;
     for (const listener of listeners.get(one.tenantId) ?? []) {
-      if (turns.isOver()) await turns.next();
+      if (turns.as(one.tenantId, turns.isOver)) await turns.as(one.tenantId, turns.next);
       if (listener.held === null) turns.as(one.tenantId, () => turns.piece(() => tellOne(listener, one)));
       else hold(listener, listener.held, one);
     }

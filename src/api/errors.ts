@@ -7,6 +7,7 @@ import { badField, DomainError, unavailable } from '../domain/errors.ts';
 import type { Logger } from '../ports/logger.ts';
 import { NoFittingIndexError } from '../ports/read-model-store.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
+import { fieldsOf } from './refusals.ts';
 import type { Headers } from './respond.ts';
 import { sendJson } from './respond.ts';
 
@@ -43,7 +44,14 @@ export class ClientGoneError extends Error {
   }
 }
 
-/** Answers a request with what was thrown; an unknown error is logged and says nothing of itself. Returns the status. */
+/** What a log line says of a refusal; a client that went away was told nothing. */
+export interface Refused {
+  readonly status: number;
+  readonly code: ErrorCode | null;
+  readonly fields: readonly string[];
+}
+
+/** Answers a request with what was thrown; an unknown error is logged and says nothing of itself. */
 export function sendError(
   res: ServerResponse,
   thrown: unknown,
@@ -53,24 +61,26 @@ export function sendError(
     readonly headers?: Headers;
     readonly challenge?: string;
   },
-): number {
+): Refused {
   if (thrown instanceof ClientGoneError || res.destroyed) {
     res.destroy();
-    return clientGoneStatus;
+    return { status: clientGoneStatus, code: null, fields: [] };
   }
   const { requestId, logger } = context;
   const refusal = refusalOf(thrown);
   if (refusal.code === 'INTERNAL_SERVER_ERROR') logger.error('a request failed', { err: thrown, requestId });
+  const { code } = refusal;
+  const refused: Refused = { status: statusOfCode[code], code, fields: fieldsOf(refusal.details) };
   if (res.headersSent) {
     res.destroy();
-    return statusOfCode[refusal.code];
+    return refused;
   }
   const headers: Headers = { ...context.headers, 'x-request-id': requestId, 'cache-control': 'no-store' };
   if (refusal.retryAfterSeconds !== null) headers['retry-after'] = String(refusal.retryAfterSeconds);
-  if (refusal.code === 'UNAUTHORIZED') headers['www-authenticate'] = context.challenge ?? 'Bearer';
-  const body: ErrorBody = { code: refusal.code, error: refusal.message, details: refusal.details, requestId };
-  sendJson(res, statusOfCode[refusal.code], body, headers);
-  return statusOfCode[refusal.code];
+  if (code === 'UNAUTHORIZED') headers['www-authenticate'] = context.challenge ?? 'Bearer';
+  const body: ErrorBody = { code, error: refusal.message, details: refusal.details, requestId };
+  sendJson(res, refused.status, body, headers);
+  return refused;
 }
 
 /** For the log line alone, as nginx has it. */

@@ -9,6 +9,7 @@ import { channels, priorities } from '../domain/events.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import { wireForms } from './docs/wire-forms.ts';
 import { badFields } from './errors.ts';
+import { copiesProblems, mailFields } from './mail-fields.ts';
 import { timeFields, timesOf } from './notification-times.ts';
 import { recipientProblem } from './recipients.ts';
 import { isShallow, tooDeep } from './text-check.ts';
@@ -60,6 +61,7 @@ export const notificationSchema = z.strictObject({
   data: dataObject.optional(),
   priority: z.enum(priorities).describe('DEFAULT unless it is said.').optional(),
   ...timeFields,
+  ...mailFields,
   metadata: pairs.optional(),
   strict: z
     .boolean()
@@ -91,6 +93,7 @@ export function notificationRequest(
   const metadata = fields.metadata ?? noMetadata;
   if (fields.metadata !== undefined) checkMetadata(fields.metadata, details);
   const times = timesOf(fields, now, details);
+  details.push(...copiesProblems(channel, fields));
   if (details.length > 0) throw badFields(details);
   const priority = fields.priority ?? 'DEFAULT';
   return {
@@ -104,11 +107,16 @@ export function notificationRequest(
     dataText,
     metadata,
     strict: fields.strict ?? null,
+    replyTo: fields.replyTo ?? null,
+    cc: fields.cc ?? nobody,
+    bcc: fields.bcc ?? nobody,
+    transactional: fields.transactional ?? false,
     ...times,
   };
 }
 
 const noMetadata: Readonly<Record<string, string>> = Object.freeze({});
+const nobody: readonly string[] = Object.freeze([]);
 
 type Fields = z.output<typeof notificationSchema>;
 

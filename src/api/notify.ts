@@ -15,6 +15,7 @@ import type { Scope } from '../domain/tenant.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson } from './body.ts';
+import type { Refused } from './errors.ts';
 import { sendError } from './errors.ts';
 import { idempotencyKeyOf, idempotentReplayedHeader } from './idempotency-key.ts';
 import { notificationRequest } from './notification-request.ts';
@@ -22,6 +23,7 @@ import type { OwnWrites } from './own-writes.ts';
 import { positionText } from './position.ts';
 import type { RateLimited, RequestLimits } from './rate-limit.ts';
 import { limitHeaders, tooManyRequests } from './rate-limit.ts';
+import type { Refusals } from './refusals.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
@@ -34,6 +36,7 @@ interface Dependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly turns: ThreadTurns;
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly requestId: () => string;
 }
 
@@ -51,10 +54,16 @@ export function createNotify({
   logger,
   metrics,
   turns,
+  refusals,
   requestId: nextId,
 }: Dependencies) {
   metrics.increment('herald_accepted_total', {}, 0);
   metrics.increment('herald_replayed_total', {}, 0);
+  const noteRefusal = (tenantId: TenantId | null, refused: Refused | null, requestId: string) => {
+    if (tenantId === null || refused === null || refused.code === null) return;
+    const { status, code, fields } = refused;
+    refusals.note(tenantId, { at: clock.now(), route: `POST ${route}`, status, code, fields, requestId });
+  };
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();
@@ -63,15 +72,17 @@ export function createNotify({
     let limited: RateLimited | null = null;
     let room: BodyRoom | null = null;
     let status = 202;
+    let refused: Refused | null = null;
     let isReplayed = false;
     try {
       const tenant = await authenticate.tenantOfKey(req.headers, sendingScopes);
       tenantId = tenant.id;
       limited = await limits.sending(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);
-      room = bodies.roomFor(tenantId);
-      const body = await readJson(req, room);
+      const bodyRoom = bodies.roomFor(tenantId);
+      room = bodyRoom;
       const { id } = tenant;
+      const body = await turns.as(id, () => readJson(req, { room: bodyRoom, turns }));
       const request = turns.as(id, () => turns.piece(() => notificationRequest(body, clock.now(), outbound)));
       const input = { tenantId: id, trace, ...request };
       const key = idempotencyKeyOf(req);
@@ -106,12 +117,13 @@ export function createNotify({
       ]);
       res.end(text);
     } catch (thrown) {
-      status = sendError(res, thrown, {
+      refused = sendError(res, thrown, {
         requestId,
         logger,
         challenge: 'ApiKey',
         ...(limited === null ? {} : { headers: limitHeaders(limited) }),
       });
+      status = refused.status;
     }
     room?.release();
     const tookMs = clock.monotonic() - startedAt;
@@ -130,7 +142,8 @@ export function createNotify({
       metrics.observe('herald_accept_seconds', tookMs / 1000);
       logger.debug('request', line);
     } else {
-      logger.info('request', line);
+      logger.info('request', { ...line, code: refused?.code, fields: refused?.fields });
+      noteRefusal(tenantId, refused, requestId);
     }
   };
 }

@@ -7,11 +7,13 @@ import type { Handlers } from './handlers/index.ts';
 export function routesOf({
   notifications,
   batches,
+  jobs,
   inbox,
   tenant,
   keys,
   providers,
   templates,
+  suppressions,
   dashboard,
   streams,
 }: Handlers) {
@@ -26,6 +28,24 @@ export function routesOf({
       endpoint: batches.create,
     },
     { method: 'GET', path: '/notify/batch/:id', auth: 'apiKey', scopes: ['notify', 'read'], endpoint: batches.show },
+    // And its people.
+    {
+      method: 'POST',
+      path: '/notify/batch/:id/cancel',
+      auth: 'bearerOrKey',
+      scopes: ['notify'],
+      endpoint: jobs.cancelBatch,
+    },
+    {
+      method: 'POST',
+      path: '/notify/batch/:id/retry',
+      auth: 'bearerOrKey',
+      scopes: ['notify'],
+      sends: true,
+      endpoint: jobs.retryBatch,
+    },
+    { method: 'GET', path: '/jobs/:id', auth: 'bearerOrKey', scopes: ['notify', 'read'], endpoint: jobs.show },
+    { method: 'DELETE', path: '/jobs/:id', auth: 'bearerOrKey', scopes: ['notify'], endpoint: jobs.stop },
     {
       method: 'GET',
       path: '/notify/:id',
@@ -41,6 +61,7 @@ export function routesOf({
     // A tenant's people
     { method: 'POST', path: '/auth/regenerate-key', auth: 'bearer', endpoint: tenant.regenerateKey },
     { method: 'GET', path: '/tenant', auth: 'bearer', endpoint: tenant.show },
+    { method: 'GET', path: '/refusals', auth: 'bearer', endpoint: tenant.refusals },
     { method: 'GET', path: '/keys', auth: 'bearer', endpoint: keys.list },
     { method: 'POST', path: '/keys', auth: 'bearer', endpoint: keys.create },
     { method: 'DELETE', path: '/keys/:id', auth: 'bearer', endpoint: keys.remove },
@@ -56,6 +77,8 @@ export function routesOf({
     { method: 'DELETE', path: '/templates/:id', auth: 'bearer', endpoint: templates.remove },
     { method: 'POST', path: '/templates/:id/preview', auth: 'bearer', endpoint: templates.preview },
     { method: 'GET', path: '/notifications', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.list },
+    // Before the paths with :id as well.
+    { method: 'POST', path: '/notifications/retry', auth: 'bearer', sends: true, endpoint: jobs.retryMany },
     { method: 'GET', path: '/notifications/:id', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.show },
     {
       method: 'GET',
@@ -66,6 +89,9 @@ export function routesOf({
     },
     { method: 'POST', path: '/notifications/:id/retry', auth: 'bearer', sends: true, endpoint: notifications.retry },
     { method: 'POST', path: '/notifications/:id/cancel', auth: 'bearer', endpoint: notifications.cancel },
+    { method: 'GET', path: '/suppressions', auth: 'bearer', endpoint: suppressions.list },
+    { method: 'POST', path: '/suppressions', auth: 'bearer', endpoint: suppressions.create },
+    { method: 'DELETE', path: '/suppressions/:id', auth: 'bearer', endpoint: suppressions.remove },
     { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },
     { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', endpoint: streams.dashboard },
   ] as const satisfies readonly Route[];

@@ -28,6 +28,8 @@ export function checkStrings(value: unknown, path = '', depth = 0): void {
 export function isShallow(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (depth >= nestingMax) return false;
+  // By their numbers: the keys of 20,000 items as texts are 4 ms.
+  if (Array.isArray(value)) return value.every((inner) => isShallow(inner, depth + 1));
   for (const key in value) if (!isShallow((value as Record<string, unknown>)[key], depth + 1)) return false;
   return true;
 }

@@ -69,6 +69,7 @@ function messageOf(issue: Issue, value: unknown): string {
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}${didYouMean(value, issue.values.map(String))}`;
     case 'too_big':
+      if (issue.origin === 'array') return `must have at most ${issue.maximum} items`;
       return issue.origin === 'string'
         ? `must have at most ${issue.maximum} characters`
         : `must be at most ${issue.maximum}`;

@@ -4,15 +4,18 @@ const keptBytesMax = 1_024;
 /** How much of an answer is looked at to keep 1 KiB of it. */
 const readMax = 8_192;
 const replacement = '[secret]';
+/** Shorter ones are found in ordinary words as well. */
+const longMin = 8;
 
 /**
  * The text as it may be stored and shown: secrets replaced by `[secret]`, control characters and runs of white space by one space.
  * For failures; what succeeds keeps nothing of an answer but an id.
  */
 export function kept(text: string, secrets: readonly string[]): string {
-  const forms = formsOf(secrets);
+  const forms = formsOf(secrets.filter((secret) => secret.length >= longMin));
   let window = text.slice(0, readMax);
   for (const form of forms) window = window.replaceAll(form, replacement);
+  window = withoutShort(window, formsOf(secrets.filter((secret) => secret.length < longMin)));
   // The end of the window may hold the beginning of a secret, which no form matches.
   if (text.length > readMax) window = window.slice(0, Math.max(0, window.length - (forms[0]?.length ?? 0)));
   return cut(window.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim());
@@ -62,6 +65,43 @@ function base64Forms(secret: string): string[] {
     if (middle.length >= base64MiddleMin) forms.push(middle);
   }
   return forms;
+}
+
+/**
+ * Of a short secret only what stands by itself: `a` is cut out of `user:a` and of the base64 of a login, and no word loses its letters (which would
+ * destroy the answer, and say what the secret is).
+ */
+function withoutShort(text: string, forms: readonly string[]): string {
+  if (forms.length === 0) return text;
+  const alone = forms.map(standingAlone).join('|');
+  const pattern = new RegExp(alone, 'gu');
+  const isLogin = (encoded: string): boolean => {
+    const login = Buffer.from(encoded, 'base64').toString('utf8');
+    return /[:\0]/.test(login) && !noText.test(login) && login.search(pattern) >= 0;
+  };
+  return text
+    .replaceAll(base64Text, (encoded) => (isLogin(encoded) ? replacement : encoded))
+    .replaceAll(new RegExp(`${literal(replacement)}|${alone}`, 'gu'), replacement);
+}
+
+/** Of `a:b` on. What is a word decodes to no text. */
+const base64Text = /[\w+/-]{4,}={0,2}/g;
+const noText = /\ufffd|(?!\0)\p{Cc}/u;
+
+const escapeBefore = String.raw`(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4})`;
+
+/** Beside a letter or a digit of it stands none; signs alone stand between blanks, quotes and what separates fields. */
+function standingAlone(form: string): string {
+  const hasLetters = /[\p{L}\p{N}]/u.test(form);
+  const freeBefore = hasLetters ? String.raw`(?:(?<![\p{L}\p{N}])|${escapeBefore})` : String.raw`(?<=^|[\s"':=])`;
+  const freeBehind = hasLetters ? String.raw`(?![\p{L}\p{N}])` : String.raw`(?=$|[\s"',;])`;
+  const before = !hasLetters || /^[\p{L}\p{N}]/u.test(form) ? freeBefore : '';
+  const behind = !hasLetters || /[\p{L}\p{N}]$/u.test(form) ? freeBehind : '';
+  return `${before}${literal(form)}${behind}`;
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
 function cut(text: string): string {

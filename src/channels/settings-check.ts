@@ -42,6 +42,8 @@ export function settingsOf(
 const saysNothingOfKey: ReadonlySet<string> = new Set([
   'fromName',
   'fromEmail',
+  'replyTo',
+  'heloName',
   'from',
   'maxPerSecond',
   'retryMissing',

@@ -3,6 +3,9 @@
 import avro from 'avsc';
 
 import type { DomainEvent, EventType } from '../domain/events.ts';
+import type { EventId, TenantId } from '../domain/ids.ts';
+import type { EventHead } from '../ports/event-log.ts';
+import { hasHead, readHead } from './head.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
 /** The bytes are not what their schema says: they will never decode. */
@@ -40,6 +43,8 @@ export interface Codec {
   encode(event: DomainEvent): EncodedEvent;
   /** @throws UndecodableError @throws UnknownSchemaError */
   decode(type: string, fingerprint: string, bytes: Buffer): DomainEvent;
+  /** What an event begins with; the rest may be undecodable still. @throws UndecodableError @throws UnknownSchemaError */
+  headOf(type: string, fingerprint: string, bytes: Buffer): EventHead;
   /** The schema that each type is written with. */
   newestSchemas(): readonly EventSchema[];
   /** Every schema that this codec can read with. */
@@ -71,6 +76,8 @@ export function createCodec(): Codec {
     if (kind === undefined)
       throw new UnknownSchemaError(`event type ${schema.type} is not known to this version of Herald`);
     if (kind.readers.has(schema.fingerprint)) return;
+    if (!hasHead(writer))
+      throw new UnknownSchemaError(`schema ${schema.fingerprint} of ${schema.type} begins otherwise`);
     kind.readers.set(schema.fingerprint, { type: kind.newest, resolver: resolverFor(kind.newest, writer, schema) });
     schemas.push(schema);
   };
@@ -88,6 +95,14 @@ export function createCodec(): Codec {
 
   const newest = schemas.filter(({ type, fingerprint }) => known.get(type)?.fingerprint === fingerprint);
 
+  const readerOf = (type: string, fingerprint: string) => {
+    const kind = known.get(type);
+    if (kind === undefined) throw new UnknownSchemaError(`event type ${type} is not known to this version of Herald`);
+    const reader = kind.readers.get(fingerprint);
+    if (reader === undefined) throw new UnknownSchemaError(`schema ${fingerprint} of event type ${type} is not known`);
+    return { name: kind.name, reader };
+  };
+
   return {
     encode(event) {
       const kind = known.get(event.type);
@@ -95,12 +110,14 @@ export function createCodec(): Codec {
       return { type: kind.name, fingerprint: kind.fingerprint, bytes: kind.newest.toBuffer(event) };
     },
     decode(type, fingerprint, bytes) {
-      const kind = known.get(type);
-      if (kind === undefined) throw new UnknownSchemaError(`event type ${type} is not known to this version of Herald`);
-      const reader = kind.readers.get(fingerprint);
-      if (reader === undefined)
-        throw new UnknownSchemaError(`schema ${fingerprint} of event type ${type} is not known`);
-      return Object.assign(read(reader, bytes), { type: kind.name }) as DomainEvent;
+      const { name, reader } = readerOf(type, fingerprint);
+      return Object.assign(read(reader, bytes), { type: name }) as DomainEvent;
+    },
+    headOf(type, fingerprint, bytes) {
+      const { name } = readerOf(type, fingerprint);
+      const head = readHead(bytes);
+      if (head === null) throw new UndecodableError('it ends before it says whose it is');
+      return { type: name, eventId: head.eventId as EventId, tenantId: head.tenantId as TenantId };
     },
     newestSchemas: () => newest,
     schemas: () => schemas,

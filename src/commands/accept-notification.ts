@@ -34,6 +34,11 @@ export interface NotificationInput {
   /** UTC ms. */
   readonly sendAt: number | null;
   readonly expiry: Expiry | null;
+  /** Of an EMAIL alone. */
+  readonly replyTo: string | null;
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly transactional: boolean;
   readonly trace: TraceContext;
 }
 
@@ -182,6 +187,10 @@ function requested(
       sendAt: input.sendAt !== null && input.sendAt > requestedAt ? input.sendAt : null,
       batchId,
       expiresAt: expiresAtOf(input.expiry, input.sendAt, requestedAt),
+      replyTo: input.replyTo,
+      cc: input.cc,
+      bcc: input.bcc,
+      transactional: input.transactional,
       tracestate: trace.tracestate,
       baggage: trace.baggage,
     },

@@ -13,10 +13,12 @@ import { DomainError, unavailable } from '../domain/errors.ts';
 import type { AskedFor, Digest } from '../domain/idempotency.ts';
 import { contentText, hashText, idOfKey, keyLifetimeMs } from '../domain/idempotency.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
+import type { RateLimit } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Position } from '../ports/event-log.ts';
 import type { IdempotencyStore, KeyEntry } from '../ports/idempotency-store.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { Accepted, appendNotification, NotificationInput, prepareNotification } from './accept-notification.ts';
 import type { Prepared } from './accept-notification.ts';
 import { notAppended } from './accept-notification.ts';
@@ -44,6 +46,9 @@ export interface AcceptOnceDependencies {
   readonly keys: IdempotencyStore;
   readonly records: Records;
   readonly digest: Digest;
+  readonly limiter: Pick<RateLimiter, 'take'>;
+  /** Of keys that a tenant begins: each is kept for 24 h. */
+  readonly keyLimit: RateLimit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
 }
@@ -67,9 +72,9 @@ const lookEveryMs = 50;
 
 type Under = KeyedInput & { readonly keyHash: string };
 
-/** @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, IDEMPOTENCY_KEY_REUSED, CONFLICT, SERVICE_UNAVAILABLE */
+/** @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, IDEMPOTENCY_KEY_REUSED, CONFLICT, TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
 export function acceptOnce(deps: AcceptOnceDependencies) {
-  const { prepare, append, keys, records, digest, clock, logger } = deps;
+  const { prepare, append, keys, records, digest, limiter, keyLimit, clock, logger } = deps;
   /** Of this process. */
   const underWay = new Map<string, { readonly content: string; readonly accepted: Promise<AcceptedOnce> }>();
 
@@ -79,6 +84,14 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
   const settle = async (entry: KeyEntry): Promise<void> => {
     // It is in the log: whoever finds the key unsettled finds the notification in the records.
     await keys.settle(entry).catch((err: unknown) => logger.warn('an idempotency key was not settled', { err }));
+  };
+
+  /** One that begins, and is given back when it is one too many: what is repeated counts nothing. @throws DomainError TOO_MANY_REQUESTS */
+  const count = async (entry: KeyEntry): Promise<void> => {
+    const { allowed, resetMs } = await limiter.take(`keys:${entry.tenantId}`, keyLimit);
+    if (allowed) return;
+    await keys.release(entry).catch(() => undefined);
+    throw tooManyKeys(keyLimit, resetMs);
   };
 
   const appendUnder = async (prepared: Prepared, entry: KeyEntry, batchId: BatchId | null): Promise<AcceptedOnce> => {
@@ -178,7 +191,9 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
       const held = await keys.reserve(entry, now);
       if (held === null) {
         const before = await lost(under, now);
-        return before === null ? appendUnder(prepared, entry, batchId) : settledBy(under, before);
+        if (before !== null) return settledBy(under, before);
+        await count(entry);
+        return appendUnder(prepared, entry, batchId);
       }
       const followed = await follow(under, prepared, held);
       if (followed !== null) return followed;
@@ -204,15 +219,25 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
 /** Every field of a request that makes a notification another one has a part in it (`strict` only refuses): one that is added doesn't compile until it has. */
 function askedForIn(given: NotificationInput): AskedFor {
   const { tenantId: _, trace: _2, data: _3, strict: _4, ...input } = given;
-  const { channel, recipient, priority, template, subject, body, dataText, metadata, sendAt, expiry, ...none } = input;
+  const { channel, recipient, priority, template, subject, body, dataText, metadata, sendAt, expiry, ...more } = input;
+  const { replyTo, cc, bcc, transactional, ...none } = more;
   const asked = { channel, recipient, priority, template, subject, body, data: dataText, metadata, sendAt, expiry };
-  return { ...asked, ...(none satisfies Record<string, never>) };
+  return { ...asked, replyTo, cc, bcc, transactional, ...(none satisfies Record<string, never>) };
 }
 
 function keyReused(): DomainError {
   return new DomainError(
     'IDEMPOTENCY_KEY_REUSED',
     'This Idempotency-Key was used for another request within 24 h: repeat that request as it was, or send this one with another key.',
+  );
+}
+
+function tooManyKeys({ limit, windowMs }: RateLimit, resetMs: number): DomainError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(resetMs / 1000));
+  return new DomainError(
+    'TOO_MANY_REQUESTS',
+    `The limit of idempotency keys is reached: ${limit} new ones in ${windowMs / 1000} s. Send it without a key, or again in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
   );
 }
 

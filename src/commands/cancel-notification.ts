@@ -1,8 +1,7 @@
 // Asks for a waiting notification to be stopped. The scheduler decides; the caller reads from the record how it ended.
 
 import { DomainError } from '../domain/errors.ts';
-import type { EventId } from '../domain/ids.ts';
-import { uuidText } from '../domain/ids.ts';
+import { eventIdFrom } from '../domain/ids.ts';
 import type { NotificationFacts } from '../domain/notification.ts';
 import { statusOf } from '../domain/notification.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,10 +10,10 @@ import { appendDurably } from './append.ts';
 
 interface Dependencies {
   readonly log: Pick<EventLog, 'append'>;
-  readonly clock: Pick<Clock, 'now' | 'uuidV7'>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
-/** @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
+/** Two of the same round have one id: a repeat asks for nothing more. @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
 export function cancelNotification({ log, clock }: Dependencies) {
   return async (facts: NotificationFacts, traceparent: string | null = null): Promise<Position> => {
     const status = statusOf(facts);
@@ -29,7 +28,7 @@ export function cancelNotification({ log, clock }: Dependencies) {
       log,
       {
         type: 'CancelRequested',
-        eventId: uuidText(clock.uuidV7()) as EventId,
+        eventId: eventIdFrom('cancel', id, round),
         occurredAt: clock.now(),
         tenantId,
         traceparent,

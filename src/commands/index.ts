@@ -1,13 +1,17 @@
 // The write side, by name.
 
 import type { Digest } from '../domain/idempotency.ts';
+import type { RateLimit } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
+import type { JobStore } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
+import type { SuppressionList } from '../ports/suppressions.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
@@ -26,6 +30,9 @@ import { recordBatch } from './record-batch.ts';
 import { regenerateKey } from './regenerate-key.ts';
 import { retryNotification } from './retry-notification.ts';
 import { saveProvider } from './save-provider.ts';
+import { startJob } from './start-job.ts';
+import { stopJob } from './stop-job.ts';
+import { releaseRecipient, suppressRecipient } from './suppress-recipient.ts';
 import { testProvider } from './test-provider.ts';
 import { updateTemplate } from './update-template.ts';
 
@@ -33,11 +40,14 @@ export interface CommandDependencies {
   readonly log: EventLog;
   readonly settings: SettingsStore;
   readonly idempotency: IdempotencyStore;
+  readonly jobs: JobStore;
   readonly directory: TenantDirectory;
+  readonly suppressions: SuppressionList;
   readonly renderer: TemplateRenderer;
   readonly registry: ProviderRegistry;
   readonly secretBox: SecretBox;
   readonly apiKeys: ApiKeys;
+  readonly limiter: RateLimiter;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -46,6 +56,8 @@ export type Commands = ReturnType<typeof createCommands>;
 
 /** What commands ask whose answer isn't theirs to know. */
 export interface Asked {
+  /** Of idempotency keys that a tenant begins. */
+  readonly keyLimit: RateLimit;
   readonly records: Records;
   readonly digest: Digest;
 }
@@ -59,6 +71,8 @@ export function createCommands(deps: CommandDependencies & Asked) {
     recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),
     cancelNotification: cancelNotification(deps),
+    startJob: startJob(deps),
+    stopJob: stopJob(deps),
     markInboxRead: markInboxRead(deps),
     provisionTenant: provisionTenant(deps),
     regenerateKey: regenerateKey(deps),
@@ -70,5 +84,7 @@ export function createCommands(deps: CommandDependencies & Asked) {
     createTemplate: createTemplate(deps),
     updateTemplate: updateTemplate(deps),
     deleteTemplate: deleteTemplate(deps),
+    suppressRecipient: suppressRecipient(deps),
+    releaseRecipient: releaseRecipient(deps),
   };
 }

@@ -44,7 +44,7 @@ export function createFindAnswered({ channel, log }: { channel: Channel; log: Ev
       if (++read % turnMax === 0) await nextTurn();
     }
     return {
-      has: ({ event }) => event !== null && causes.delete(event.eventId),
+      has: ({ head }) => head !== null && causes.delete(head.eventId),
       isAfter: ({ appendedAt }) => causes.size === 0 || appendedAt > lastAt + clockSkewMs,
     };
   };

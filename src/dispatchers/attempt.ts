@@ -1,10 +1,12 @@
 // One attempt in flight: what is known of it, and the send itself, whose answer is always an outcome.
 
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
-import type { ProviderRole } from '../domain/events.ts';
+import { isExpired } from '../domain/delivery-request.ts';
+import type { ProviderRole, WorkEvent } from '../domain/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryContext } from '../ports/provider-registry.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { Suppressions } from '../ports/suppressions.ts';
 import type { Pass } from './breakers.ts';
 import type { ReadyMeans } from './means.ts';
 import type { PartitionTracker } from './read-ahead.ts';
@@ -52,8 +54,12 @@ export function beingSent(attempts: Iterable<Attempt>, since: number): ReadonlyS
 }
 
 /** The provider's outcome; what it throws is a bug of ours, worth another try. Never rejects. */
-export async function send(attempt: Attempt, means: ReadyMeans, logger: Logger): Promise<DeliveryOutcome> {
-  const { event } = attempt.item;
+export async function send(
+  attempt: Attempt,
+  means: ReadyMeans,
+  { logger, suppressions }: { readonly logger: Logger; readonly suppressions?: Suppressions },
+): Promise<DeliveryOutcome> {
+  const event = withoutSuppressed(attempt.item.event, suppressions);
   const context: DeliveryContext = {
     provider: means.settings,
     webhookSecret: means.webhookSecret,
@@ -78,6 +84,42 @@ export const deadlinePassed: DeliveryOutcome = {
   kind: 'retryable',
   reason: { failureClass: 'network', code: 'ETIMEDOUT', message: 'The receiver did not answer within the deadline.' },
   retryAfterMs: null,
+};
+
+/** What keeps it from being sent at all: it is too late, or its tenant sends nothing to its recipient any more; null: nothing does. */
+export function notToBeSent(
+  item: WorkItem,
+  now: number,
+  suppressions: Suppressions | undefined,
+): DeliveryOutcome | null {
+  const { event } = item;
+  if (isExpired(event, now)) return expired(item);
+  return isSuppressed(event, event.recipient, suppressions) ? suppressed : null;
+}
+
+function isSuppressed(
+  { tenantId, channel, request }: WorkEvent,
+  recipient: string,
+  suppressions?: Suppressions,
+): boolean {
+  return request.transactional !== true && suppressions?.has(tenantId, channel, recipient) === true;
+}
+
+/** Of a mail's copies those that its tenant sends to. */
+function withoutSuppressed(event: WorkEvent, suppressions: Suppressions | undefined): WorkEvent {
+  const { cc = [], bcc = [] } = event.request;
+  if (cc.length + bcc.length === 0) return event;
+  const isMeant = (address: string) => !isSuppressed(event, address, suppressions);
+  return { ...event, request: { ...event.request, cc: cc.filter(isMeant), bcc: bcc.filter(isMeant) } };
+}
+
+const suppressed: DeliveryOutcome = {
+  kind: 'rejected',
+  reason: {
+    failureClass: 'recipient',
+    code: 'SUPPRESSED',
+    message: 'The recipient is on the suppression list of the tenant: nothing is sent to it but what is transactional.',
+  },
 };
 
 /** Of what wasn't delivered in time: no attempt is made. */

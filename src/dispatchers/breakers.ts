@@ -9,7 +9,7 @@ import type { TenantId } from '../domain/ids.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
-import type { Metrics } from '../ports/metrics.ts';
+import type { MetricLabels, Metrics } from '../ports/metrics.ts';
 import type { ReadyMeans } from './means.ts';
 import type { WorkItem } from './work-item.ts';
 
@@ -41,12 +41,19 @@ const failuresMaxBesideOther = 3;
 const failuresMaxAlone = 10;
 /** Breakers that aren't closed and clean, of some 200 bytes each: 2 MiB. Past it the one that was touched first is forgotten: closed. */
 const breakersMax = 10_000;
+/** Series of a channel that name a tenant: a provider that is down for all is in `herald_breakers`, whose it is in the log lines. */
+const longestMax = 20;
+/** What was not tried for so long after its time has nothing that waits for it: as long as the longest pause before a try. */
+const idleMaxMs = 10 * 60_000;
 
 /** A breaker that isn't closed and clean, and whose it is. */
 interface Kept {
   readonly breaker: Breaker;
   readonly tenantId: TenantId;
   readonly role: ProviderRole;
+  readonly provider: string;
+  /** Monotonic ms since when it hasn't been closed. */
+  readonly since: number;
   /** Of the settings: another key or another server begins anew. */
   readonly version: number;
 }
@@ -69,6 +76,8 @@ export function createBreakers(by: {
   for (const state of ['open', 'half-open'] as const) {
     metrics.gauge('herald_breakers', () => count(state), { channel, state });
   }
+  // Receivers of webhooks are their tenants' own, and one or another is always dead.
+  if (channel !== 'WEBHOOK') metrics.gauges('herald_breaker_open_seconds', openLongest, { channel });
 
   function count(state: BreakerState): number {
     const now = clock.monotonic();
@@ -77,19 +86,33 @@ export function createBreakers(by: {
     return found;
   }
 
+  /** By tenant and provider, those that have been open for longest. */
+  function openLongest(): readonly (readonly [MetricLabels, number])[] {
+    const now = clock.monotonic();
+    const open = [...kept.values()].filter(({ breaker }) => breaker.kind === 'open' && now < breaker.until + idleMaxMs);
+    return open
+      .toSorted((a, b) => a.since - b.since)
+      .slice(0, longestMax)
+      .map(({ tenantId, provider, since }) => [{ tenant: tenantId, provider }, (now - since) / 1000]);
+  }
+
   function breakerOf(key: string, means: ReadyMeans): Breaker {
     const known = kept.get(key);
     return known?.version === versionOf(means) ? known.breaker : closedBreaker;
   }
 
   function keep(key: string, tenantId: TenantId, means: ReadyMeans, breaker: Breaker): void {
+    const before = kept.get(key);
+    const version = versionOf(means);
+    const wasOpen = before?.breaker.kind === 'open' && before.version === version;
+    const since = wasOpen ? before.since : clock.monotonic();
     kept.delete(key);
     if (breaker.kind === 'closed' && breaker.failures === 0) return;
     for (const oldest of kept.keys()) {
       if (kept.size < breakersMax) break;
       kept.delete(oldest);
     }
-    kept.set(key, { breaker, tenantId, role: means.role, version: versionOf(means) });
+    kept.set(key, { breaker, tenantId, role: means.role, provider: means.provider.name, since, version });
   }
 
   /** The pass, or until when there is none. */

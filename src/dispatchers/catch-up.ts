@@ -11,9 +11,9 @@ import type { OwnedNumber } from './claims.ts';
 import type { ComeBack } from './come-back.ts';
 import { nextTurn } from './next-turn.ts';
 import { createPlaces } from './places.ts';
-import { turnEventsMax } from './reading.ts';
+import { passedPerTaken, turnEventsMax } from './reading.ts';
 import type { Reading } from './reading.ts';
-import { isWorkEvent } from './work-item.ts';
+import { isWork } from './work-item.ts';
 
 export interface CatchUpDependencies {
   readonly log: Pick<EventLog, 'read' | 'ends'>;
@@ -50,12 +50,16 @@ export function createCatchUp({ log, clock, untilItWorks, offer }: CatchUpDepend
     let seenBelow = range.from;
     try {
       let answered: Answered | null = tracker.isRestoring() ? null : nothingAnswered;
-      let read = 0;
+      let done = 0;
       for await (const entry of log.read(rangeOf(tracker, range))) {
         answered ??= await reading.answered(entry);
-        if (number.isOver || !seeEntry(reading, range, entry, answered)) return;
+        const seen = number.isOver ? 'full' : seeEntry(reading, range, entry, answered);
+        if (seen === 'full') return;
         seenBelow = entry.offset + 1;
-        if (++read % turnEventsMax === 0) await nextTurn();
+        done += seen === 'taken' ? 1 : 1 / passedPerTaken;
+        if (done < turnEventsMax) continue;
+        done = 0;
+        await nextTurn();
       }
       if (seenBelow === range.from) seenBelow = await seenBelowOfEmpty(reading, range);
     } finally {
@@ -64,13 +68,17 @@ export function createCatchUp({ log, clock, untilItWorks, offer }: CatchUpDepend
     }
   }
 
-  /** False: nobody that the range is read for has room any more. */
-  function seeEntry(reading: Reading, range: ComeBack, entry: LogEntry, answered: Answered): boolean {
-    const { event, offset, size } = entry;
-    if (event === null || !isWorkEvent(event)) return true;
-    const seen = range.see({ tenantId: event.tenantId, offset, bytes: heldBytes(size) });
+  function seeEntry(
+    reading: Reading,
+    range: ComeBack,
+    entry: LogEntry,
+    answered: Answered,
+  ): ReturnType<ComeBack['see']> {
+    const { head, offset, size } = entry;
+    if (head === null || !isWork(head)) return 'passed';
+    const seen = range.see({ tenantId: head.tenantId, offset, bytes: heldBytes(size) });
     if (seen === 'taken') offer(reading, entry, answered);
-    return seen !== 'full';
+    return seen;
   }
 
   /** A range may hold nothing any more, where retention has deleted it; where it only seems so, it is to be read again. */

@@ -26,10 +26,9 @@ export function comeBackTo(of: {
   readonly readTo: number;
 }): ComeBack | null {
   const { laggards, memory, hold, offsetsMax, readTo } = of;
-  const wanted = laggards.next(({ held, next, nextBytes }) => {
-    const bytes = held === null ? 0 : held.bytes;
-    return next < readTo && isHungry(bytes, memory) && mayHold(bytes, nextBytes, memory);
-  });
+  const wanted = laggards.next(
+    ({ held, next, nextBytes }) => next < readTo && isHungry(held, memory) && mayHold(held, nextBytes, memory),
+  );
   if (wanted === null) return null;
   const from = wanted.next;
   const to = Math.min(wanted.to, from + offsetsMax, readTo);
@@ -48,7 +47,7 @@ export function comeBackTo(of: {
       moveOn(laggard, offset + 1);
       return 'passed';
     }
-    if (!mayHold(by.bytes, bytes, memory)) {
+    if (!mayHold(by, bytes, memory)) {
       moveOn(laggard, offset);
       laggard.nextBytes = bytes;
       full.add(laggard);

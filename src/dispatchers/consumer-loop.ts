@@ -17,7 +17,7 @@ import type { Reading } from './reading.ts';
 import type { RecentIds } from './recent-ids.ts';
 import { MissingPositionError, startPosition } from './start-position.ts';
 import type { StartFrom } from './start-position.ts';
-import { finishItem, isWorkEvent, workItemOf } from './work-item.ts';
+import { finishItem, isWork, isWorkEvent, workItemOf } from './work-item.ts';
 
 export interface ConsumerLoopDependencies {
   readonly group: string;
@@ -131,11 +131,11 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
   }
 
   function readEntry(reading: Reading, entry: LogEntry, answered: Answered): void {
-    const { event, offset } = entry;
+    const { head, offset } = entry;
     const { tracker } = reading;
     // What doesn't decode is the notifications projector's dead letter; here it is passed over.
-    if (event === null || !isWorkEvent(event)) return tracker.pass(offset);
-    const { tenantId, eventId } = event;
+    if (head === null || !isWork(head)) return tracker.pass(offset);
+    const { tenantId, eventId } = head;
     const admission = tracker.admit({ tenantId, offset, bytes: heldBytes(entry.size) });
     if (admission === 'taken') offer(reading, entry, answered);
     else if (admission === 'finished') recentIds.isRepeat(eventId, tracker);
@@ -143,9 +143,13 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
 
   /** Of what was taken: a resent produce repeats its event, and what is answered already was done. */
   function offer({ number, tracker }: Reading, entry: LogEntry, answered: Answered): void {
-    const { event, offset } = entry;
-    if (event === null || !isWorkEvent(event)) return;
-    const item = workItemOf(event, { number, tracker, offset, bytes: heldBytes(entry.size), order: itemsRead++ });
+    const { head, event, offset } = entry;
+    const bytes = heldBytes(entry.size);
+    if (event === null || !isWorkEvent(event)) {
+      if (head !== null) tracker.finish({ tenantId: head.tenantId, offset, bytes });
+      return;
+    }
+    const item = workItemOf(event, { number, tracker, offset, bytes, order: itemsRead++ });
     const isAnswered = answered.has(entry);
     if (recentIds.isRepeat(event.eventId, tracker) || isAnswered) return finishItem(item);
     const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;

@@ -18,6 +18,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ProviderRegistry } from '../ports/provider-registry.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
+import type { Suppressions } from '../ports/suppressions.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import { createFindAnswered } from './answered.ts';
 import { createAttemptReport } from './attempt-report.ts';
@@ -49,11 +50,13 @@ export interface DispatcherDependencies {
   readonly providers: ProviderRegistry;
   readonly retryPolicy: RetryPolicy;
   /** For the rates that tenants set for their providers. */
-  readonly limiter: Pick<RateLimiter, 'take'>;
+  readonly limiter: Pick<RateLimiter, 'pace'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits: DispatcherLimits;
+  /** To whom tenants send nothing any more. Absent: they send to all. */
+  readonly suppressions?: Suppressions;
   /** Where every process sees which providers aren't called for a while. Absent: metrics and the log tell of it alone. */
   readonly noteBreakers?: SettingsStore['noteBreakers'];
   /** Where to begin on partitions that have events and no position: a person's decision. */
@@ -100,6 +103,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const takeRate = createTakeRate(dependencies);
   const report = createAttemptReport({ ...dependencies, names: dependencies.providers.names(channel) });
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
+  const shares = createTenantShares(dependencies);
   const breakers: Breakers = createBreakers({ ...dependencies, changed: (...of) => breakerNotes?.note(...of) });
   const breakerNotes =
     noteBreakers === undefined
@@ -107,7 +111,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
       : createBreakerNotes({ ...dependencies, noteBreakers, openUntil: breakers.openUntil });
   const executor = createExecutor({
     ...dependencies,
-    shares: createTenantShares(dependencies),
+    shares,
     breakers,
     askPermit: createAskPermit({ clock, findMeans, breakers, deferrals: createDeferrals(dependencies), takeRate }),
     outcomeEvents,
@@ -127,7 +131,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     clock,
     logger,
     executor,
-    readAhead: createReadAhead(),
+    readAhead: createReadAhead((tenantId) => shares.of(tenantId).weight),
     recentIds,
     findAnswered: createFindAnswered(dependencies),
     from,

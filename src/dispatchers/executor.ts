@@ -6,21 +6,22 @@
 //               └─ put back, its tenant held for a while  (for one of a tenant's receivers: DeliveryDeferred)
 
 import { isExpired } from '../domain/delivery-request.ts';
-import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import type { Channel, Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
-import { beingSent, deadlinePassed, expired, newAttempt, send } from './attempt.ts';
+import type { Suppressions } from '../ports/suppressions.ts';
+import { beingSent, deadlinePassed, expired, newAttempt, notToBeSent, send } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
-import { besideOther } from './breakers.ts';
 import type { Breakers } from './breakers.ts';
+import { createEndings } from './endings.ts';
+import { createHolds } from './holds.ts';
 import type { DispatcherLimits } from './limits.ts';
 import type { ReadyMeans } from './means.ts';
 import { noProviderName } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
-import type { OutcomeEvent, OutcomeEvents } from './outcome-events.ts';
+import type { OutcomeEvents } from './outcome-events.ts';
 import type { AskPermit } from './permits.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
@@ -44,6 +45,7 @@ export interface ExecutorDependencies {
   readonly sayStarted: SayStarted;
   readonly standing: Standing;
   readonly report: AttemptReport;
+  readonly suppressions?: Suppressions;
   /** A tenant is passed over for a while. */
   readonly noteKept: (tenantId: TenantId) => void;
 }
@@ -72,19 +74,22 @@ const outcomeWaitMaxMs = 1_000;
 /** An attempt in flight for longer is said to have started, and is one of those of which a tenant may have a share alone. */
 const slowAfterMs = 1_000;
 const sweepEveryMs = 100;
+/** What waits is looked through for what has expired: a pass over all that is read ahead, under a ms. */
+const expiredEveryMs = 1_000;
 /** An attempt that is so far past its deadline isn't ending by itself. */
 const overdueMs = 1_000;
-/** How long a tenant is passed over when its settings can't be had. */
-const settingsRetryMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, clock, logger, limits, breakers, askPermit } = dependencies;
-  const { outcomeEvents, outcomes, sayStarted, standing, report, noteKept } = dependencies;
+  const { channel, clock, logger, limits, askPermit } = dependencies;
+  const { outcomeEvents, outcomes, sayStarted, standing, report, suppressions } = dependencies;
   const turns = createTurns<WorkItem>(dependencies);
   const { gate, lanes } = turns;
   const inFlight = new Set<Attempt>();
   const underWay = createUnderWay();
   const stopping = new AbortController();
+  const holds = createHolds({ ...dependencies, turns, stopping: stopping.signal, askTurn });
+  const endings = createEndings({ ...dependencies, inFlight, turns, underWay, goOn });
+  const { land, conclude, returnToLane, say, tellBreaker } = endings;
   let isTurnAsked = false;
   let isSweeping = false;
   let noteIdle: (() => void) | null = null;
@@ -115,6 +120,15 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     void make(attempt);
   }
 
+  /** What waits for its tenant's provider or rate doesn't wait for its turn to end. */
+  function endExpired(): void {
+    if (!standing.isSure()) return;
+    const now = clock.now();
+    const over: WorkItem[] = [];
+    lanes.removeWhere((item) => isExpired(item.event, now) && over.push(item) > 0);
+    for (const item of over) expire(item);
+  }
+
   /** What was read too late ends at once. */
   function expire(item: WorkItem): void {
     const event = outcomeEvents.ended(newAttempt(item, clock), noProviderName, expired(item));
@@ -124,13 +138,14 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   }
 
   async function make(attempt: Attempt): Promise<void> {
-    if (isExpired(attempt.item.event, clock.now())) return land(attempt, noProviderName, expired(attempt.item));
+    const never = notToBeSent(attempt.item, clock.now(), suppressions);
+    if (never !== null) return land(attempt, noProviderName, never);
     const permit = await askPermit(attempt.item);
     if (permit.kind === 'go') attempt.pass = permit.pass;
     if (attempt.isOver) return tellBreaker(attempt, null);
     if (permit.kind === 'unknown') return putBack(attempt, permit.err);
     const restMs = permit.kind === 'go' || permit.kind === 'rest' ? permit.restMs : null;
-    if (restMs !== null) void rest(attempt.item.event.tenantId, restMs);
+    if (restMs !== null) void holds.rest(attempt.item.event.tenantId, restMs);
     // What was lost meanwhile is another's to begin.
     const isOurs = !attempt.item.number.isOver && standing.isSure();
     if (permit.kind === 'rest' || stopping.signal.aborted || !isOurs) return returnToLane(attempt);
@@ -141,60 +156,14 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   }
 
   async function sendBy(attempt: Attempt, means: ReadyMeans): Promise<void> {
-    if (isExpired(attempt.item.event, clock.now())) return land(attempt, noProviderName, expired(attempt.item));
+    const never = notToBeSent(attempt.item, clock.now(), suppressions);
+    if (never !== null) return land(attempt, noProviderName, never);
     attempt.provider = means.provider.name;
     attempt.role = means.role;
     attempt.startedAt = clock.now();
     attempt.startedMonotonic = clock.monotonic();
     attempt.item.tracker.noteAttempt();
-    land(attempt, attempt.provider, await send(attempt, means, logger));
-  }
-
-  /** Its other items are passed over until then: what is asked for now is refused. */
-  async function rest(tenantId: TenantId, ms: number): Promise<void> {
-    // Timers may fire a little early.
-    const restMs = Math.ceil(ms) + 1;
-    if (!gate.holdUntil(tenantId, clock.monotonic() + restMs)) return;
-    noteKept(tenantId);
-    await clock.sleep(restMs, stopping.signal);
-    if (gate.endHold(tenantId, clock.monotonic())) release(tenantId);
-  }
-
-  /** The attempt has its outcome, which is on its way to the log before the slot is given back. */
-  function land(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
-    if (attempt.isOver) return;
-    attempt.isOver = true;
-    const said = attempt.pass === null ? outcome : besideOther(outcome, attempt.pass.means);
-    // Of no attempt the outcome says nothing of the provider.
-    tellBreaker(attempt, attempt.provider === null ? null : outcome);
-    const sayIt = () => conclude(attempt, outcomeEvents.ended(attempt, provider, said));
-    // After a sleep a deadline has passed at once, whatever became of the attempt; whether it is still ours to say the group knows.
-    if (said.kind === 'delivered' || standing.isSure()) sayIt();
-    else void standing.sure().then(sayIt);
-  }
-
-  function conclude(attempt: Attempt, event: OutcomeEvent): void {
-    const { item } = attempt;
-    if (item.tracker.isClosed && event.type !== 'AttemptSucceeded') {
-      // Whoever has its number now makes the same attempt: a failure said beside that one's success would be tried again.
-      underWay.drop(item);
-      return leave(attempt);
-    }
-    if (event.type !== 'DeliveryDeferred') report(event);
-    void say(event, item);
-    leave(attempt);
-  }
-
-  function tellBreaker(attempt: Attempt, outcome: DeliveryOutcome | null): void {
-    const { pass } = attempt;
-    attempt.pass = null;
-    if (pass !== null) breakers.note(pass, outcome);
-  }
-
-  async function say(event: OutcomeEvent, item: WorkItem): Promise<void> {
-    await outcomes.say(event, item);
-    underWay.finish(item);
-    goOn();
+    land(attempt, attempt.provider, await send(attempt, means, dependencies));
   }
 
   /** Not an attempt: the item keeps its place, its tenant is passed over for a while. */
@@ -202,23 +171,8 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     if (attempt.isOver) return;
     const { tenantId, notificationId } = attempt.item.event;
     logger.warn('the settings can not be had; trying again', { channel, tenantId, notificationId, err });
-    gate.holdUntil(tenantId, clock.monotonic() + settingsRetryMs);
+    holds.awaitSettings(tenantId);
     returnToLane(attempt);
-  }
-
-  function returnToLane(attempt: Attempt): void {
-    const { item } = attempt;
-    underWay.drop(item);
-    if (!item.number.isOver) lanes.putBack(item.event.priority, item.event.tenantId, item);
-    leave(attempt);
-  }
-
-  function leave(attempt: Attempt): void {
-    tellBreaker(attempt, null);
-    attempt.isOver = true;
-    inFlight.delete(attempt);
-    turns.end(attempt.item);
-    goOn();
   }
 
   function goOn(): void {
@@ -233,20 +187,19 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** One timer for all deadlines, AttemptStarted and tenants on hold; it runs while there is one of them. */
   async function sweep(): Promise<void> {
     isSweeping = true;
+    let lookedAt = -Infinity;
     while (inFlight.size > 0 || (gate.holding > 0 && !stopping.signal.aborted)) {
       await clock.sleep(sweepEveryMs);
       const now = clock.monotonic();
       for (const attempt of inFlight) lookAfter(attempt, now - attempt.startedMonotonic);
-      for (const tenantId of gate.expired(now)) release(tenantId);
+      holds.endUntil(now);
+      if (now - lookedAt >= expiredEveryMs) {
+        lookedAt = now;
+        endExpired();
+      }
       askTurn();
     }
     isSweeping = false;
-  }
-
-  /** It may have its turns again, unless something else still holds it. */
-  function release(tenantId: TenantId): void {
-    if (!gate.isHeld(tenantId)) lanes.release(tenantId);
-    askTurn();
   }
 
   function lookAfter(attempt: Attempt, ageMs: number): void {

@@ -105,6 +105,8 @@ export function createFairQueue<T>({ isHeld, room = endless, weightOf, isOlder }
   function first(): Line<T> | null {
     if (!room.isFull()) {
       for (const line of asideInTurn) if (mayBegin(line)) return line;
+      // Its turn goes on: had it to wait for those aside between two of its items, they would have more turns than it.
+      if (head !== null && head.served > 0 && mayBegin(head)) return head;
       for (const line of aside) if (mayBegin(line)) return line;
     }
     while (head !== null) {

@@ -83,7 +83,7 @@ export function createPartitionAccount(
     }
     if (!isNew) return 'finished';
     const by = laggards.heldBy(tenantId);
-    const hasRoom = mayHold(by.bytes, bytes, memory);
+    const hasRoom = mayHold(by, bytes, memory);
     if (!hasRoom && laggards.size < limits.laggardsMax) {
       window.finish(offset);
       return admitLate(lag(by), work);
@@ -100,7 +100,7 @@ export function createPartitionAccount(
       return 'surplus';
     }
     const by = laggards.heldBy(work.tenantId);
-    const hasRoom = mayHold(by.bytes, bytes, memory);
+    const hasRoom = mayHold(by, bytes, memory);
     if (hasRoom) hold(by, work);
     else laggard.nextBytes = bytes;
     laggard.to = offset + 1;
@@ -128,7 +128,7 @@ export function createPartitionAccount(
       if (first === null) break;
       lag(first);
     }
-    if (overfull !== null && (mayMoreLag() || isHungry(overfull.bytes, memory))) overfull = null;
+    if (overfull !== null && (mayMoreLag() || isHungry(overfull, memory))) overfull = null;
     return overfull === null && window.length < limits.eventsMax;
   }
 

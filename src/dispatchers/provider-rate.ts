@@ -7,13 +7,12 @@ import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts';
 /** Takes one of the tenant's `maxPerSecond`, before an attempt. Never rejects. */
 export type TakeRate = (tenantId: TenantId, role: ProviderRole, maxPerSecond: number) => Promise<RateLimitDecision>;
 
-/** The window begins with its first attempt. */
 const windowMs = 1000;
 
-export function createTakeRate(by: { channel: Channel; limiter: Pick<RateLimiter, 'take'> }): TakeRate {
+export function createTakeRate(by: { channel: Channel; limiter: Pick<RateLimiter, 'pace'> }): TakeRate {
   const { channel, limiter } = by;
   return (tenantId, role, maxPerSecond) => {
     const of = `provider:${tenantId}:${channel}`;
-    return limiter.take(role === 'primary' ? of : `${of}:${role}`, { limit: maxPerSecond, windowMs });
+    return limiter.pace(role === 'primary' ? of : `${of}:${role}`, { limit: maxPerSecond, windowMs });
   };
 }

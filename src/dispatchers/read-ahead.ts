@@ -1,5 +1,5 @@
-// How far reading may run ahead of delivering, in bytes as they are held: the tenants of a lane share its memory, each holds at most what is still free
-// (shares.ts), and what is beyond that stays in the log. So reading goes on to the log's end, whatever slow tenants keep.
+// How far reading may run ahead of delivering, in bytes as they are held: the tenants of a lane share its memory by their weights, each holds at most what
+// is still free (shares.ts), and what is beyond that stays in the log. So reading goes on to the log's end, whatever slow tenants keep.
 //
 // A lane is a topic, so HIGH waits for no memory of DEFAULT or BULK.
 
@@ -72,7 +72,11 @@ export interface ReadAhead {
   ): PartitionTracker;
 }
 
-export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): ReadAhead {
+/** @param weightOf a tenant's weight, as its turns follow it */
+export function createReadAhead(
+  weightOf: (tenantId: TenantId) => number,
+  limits: ReadAheadLimits = readAheadLimits,
+): ReadAhead {
   const lanes = new Map<Topic, Lane>();
 
   function laneOf(topic: Topic): Lane {
@@ -88,6 +92,7 @@ export function createReadAhead(limits: ReadAheadLimits = readAheadLimits): Read
       const memory = {
         free: lane.free,
         reserve: limits.reserveBytes,
+        weightOf,
         hold(bytes: number) {
           held += bytes;
           lane.hold(bytes);

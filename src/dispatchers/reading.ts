@@ -16,3 +16,5 @@ export interface Reading {
 
 /** Taken in one turn of the event loop: at some 10 us an event a reader's turn stays under 1 ms. */
 export const turnEventsMax = 64;
+/** What is read past isn't decoded: four of them cost no more than one that is taken. */
+export const passedPerTaken = 4;

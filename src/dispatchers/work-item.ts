@@ -1,7 +1,7 @@
 // A work event on its way through the dispatcher: which attempt it asks for, since when it could be made, and where it is to be marked finished.
 
 import { assertNever } from '../domain/assert-never.ts';
-import type { DomainEvent, WorkEvent } from '../domain/events.ts';
+import type { DomainEvent, EventType, WorkEvent } from '../domain/events.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 
 /** Where an item was read, and when among all that this dispatcher has read. */
@@ -46,8 +46,12 @@ export function moveItem(item: WorkItem, to: WorkItem): void {
   item.bytes = to.bytes;
 }
 
+export function isWork({ type }: { readonly type: EventType }): boolean {
+  return type === 'NotificationRequested' || type === 'DeliveryDue' || type === 'RetryRequested';
+}
+
 export function isWorkEvent(event: DomainEvent): event is WorkEvent {
-  return event.type === 'NotificationRequested' || event.type === 'DeliveryDue' || event.type === 'RetryRequested';
+  return isWork(event);
 }
 
 export function workItemOf(event: WorkEvent, place: Place): WorkItem {

@@ -5,9 +5,16 @@ import type { DeliveryRequest, NotificationContent, WorkEvent } from './events.t
 /** Fields in one order, and none that says nothing: what was stored before a field was known is the same bytes as what is folded anew. */
 export function canonicalContent(request: NotificationContent): NotificationContent {
   const { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId } = request;
-  const { expiresAt = null } = request;
+  const { expiresAt = null, replyTo = null, cc = [], bcc = [], transactional = false } = request;
   const fields = { subject, body, bodyFormat, rawSubject, rawBody, data, metadata, template, sendAt, batchId };
-  return expiresAt === null ? fields : { ...fields, expiresAt };
+  return {
+    ...fields,
+    ...(expiresAt === null ? {} : { expiresAt }),
+    ...(replyTo === null ? {} : { replyTo }),
+    ...(cc.length === 0 ? {} : { cc }),
+    ...(bcc.length === 0 ? {} : { bcc }),
+    ...(transactional ? { transactional } : {}),
+  };
 }
 
 /** A request as documents hold it: its headers only where there are some. */

@@ -55,6 +55,12 @@ export interface NotificationContent {
   readonly batchId: BatchId | null;
   /** UTC ms: what isn't delivered by then isn't sent any more. Documents hold it only where there is one. */
   readonly expiresAt?: number | null;
+  /** Of a mail: where answers go to, and who gets a copy. Documents hold them only where there are some. */
+  readonly replyTo?: string | null;
+  readonly cc?: readonly string[];
+  readonly bcc?: readonly string[];
+  /** Of a mail or a text message: it goes to suppressed recipients, too. */
+  readonly transactional?: boolean;
 }
 
 /** Everything that is needed to deliver it: beside what is shown the headers that its caller's tracing hands on to a webhook's receiver. */
@@ -200,6 +206,30 @@ export interface SettingsChanged extends Envelope {
   readonly actor: string;
 }
 
+export const suppressionReasons = ['bounce', 'complaint', 'unsubscribe', 'manual'] as const;
+export type SuppressionReason = (typeof suppressionReasons)[number];
+
+interface OfRecipient extends Envelope {
+  readonly partition: number;
+  readonly channel: Channel;
+  /** As `comparedRecipient` writes it. */
+  readonly recipient: string;
+  /** The `sub` of the token; null: no person's doing. */
+  readonly actor: string | null;
+}
+
+/** Nothing is sent to it any more but what is `transactional`. All of a recipient's stand in one partition: the last one counts. */
+export interface RecipientSuppressed extends OfRecipient {
+  readonly type: 'RecipientSuppressed';
+  readonly reason: SuppressionReason;
+}
+
+export interface RecipientReleased extends OfRecipient {
+  readonly type: 'RecipientReleased';
+}
+
+export type SuppressionEvent = RecipientSuppressed | RecipientReleased;
+
 /** Bytes that do not decode under a known schema, and where they came from. */
 export interface DeadLettered extends Envelope {
   readonly type: 'DeadLettered';
@@ -225,6 +255,12 @@ export type DeliveryEvent =
 
 export type NotificationEvent = WorkEvent | DeliveryEvent;
 
-export type DomainEvent = NotificationEvent | BatchAccepted | InboxRead | SettingsChanged | DeadLettered;
+export type DomainEvent =
+  | NotificationEvent
+  | BatchAccepted
+  | InboxRead
+  | SettingsChanged
+  | SuppressionEvent
+  | DeadLettered;
 
 export type EventType = DomainEvent['type'];

@@ -47,15 +47,26 @@ export interface AskedFor {
   /** UTC ms. */
   readonly sendAt: number | null;
   readonly expiry: Expiry | null;
+  readonly replyTo: string | null;
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly transactional: boolean;
 }
 
 /** One text for all requests that ask for the same, however their fields are named and in whichever order they come. */
 export function contentText(asked: AskedFor, requestedAt: number): string {
   const { channel, recipient, priority, template, subject, body, data, metadata, sendAt, expiry } = asked;
+  const { replyTo, cc, bcc, transactional } = asked;
   const ahead = sendAt !== null && sendAt > requestedAt ? sendAt : null;
   const values = [channel, recipient, priority, template, subject, body, sorted(JSON.parse(data)), sorted(metadata)];
   const expiresAt = expiresAtOf(expiry, sendAt, requestedAt);
-  return JSON.stringify([...values, ahead, ...(expiresAt === null ? [] : [expiresAt])]);
+  // What came with later versions stands there only where it says something, each in a form of its own: keys of before keep their fingerprints.
+  const later = [
+    ...(expiresAt === null ? [] : [expiresAt]),
+    ...(replyTo === null && cc.length + bcc.length === 0 ? [] : [{ replyTo, cc, bcc }]),
+    ...(transactional ? [{ transactional }] : []),
+  ];
+  return JSON.stringify([...values, ahead, ...later]);
 }
 
 /** The same value with the fields of its objects in one order. Its depth is bounded by whoever takes it. */

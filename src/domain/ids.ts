@@ -9,10 +9,12 @@ export type EventId = Brand<string, 'EventId'>;
 export type TemplateId = Brand<string, 'TemplateId'>;
 export type BatchId = Brand<string, 'BatchId'>;
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+export type JobId = Brand<string, 'JobId'>;
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const notificationIdPattern = /^notif_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const batchIdPattern = /^batch_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const jobIdPattern = /^job_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the given 10 random bytes. */
@@ -55,6 +57,14 @@ export function timeOfBatchId(id: BatchId): number {
   return timeOf(base32Bytes(id.slice('batch_'.length)));
 }
 
+export function jobIdOf(bytes: Uint8Array): JobId {
+  return `job_${base32(bytes)}` as JobId;
+}
+
+export function isJobId(text: string): text is JobId {
+  return jobIdPattern.test(text);
+}
+
 /** Of a further, named API key; the tenant's main one has none. */
 export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
   return `key_${base32(bytes)}` as ApiKeyId;
@@ -91,7 +101,7 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
 /**
  * An event id that follows from its cause: murmur3-128 of the parts joined by a line feed, spelled as a UUID (version 8).
  * NotificationRequested: ('requested', notification id). DeliveryDue: ('due', causeId).
- * RetryRequested: ('retry', notification id, round). BatchAccepted: ('batch', batch id). NotificationCancelled: ('cancelled', causeId of the timer). A dead letter: ('dead', topic, partition, offset).
+ * RetryRequested: ('retry', notification id, round). CancelRequested: ('cancel', notification id, round). BatchAccepted: ('batch', batch id). NotificationCancelled: ('cancelled', causeId of the timer). A dead letter: ('dead', topic, partition, offset).
  */
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
   const words = murmur3(parts.join('\n'));

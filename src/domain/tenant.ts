@@ -3,7 +3,7 @@
 import type { Channel, ProviderRole } from './events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from './ids.ts';
 
-/** `limit` requests in `windowMs`; the window begins with its first request. */
+/** `limit` requests in `windowMs`. */
 export interface RateLimit {
   readonly limit: number;
   readonly windowMs: number;

@@ -10,7 +10,7 @@ export type Topic = string & { readonly __topic?: never };
 
 export const deliveriesTopic: Topic = 'notifications.deliveries';
 export const inboxTopic: Topic = 'notifications.inbox';
-const settingsTopic: Topic = 'notifications.settings';
+export const settingsTopic: Topic = 'notifications.settings';
 export const deadLettersTopic: Topic = 'notifications.dead-letters';
 
 /** The work topic of a channel and a priority: a slow channel or a flood of bulk shares no partition with anything else. */
@@ -51,6 +51,8 @@ export function topicOf(event: DomainEvent): Topic {
     case 'InboxRead':
       return inboxTopic;
     case 'SettingsChanged':
+    case 'RecipientSuppressed':
+    case 'RecipientReleased':
       return settingsTopic;
     case 'DeadLettered':
       return deadLettersTopic;
@@ -88,6 +90,11 @@ export function inboxPartition(tenantId: TenantId, recipient: string, by: Partit
 /** Of what is said of a whole batch: one of the numbers of its tenant. */
 export function batchPartition(tenantId: TenantId, batchId: BatchId, by: Partitioning): number {
   return partitionOfKey(tenantId, batchId, by);
+}
+
+/** All that is said of one recipient's suppression, in its order. */
+export function suppressionPartition(tenantId: TenantId, recipient: string, by: Partitioning): number {
+  return partitionOfKey(tenantId, recipient, by);
 }
 
 /** The numbers that a tenant's notifications can have, ascending, each once. */

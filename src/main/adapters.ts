@@ -30,7 +30,7 @@ export async function openAdapters(deps: AdapterDependencies) {
   const { settings, limiter } = engines;
   const { log, isUp } = followAppends(countAppends(engines.log, metrics), clock);
   health.need('log', isUp);
-  const { secretBox, idempotency } = await openTied(config, engines).catch(async (error: unknown) => {
+  const { secretBox, idempotency, jobs } = await openTied(config, engines).catch(async (error: unknown) => {
     await engines.close();
     throw error;
   });
@@ -48,6 +48,7 @@ export async function openAdapters(deps: AdapterDependencies) {
     log,
     settings,
     idempotency,
+    jobs,
     secretBox,
     apiKeys,
     directory,
@@ -66,8 +67,8 @@ export async function openAdapters(deps: AdapterDependencies) {
 }
 
 /** Before anything is sealed, sent or appended. */
-async function openTied(config: Config, { tie, settings, openIdempotency }: Engines) {
+async function openTied(config: Config, { tie, settings, openIdempotency, openJobs }: Engines) {
   const secretBox = await secretBoxOf(config);
   await checkTie({ tie, settings, secretBox });
-  return { secretBox, idempotency: await openIdempotency() };
+  return { secretBox, idempotency: await openIdempotency(), jobs: await openJobs() };
 }

@@ -6,6 +6,7 @@ import { type KafkaEventLog, openKafkaEventLog } from '../adapters/kafka/event-l
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
 import { openMongoIdempotencyStore } from '../adapters/mongodb/idempotency/store.ts';
+import { openMongoJobStore } from '../adapters/mongodb/jobs/store.ts';
 import { forgetReadModels } from '../adapters/mongodb/read-models/forgotten.ts';
 import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
@@ -37,6 +38,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
     tie: tieOf(config, log),
     limiter,
     openIdempotency: () => openMongoIdempotencyStore({ connection }),
+    openJobs: () => openMongoJobStore({ connection }),
     async openViews(hasThread) {
       const store = openMongoReadModelStore({ connection, logger, clock });
       for (const { definition } of readModels) await store.prepare(definition);

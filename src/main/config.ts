@@ -126,6 +126,12 @@ const variables = {
     fallback: '10000/10s',
     about: 'items of batches (POST /notify/batch), per tenant: items/window; a batch is one request of RATE_LIMIT',
   },
+  // 0.4 KiB a key: 400 MiB of a tenant. RATE_LIMIT lets 864,000 requests of one through in 24 h, ITEM_LIMIT 86 million items.
+  KEY_LIMIT: {
+    schema: rateLimit,
+    fallback: '1000000/24h',
+    about: 'new Idempotency-Keys of requests and of items of batches, per tenant: keys/window; each is kept for 24 h',
+  },
   READ_LIMIT: {
     schema: rateLimit,
     fallback: '1000/10s',

@@ -15,6 +15,7 @@ const remedies = {
     'It holds the tenants and their keys and must not be deleted: put it back from its backup, and remove its -wal and -shm files.',
   idempotency:
     'It may be deleted, with its -wal and -shm files: what it says of the last 24 h is found again in the records.',
+  jobs: 'It may be deleted, with its -wal and -shm files: jobs that are under way end where they are.',
   lock: 'It may be deleted while no process of Herald runs on the folder.',
   secret: 'It opens the settings and must not be deleted: put it back from its backup.',
   issuerKey: 'It may be deleted: another one is made, and the tokens of before end.',

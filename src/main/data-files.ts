@@ -8,6 +8,7 @@ export function dataFiles(dataDir: string) {
     views: join(dataDir, 'views.db'),
     settings: join(dataDir, 'settings.db'),
     idempotency: join(dataDir, 'idempotency.db'),
+    jobs: join(dataDir, 'jobs.db'),
     encryptionSecret: join(dataDir, 'encryption-secret'),
     issuerKey: join(dataDir, 'issuer-key.json'),
   };

@@ -6,12 +6,21 @@ import { defaultDispatcherLimits } from '../dispatchers/limits.ts';
 import type { Channel } from '../domain/events.ts';
 import { defaultRetryPolicy, fixedRetryPolicy } from '../domain/retry-policy.ts';
 import type { Adapters } from './adapters.ts';
+import type { Suppressions } from '../ports/suppressions.ts';
 import type { Config } from './config.ts';
 
 export async function startDispatchers(
   adapters: Adapters,
   config: Config,
-  { from, channels }: { readonly from: 'beginning' | 'end' | number | null; readonly channels: readonly Channel[] },
+  {
+    from,
+    channels,
+    suppressions,
+  }: {
+    readonly from: 'beginning' | 'end' | number | null;
+    readonly channels: readonly Channel[];
+    readonly suppressions: Suppressions;
+  },
 ): Promise<readonly Dispatcher[]> {
   const { log, directory, registry: providers, settings, limiter, clock, logger, metrics } = adapters;
   const retryPolicy = config.RETRY_DELAYS === null ? defaultRetryPolicy : fixedRetryPolicy(config.RETRY_DELAYS);
@@ -27,6 +36,7 @@ export async function startDispatchers(
         clock,
         logger,
         metrics,
+        suppressions,
         noteBreakers: settings.noteBreakers,
         limits: { ...defaultDispatcherLimits(channel), attemptDeadlineMs: config.ATTEMPT_DEADLINE },
         ...(from === null ? {} : { from }),

@@ -5,6 +5,7 @@ import { openEventLog, type SqliteEventLog } from '../adapters/sqlite/event-log/
 import { type ChangeSignalEnd, createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
 import { followLog } from '../adapters/sqlite/read-models/followed-log.ts';
 import { openIdempotencyStore } from '../adapters/sqlite/idempotency/store.ts';
+import { openJobStore } from '../adapters/sqlite/jobs/store.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
@@ -42,6 +43,12 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
       );
       add(store);
       return createDamageWatch({ ...deps, path, file: 'idempotency' }).guarded(store);
+    },
+    async openJobs() {
+      const path = files.jobs;
+      const store = await openOrExplain(path, 'jobs', () => openJobStore({ path, logId: log.history.id }));
+      add(store);
+      return createDamageWatch({ ...deps, path, file: 'jobs' }).guarded(store);
     },
     async openViews(hasThread) {
       await openOrExplain(files.views, 'views', async () => {

@@ -4,6 +4,7 @@ import type { Codec } from '../codec/index.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogIdentity } from '../ports/event-log.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
+import type { JobStore } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
@@ -36,6 +37,8 @@ export interface Engines {
   readonly limiter: RateLimiter;
   /** Once log and settings are known to be for one another. */
   openIdempotency(): Promise<IdempotencyStore>;
+  /** Then as well. */
+  openJobs(): Promise<JobStore>;
   /** A reader of the read models, whose collections exist then; and what the projectors' thread opens its own engines from. */
   openViews(hasThread: boolean): Promise<Views>;
   close(): Promise<void>;

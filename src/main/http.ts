@@ -6,6 +6,7 @@ import { listen } from '../api/server.ts';
 import type { CatchUps } from '../api/whole-read-models.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { SuppressionList } from '../ports/suppressions.ts';
 import type { Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
 import type { Health } from './health.ts';
@@ -66,22 +67,25 @@ interface ApiDependencies {
   readonly adapters: Adapters;
   readonly config: Config;
   readonly reader: ReadModelReader;
+  readonly suppressions: SuppressionList;
   readonly catchUps: CatchUps;
 }
 
 /** @throws StartError when PORT can't be listened on */
-export async function startApi({ adapters, config, reader, catchUps }: ApiDependencies): Promise<Http> {
+export async function startApi({ adapters, config, reader, suppressions, catchUps }: ApiDependencies): Promise<Http> {
   const closing = new AbortController();
   const { tokenKeys, issuer, audience, jwks } = await tokenIssuerOf(config);
   const api = createApi({
     ...adapters,
     reader,
+    suppressions,
     catchUps,
     tokenKeys,
     closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
       itemLimit: config.ITEM_LIMIT,
+      keyLimit: config.KEY_LIMIT,
       readLimit: config.READ_LIMIT,
       tokens: {
         issuer,
@@ -90,6 +94,7 @@ export async function startApi({ adapters, config, reader, catchUps }: ApiDepend
         nameClaim: config.AUTH_NAME_CLAIM,
         algorithms: config.AUTH_ALGORITHMS,
         lifetimeMaxMs: config.AUTH_TOKEN_LIFETIME,
+        tellsClaims: !config.isProduction,
       },
       corsOrigins: config.CORS_ORIGINS,
       hstsSeconds: Math.floor((config.HSTS_MAX_AGE ?? 0) / 1000),

@@ -1,16 +1,19 @@
 // herald serve: opens the engines, starts the roles, prints the banner, and stops in the reverse order.
 //
-//   operations ──> engines ──> projectors' thread ──> dispatchers ──> API ──> banner ... SIGTERM ──> the same backwards
+//   operations ──> engines ──> projectors' thread ──> dispatchers ──> jobs ──> API ──> banner ... SIGTERM ──> the same backwards
 
 import { provisionTenant } from '../commands/provision-tenant.ts';
 import type { Channel } from '../domain/events.ts';
 import { bullets } from '../domain/tenant.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { SuppressionList } from '../ports/suppressions.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
 import type { CatchUp } from '../projections/catching-up.ts';
 import { createCatchUp } from '../projections/catching-up.ts';
 import { readModels } from '../projections/index.ts';
+import { followSuppressions } from '../projections/suppressions/follow.ts';
+import { createSuppressionList } from '../projections/suppressions/list.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
@@ -23,6 +26,7 @@ import type { Health } from './health.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { makeOrExplain } from './lock.ts';
 import { startApi, startOperations } from './http.ts';
+import { startJobs } from './jobs.ts';
 import { checkPositions } from './positions-check.ts';
 import { createProcess } from './process.ts';
 import type { ProjectorThread } from './projector-thread.ts';
@@ -71,7 +75,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     running.push(operations);
     const adapters = await openAdapters({ ...parts, config, health, signal: told.signal });
     running.push({ stop: () => adapters.close() });
-    const { url, thread } = await startRoles(config, options, adapters, health, running);
+    const { url, thread } = await startRoles(config, { ...options, signal: told.signal }, adapters, health, running);
     if (thread !== null) threadMetrics = () => thread.metrics();
     operations.started();
     logger.info('started', { roles: [...options.roles], url, operationsUrl: operations.url });
@@ -98,7 +102,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
 
 async function startRoles(
   config: Config,
-  { roles, from, channels }: ServeOptions,
+  { roles, from, channels, signal }: ServeOptions & { readonly signal: AbortSignal },
   adapters: Adapters,
   health: Health,
   running: Running[],
@@ -116,13 +120,30 @@ async function startRoles(
   const catchUps = roles.has('api') ? catchUpsOf(adapters.log, reader) : new Map<string, CatchUp>();
   const folding = () => thread?.folding() ?? [];
   health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps }));
-  const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, { from, channels }) : [];
+  const suppressions = await suppressionsFor(roles, adapters, running, signal);
+  const dispatching = { from, channels, suppressions };
+  const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, dispatching) : [];
   running.push(...dispatchers);
+  if (runsScheduler) running.push(startJobs(adapters, reader, catchUpsOf(adapters.log, reader)));
   running.push(startWatching({ isCluster: isCluster(config), adapters, health, roles, reader, thread, dispatchers }));
   if (!roles.has('api')) return { url: null, thread };
-  const api = await startApi({ adapters, config, reader, catchUps });
+  const api = await startApi({ adapters, config, reader, suppressions, catchUps });
   running.push(api);
   return { url: api.url, thread };
+}
+
+/** Whoever delivers or accepts has them before it begins. */
+async function suppressionsFor(
+  roles: ReadonlySet<Role>,
+  adapters: Adapters,
+  running: Running[],
+  signal: AbortSignal,
+): Promise<SuppressionList> {
+  if (!roles.has('dispatcher') && !roles.has('api')) return createSuppressionList();
+  const followed = await followSuppressions(adapters, signal);
+  running.push({ stop: async () => followed.stop() });
+  adapters.metrics.gauge('herald_suppressions', () => followed.list.size);
+  return followed.list;
 }
 
 function catchUpsOf(log: EventLog, reader: ReadModelReader): ReadonlyMap<string, CatchUp> {

@@ -12,7 +12,7 @@ import { projectedReadModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
-import { dispatcherFeed, readModelFeed, timersFeed } from '../watch/feeds.ts';
+import { dispatcherFeed, jobsFeed, readModelFeed, timersFeed } from '../watch/feeds.ts';
 import type { Standing } from '../watch/standstill.ts';
 import type { Feed, Watchdog } from '../watch/watchdog.ts';
 import { startWatchdog } from '../watch/watchdog.ts';
@@ -41,6 +41,7 @@ export function startWatching(watched: Watched): Watchdog {
     ...projectedReadModels.map((readModel) => ({ isOwn: projects, feed: () => feedOfReadModel(watched, readModel) })),
     { isOwn: schedules, feed: () => feedOfReadModel(watched, timersReadModel) },
     { isOwn: schedules, feed: () => feedOfTimers(watched) },
+    { isOwn: schedules, feed: () => jobsFeed(adapters) },
   ];
   const feeds: Feed[] = [];
   const own = new Set<string>();

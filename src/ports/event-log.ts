@@ -2,6 +2,7 @@
 // A partition number means the same in every topic: a consumer owns numbers, and with a number that number of all its topics.
 
 import type { DomainEvent, EventType } from '../domain/events.ts';
+import type { EventId, TenantId } from '../domain/ids.ts';
 import type { Partitioning, Topic } from '../domain/topics.ts';
 
 export interface Position {
@@ -18,13 +19,22 @@ export type AppendResult =
   /** It may be in the log or come to be: an append again may make a second one of the same eventId. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
+/** What an event begins with, whatever its type. */
+export interface EventHead {
+  readonly type: EventType;
+  readonly eventId: EventId;
+  readonly tenantId: TenantId;
+}
+
 /** One event as it stands in the log. */
 export interface LogEntry extends Position {
   /** UTC ms at which the log took it; never falls within a partition. */
   readonly appendedAt: number;
   /** Bytes of the encoded event. */
   readonly size: number;
-  /** null: its bytes do not decode under its known schema (a dead letter). */
+  /** For those who read past what isn't theirs: costs next to nothing. null: not even this can be read. */
+  readonly head: EventHead | null;
+  /** null: its bytes do not decode under its known schema (a dead letter). Decoded when it is asked for first. */
   readonly event: DomainEvent | null;
   /** What is wrong with the bytes, and they themselves in base64, when `event` is null. */
   readonly undecodable: { readonly reason: string; readonly bytes: string } | null;

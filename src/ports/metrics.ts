@@ -1,4 +1,4 @@
-// Counters and measured values, by the names of metricNames; labels are few and never a recipient or an id; a tenant's in herald_tenant_busy_seconds alone, for twenty of them.
+// Counters and measured values, by the names of metricNames; labels are few and never a recipient or an id; a tenant's in two of them alone, for twenty tenants each.
 
 /** The labels that there are; a metric carries those that it is given. */
 export const labelNames = [
@@ -27,8 +27,8 @@ export interface Metrics {
   observe(name: HistogramName, value: number, labels?: MetricLabels): void;
   /** The value is asked for when the metrics are read. */
   gauge(name: GaugeName, read: () => number, labels?: MetricLabels): void;
-  /** The same, of labels that change: those that were there at the last reading alone are shown. */
-  gauges(name: GaugeName, read: () => readonly (readonly [MetricLabels, number])[]): void;
+  /** The same, of labels that change: those that were there at the last reading alone are shown. `labels` are those of all of them. */
+  gauges(name: GaugeName, read: () => readonly (readonly [MetricLabels, number])[], labels?: MetricLabels): void;
 }
 
 export type CounterName =
@@ -42,6 +42,7 @@ export type CounterName =
   | 'herald_fold_failures_total'
   | 'herald_folded_events_total'
   | 'herald_http_requests_total'
+  | 'herald_jobs_ended_total'
   | 'herald_numbers_owned_again_total'
   | 'herald_replayed_total'
   | 'herald_stalls_total'
@@ -60,9 +61,11 @@ export type GaugeName =
   | 'herald_append_queue'
   | 'herald_backlog'
   | 'herald_breakers'
+  | 'herald_breaker_open_seconds'
   | 'herald_disk_free_bytes'
   | 'herald_event_loop_delay_seconds'
   | 'herald_in_flight'
+  | 'herald_jobs'
   | 'herald_lane_age_seconds'
   | 'herald_lane_depth'
   | 'herald_log_bytes'
@@ -70,6 +73,7 @@ export type GaugeName =
   | 'herald_projector_lag'
   | 'herald_redis_up'
   | 'herald_standing_still'
+  | 'herald_suppressions'
   | 'herald_streams'
   | 'herald_tenant_busy_seconds'
   | 'herald_timers_due';

@@ -190,8 +190,10 @@ export interface FoldPace {
   readonly fewMs: number;
   /** After more. */
   readonly manyMs: number;
-  /** All numbers rest until the same beat of the clock, where the store commits them together. */
-  readonly onBeat: boolean;
+  /** So many transactions of few events are followed by no rest, of all numbers in `manyMs`: while little happens nobody waits. */
+  readonly unrestedMax: number;
+  /** The store works in its caller's thread: all numbers rest until the same beat of the clock, where it commits them together, and large batches take turns. */
+  readonly inThread: boolean;
 }
 
 export interface ReadModelStore extends ReadModelReader {

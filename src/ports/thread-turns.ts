@@ -14,6 +14,8 @@ export interface ThreadTurns {
   spent(tenantId: TenantId, work: () => Promise<void>): Promise<number>;
   /** Runs a piece, and counts the time that it holds the thread for whose work it is. What it throws, the call throws. */
   piece<T>(work: () => T): T;
+  /** What follows from a piece will hold the thread for so many ms more, outside of turns: it counts as the piece does. */
+  charge(ms: number): void;
 }
 
 /** Of a thread that nobody else waits for: work goes on to its end. */
@@ -28,4 +30,7 @@ export const wholeTurns: ThreadTurns = {
     return 0;
   },
   piece: (work) => work(),
+  charge() {
+    // Nobody waits for it.
+  },
 };

@@ -1,6 +1,6 @@
 // A batch of small events may touch documents with large bodies: it is folded in pieces whose documents fit into so many bytes.
 
-import type { Document, Only } from '../ports/read-model-store.ts';
+import type { Document, Only, ReadModelStore } from '../ports/read-model-store.ts';
 import { TooManyBytesError } from '../ports/read-model-store.ts';
 import type { FoldReader } from './read-model.ts';
 
@@ -9,8 +9,8 @@ import type { FoldReader } from './read-model.ts';
  * and written again three times that, if all had as much at the same moment.
  */
 const documentsBytesMax = 512 * 1024;
-/** So few events are folded whatever their documents are: nothing has to be asked for their size. */
-const fewEntries = 4;
+/** So few are folded whatever their documents are, where asking for their size is a query more: there they hold no thread meanwhile. */
+const fewElsewhere = 4;
 
 /**
  * The longest beginning of the entries that can be folded at once, and what `fold` made of it; halved until its documents fit.
@@ -18,11 +18,12 @@ const fewEntries = 4;
  */
 export async function foldPiece<E, R>(
   entries: readonly E[],
-  reader: FoldReader,
+  reader: FoldReader & Pick<ReadModelStore, 'pace'>,
   fold: (piece: readonly E[], reader: FoldReader) => Promise<R>,
 ): Promise<{ readonly piece: readonly E[]; readonly result: R }> {
+  const few = reader.pace.inThread ? 1 : fewElsewhere;
   let piece = entries;
-  while (piece.length > fewEntries) {
+  while (piece.length > few) {
     try {
       return { piece, result: await fold(piece, bounded(reader)) };
     } catch (error) {

@@ -1,10 +1,7 @@
 // One partition number of one read model in its owner's hands: taken, read onwards, folded and written, again and again until it works.
 // Nothing is passed over: what can't be read, folded or written stops the number, raises a metric and is tried again.
 
-import type { DeadLettered } from '../domain/events.ts';
-import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
-import { eventIdFrom } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
 import { StaleOwnerError } from '../ports/event-log.ts';
@@ -12,8 +9,10 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import { NewerOwnerError } from '../ports/read-model-store.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
+import { areLarge, isLarge, restAfter } from './batch-rests.ts';
 import type { CutDocument } from './cut-documents.ts';
 import { transactCutting } from './cut-documents.ts';
+import { appendDeadLetter } from './dead-letters.ts';
 import { foldPiece } from './fold-pieces.ts';
 import type { FoldReport } from './fold-report.ts';
 import type { ReadModel } from './read-model.ts';
@@ -51,7 +50,7 @@ export interface PartitionFold {
 
 /** Takes the claim's number over in the store; null when the claim ended before that worked. @throws StaleOwnerError while it is another's by right of a newer claim */
 export async function ownPartition(deps: FoldDependencies, claim: Claim): Promise<PartitionFold | null> {
-  const { store, readModel, metrics, logger, clock, turns } = deps;
+  const { store, readModel, metrics, logger, clock } = deps;
   const { name } = readModel.definition;
   const pace = readModel.mayLag === true ? slower(store.pace) : store.pace;
   const owned = await retried(deps, claim, 'own', () => takeOver(store, name, claim));
@@ -64,6 +63,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
   };
   /** Up to where each topic is taken or passed over. */
   let reached: ReadonlyMap<Topic, number> = owner.offsets;
+  /** The documents of the last batch were large. */
+  let hadLarge = false;
   /** Before then nothing more is taken, by the monotonic clock. */
   let restsUntil = -Infinity;
 
@@ -91,17 +92,17 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
         const offsets = isLast ? movedSince(owner.offsets, reached) : offsetsAfter(piece);
         return { piece, ...(await transactCutting({ store, readModel, onCut }, owner, offsets, result)) };
       };
+      const isOfLarge = isLarge(entries) || hadLarge;
+      const foldInTurn = inTurn(deps, claim.signal, { isLarge: isOfLarge });
       do {
-        const done = await retried(deps, claim, 'fold', () =>
-          readModel.mayLag === true && turns !== undefined ? turns.run(claim.signal, foldOnce) : foldOnce(),
-        );
+        const done = await retried(deps, claim, 'fold', () => foldInTurn(foldOnce));
         if (done === null) return null;
         owner = done.owner;
         left = left.slice(done.piece.length);
         written.push(...done.writes);
       } while (left.length > 0);
-      if (readModel.mayLag !== true) turns?.noted(entries.length);
-      restsUntil = restAfter(entries, pace, clock.monotonic());
+      hadLarge = areLarge(written);
+      restsUntil = restOf(deps, { entries, isLarge: isOfLarge || hadLarge }, pace);
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return written;
     },
@@ -142,24 +143,37 @@ async function takeOver(store: ReadModelStore, readModel: string, claim: Claim):
   }
 }
 
+/** How a piece of a batch comes to its turn on the thread. A store elsewhere takes large batches of many numbers side by side. */
+function inTurn(
+  { turns, readModel, store }: FoldDependencies,
+  signal: AbortSignal,
+  batch: { readonly isLarge: boolean },
+): <T>(fold: () => Promise<T>) => Promise<T> {
+  if (turns === undefined) return (fold) => fold();
+  const waitsForLarge = batch.isLarge && store.pace.inThread;
+  return (fold) => {
+    const once = waitsForLarge ? () => turns.large(signal, fold) : fold;
+    return readModel.mayLag === true ? turns.lagging(signal, once) : once();
+  };
+}
+
+/** Until when its number rests after a batch. */
+function restOf(
+  { turns, readModel, clock }: FoldDependencies,
+  { entries, isLarge }: { readonly entries: readonly LogEntry[]; readonly isLarge: boolean },
+  pace: FoldPace,
+): number {
+  const [oldest] = entries;
+  if (readModel.mayLag !== true && oldest !== undefined) {
+    turns?.noted({ entries: entries.length, isLarge, waitedMs: clock.now() - oldest.appendedAt });
+    if (!isLarge && turns?.needsNoRest(pace) === true) return -Infinity;
+  }
+  return restAfter(entries, pace, clock.monotonic());
+}
+
 /** What may lag makes a quarter of the transactions. */
 function slower(pace: FoldPace): FoldPace {
   return { ...pace, fewMs: 4 * pace.fewMs, manyMs: 4 * pace.manyMs };
-}
-
-/**
- * A batch with as much in it costs what it holds rather than what a transaction costs: there is nothing to gather by a rest. One event of 195 KiB is such a
- * batch: with a rest after each, a tenant that posts ten of them a second would leave its number behind for good, and all whose number it is.
- */
-const restlessEvents = 100;
-const restlessBytes = foldBytesMax / 4;
-
-/** Until when a number rests after these; whoever catches up doesn't. */
-function restAfter(entries: readonly LogEntry[], { fewMs, manyMs, onBeat }: FoldPace, now: number): number {
-  if (entries.length === 0 || entries.length >= restlessEvents) return -Infinity;
-  if (entries.reduce((sum, { size }) => sum + size, 0) >= restlessBytes) return -Infinity;
-  const ms = entries.length >= 5 ? manyMs : fewMs;
-  return onBeat ? Math.ceil(now / ms) * ms : now + ms;
 }
 
 const retryFirstMs = 50;
@@ -208,33 +222,10 @@ async function reportUndecodable(deps: FoldDependencies, claim: Claim, entries: 
     if (entry.event !== null) continue;
     const { topic, partition, offset } = entry;
     const reason = entry.undecodable?.reason ?? 'unknown';
-    const append = () => appendDurably(deps.log, deadLetterOf(entry, reason));
+    const append = () => appendDeadLetter(deps.log, entry, reason);
     if ((await retried(deps, claim, 'write', append)) === null) return false;
     deps.metrics.increment('herald_dead_letters_total', { topic });
     deps.logger.error('an event does not decode', { topic, partition, offset, reason });
   }
   return true;
-}
-
-/** Its tenant is in the bytes that don't decode; its time is the log's, so that a repeat is the same event. */
-function deadLetterOf(entry: LogEntry, reason: string): DeadLettered {
-  const { topic, partition, offset } = entry;
-  return {
-    type: 'DeadLettered',
-    eventId: eventIdFrom('dead', topic, partition, offset),
-    occurredAt: entry.appendedAt,
-    tenantId: 'unknown' as TenantId,
-    traceparent: null,
-    topic,
-    partition,
-    offset,
-    reason,
-    bytes: entry.undecodable?.bytes ?? '',
-  };
-}
-
-async function appendDurably(log: EventLog, event: DeadLettered): Promise<true> {
-  const result = await log.append(event);
-  if (result.kind === 'durable') return true;
-  throw new Error(`the dead letter was not appended (${result.kind}): ${result.reason}`);
 }

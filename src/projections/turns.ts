@@ -1,42 +1,90 @@
-// Who folds first where several read models share a thread: one that may lag folds one batch at a time and, while others have much to do, rests four times as
-// long after each. So they keep four fifths of the thread, and what may lag catches up when they have.
+// Who folds when where several read models share a thread.
+//
+// - A large batch holds the thread for 5 to 30 ms: of all numbers and read models one is folded at a time, and while others have small ones the line rests
+//   as long as it took. So a small batch waits for one large one at most, however many numbers a tenant fills with them, and has half of the thread. A tenant
+//   at its rate needs less than the other half; where large ones come so many that they wait for seconds, they rest no more.
+// - A small one is followed by a rest, so that a commit is shared by more; the first few of a beat after a quiet one aren't, so that nobody waits for a beat on a quiet thread.
+// - A read model that may lag folds one batch at a time and, while others have much to do, rests four times as long after each. So they keep four fifths of
+//   the thread, and what may lag catches up when they have.
 
 import type { Clock } from '../ports/clock.ts';
+import type { FoldPace } from '../ports/read-model-store.ts';
+
+/** Runs the work when its turn has come; whoever is next waits for the rest after it. The wait ends with the signal. */
+export type Line = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
 export interface Turns {
-  /** A read model that must not lag has folded so many events at once. */
-  noted(entries: number): void;
-  /** The next turn of one that may lag; it rests afterwards. The wait ends with the signal. */
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /** A read model that must not lag has folded so many events at once; a large batch waited for its turn. */
+  noted(batch: { readonly entries: number; readonly isLarge: boolean; readonly waitedMs: number }): void;
+  /** Whether a number may go on at once after a small batch. Counts it. */
+  needsNoRest(pace: FoldPace): boolean;
+  /** For large batches. */
+  readonly large: Line;
+  /** For read models that may lag. */
+  readonly lagging: Line;
 }
 
 /** A batch of so many events: whoever folds it is catching up, or under load. */
 const busyEntries = 100;
+/** Of all numbers in a beat: 300 notifications a second of three events, in two read models. With more a rest is worth its commit. */
+const quietBeatEntries = 200;
+/** So long after a batch others are thought to have more such. */
 const busyMs = 500;
-const restsPerWork = 4;
-const restMaxMs = 1000;
+const laggingRests = 4;
+const laggingRestMaxMs = 1000;
+/** Of a piece of 50 ms; what took longer was others' work. */
+const largeRestMaxMs = 50;
+/** 100 bodies of 200 KiB, a tenant's in 10 s, take 2 s of the thread: 4 with their rests. */
+const behindMs = 5000;
 
-export function createTurns(clock: Clock): Turns {
+export function createTurns(clock: Pick<Clock, 'monotonic' | 'sleep'>): Turns {
   let busyUntil = -Infinity;
-  let last: Promise<void> = Promise.resolve();
+  let smallUntil = -Infinity;
+  let behindUntil = -Infinity;
+  let beat = { endsAt: -Infinity, unrested: 0, entries: 0, isQuiet: true };
   return {
-    noted(entries) {
-      if (entries >= busyEntries) busyUntil = clock.monotonic() + busyMs;
+    noted({ entries, isLarge, waitedMs }) {
+      const until = clock.monotonic() + busyMs;
+      if (entries >= busyEntries) busyUntil = until;
+      beat.entries += entries;
+      if (!isLarge) smallUntil = until;
+      else if (waitedMs >= behindMs) behindUntil = until;
     },
-    async run(signal, work) {
-      const before = last;
-      const turn = Promise.withResolvers<void>();
-      last = turn.promise;
-      await before;
-      const startedAt = clock.monotonic();
-      try {
-        return await work();
-      } finally {
-        const now = clock.monotonic();
-        const rest = now < busyUntil ? Math.min(restsPerWork * (now - startedAt), restMaxMs) : 0;
-        if (rest <= 0 || signal.aborted) turn.resolve();
-        else void clock.sleep(rest, signal).then(turn.resolve);
+    needsNoRest({ manyMs, unrestedMax }) {
+      const now = clock.monotonic();
+      if (now >= beat.endsAt) {
+        const isQuiet = beat.entries < quietBeatEntries || now >= beat.endsAt + manyMs;
+        beat = { endsAt: now + manyMs, unrested: 0, entries: 0, isQuiet };
       }
+      return beat.isQuiet && ++beat.unrested <= unrestedMax;
     },
+    large: createLine(clock, (tookMs, now) =>
+      now < smallUntil && now >= behindUntil ? Math.min(tookMs, largeRestMaxMs) : 0,
+    ),
+    lagging: createLine(clock, (tookMs, now) =>
+      now < busyUntil ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0,
+    ),
+  };
+}
+
+function createLine(
+  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  restMsAfter: (tookMs: number, now: number) => number,
+): Line {
+  let last: Promise<void> = Promise.resolve();
+  return async (signal, work) => {
+    const before = last;
+    const turn = Promise.withResolvers<void>();
+    last = turn.promise;
+    await before;
+    const startedAt = clock.monotonic();
+    try {
+      return await work();
+    } finally {
+      const now = clock.monotonic();
+      const restMs = restMsAfter(now - startedAt, now);
+      if (restMs <= 0 || signal.aborted) turn.resolve();
+      else void clock.sleep(restMs, signal).then(turn.resolve);
+    }
   };
 }

@@ -4,6 +4,7 @@
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CommittedPosition, EventLog } from '../ports/event-log.ts';
+import type { JobStore, StandingJobs } from '../ports/job-store.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { createReach } from '../projections/reach.ts';
@@ -200,6 +201,31 @@ export function timersFeed(of: {
   return {
     group,
     look: async (asking) => (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat(),
+  };
+}
+
+/** Jobs come on while they run, and the queue by its head. They have no number of their own: all are of 0. */
+export function jobsFeed(of: {
+  readonly jobs: Pick<JobStore, 'standing'>;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}): Feed {
+  const { jobs, clock, metrics } = of;
+  let last: Pick<StandingJobs, 'running' | 'queued'> = { running: [], queued: 0 };
+  metrics.gauge('herald_jobs', () => last.running.length, { state: 'running' });
+  metrics.gauge('herald_jobs', () => last.queued, { state: 'queued' });
+  return {
+    group: 'jobs',
+    async look({ within }) {
+      const standing = await within(jobs.standing(clock.now()));
+      last = standing ?? last;
+      const common = { group: 'jobs', partition: 0, end: 1, countsEvents: false, isUnderWay: false, after: [] };
+      const queued = standing === null ? null : standing.head === null ? 1 : 0;
+      return [
+        { ...common, part: 'queue', position: queued, marks: [standing?.head ?? null] },
+        ...last.running.map(({ id, movedAt }) => ({ ...common, part: id, position: 0, marks: [movedAt] })),
+      ];
+    },
   };
 }
 

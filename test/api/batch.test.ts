@@ -99,6 +99,24 @@ describe('a batch', () => {
     expect(listed.body.pagination.total).toBe(150);
   });
 
+  it('has its trace in each of its items, and no baggage that would fill the log by being in each', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const seen: unknown[] = [];
+    const stop = app.deps.log.tail(['notifications.in-app.high'], ({ event }) => {
+      if (event?.type === 'NotificationRequested') seen.push([event.traceparent, event.request.baggage]);
+    });
+    for (const baggage of ['user=ada', `user=${'x'.repeat(8000)}`]) {
+      const headers = { traceparent, baggage };
+      const notifications = [item('traced', { priority: 'HIGH' })];
+      expect((await tenant.withKey('POST', '/notify/batch', { notifications }, headers)).status).toBe(202);
+    }
+    stop();
+    expect(seen).toEqual([
+      [traceparent, 'user=ada'],
+      [traceparent, null],
+    ]);
+  });
+
   it('of 10,000 items is accepted whole, and counted as one request and its items', async () => {
     const reply = await lines(
       tenant,
@@ -154,6 +172,17 @@ describe('a batch stops', () => {
     expect(next.status).toBe(429);
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await post(await own.tenant('another'), [item('free')])).body.accepted).toBe(1);
+    await own.close();
+  });
+
+  it('not at an item whose key is one too many: those without a key, and with one that has begun, are taken', async () => {
+    const own = await startApp({ delivers: false, options: { keyLimit: { limit: 2, windowMs: 3_600_000 } } });
+    const limited = await own.tenant('limited');
+    const of = (keys: readonly string[]) => keys.map((idempotencyKey) => item('limited', { idempotencyKey }));
+    expect((await post(limited, of(['a', 'b']))).body).toMatchObject({ accepted: 2, rejected: 0 });
+    const { body } = await post(limited, [...of(['c', 'a']), item('limited')]);
+    expect([body.accepted, body.rejected]).toEqual([2, 1]);
+    expect(body.results[0]).toMatchObject({ index: 0, code: 'TOO_MANY_REQUESTS' });
     await own.close();
   });
 

@@ -164,6 +164,30 @@ describe('a request with an Idempotency-Key', () => {
   });
 });
 
+describe('a tenant that begins too many keys', () => {
+  let own: App;
+  beforeAll(async () => {
+    own = await startApp({ delivers: false, options: { keyLimit: { limit: 3, windowMs: 3_600_000 } } });
+  });
+  afterAll(() => own.close());
+
+  it('is told so: what has begun is repeated, what needs no key is accepted, and nobody else notices', async () => {
+    const [many, other] = [await own.tenant('many'), await own.tenant('other')];
+    const first = await many.notify(inApp, keyed('k1'));
+    const replies = await Promise.all(['k2', 'k3', 'k4', 'k5'].map((key) => many.notify(inApp, keyed(key))));
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 202, 429, 429]);
+    const refused = replies.find(({ status }) => status === 429);
+    expect(refused?.body).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
+    expect(refused?.body.error).toMatch(/idempotency keys/);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(3500);
+    const again = await many.notify(inApp, keyed('k1'));
+    expect([again.status, isReplayed(again), idOf(again)]).toEqual([202, true, idOf(first)]);
+    expect((await many.notify(inApp)).status).toBe(202);
+    expect((await other.notify(inApp, keyed('k9'))).status).toBe(202);
+    expect(await countOf(many, 'ada')).toBe(4);
+  });
+});
+
 describe('after 24 h', () => {
   afterAll(() => {
     aheadMs = 0;
@@ -238,6 +262,22 @@ describe('whatever happens between the reservation and the answer', () => {
     );
     expect((await tenant.notify({ ...sent, data: { name: 'Bob' } }, keyed('lost'))).status).toBe(422);
     expect(await countOf(tenant, 'lost')).toBe(1);
+  });
+
+  it('the same for a mail with copies: it is told from one with others', async () => {
+    const config = { fromName: 'Shop', fromEmail: 'shop@example.com' };
+    const provider = { channel: 'EMAIL', provider: 'resend', apiKey: 're_123', config, enabled: true };
+    expect((await tenant.dashboard('POST', '/providers', provider)).status).toBe(200);
+    const mail = { channel: 'EMAIL', recipient: 'copied@example.com', subject: 's', body: 'b', cc: ['c@example.com'] };
+    const first = await during({ reserve: async () => null, settle: async () => {} }, () =>
+      tenant.notify(mail, keyed('copied')),
+    );
+    await folded(mail.recipient);
+    const again = await tenant.notify(mail, keyed('copied'));
+    expect([again.status, isReplayed(again), idOf(again)]).toEqual([202, true, idOf(first)]);
+    for (const other of [{ cc: [] }, { bcc: ['d@example.com'] }, { replyTo: 'r@example.com' }])
+      expect((await tenant.notify({ ...mail, ...other }, keyed('copied'))).status).toBe(422);
+    expect(await countOf(tenant, mail.recipient)).toBe(1);
   });
 
   it('a process that ended before its append: another one takes the key over after the lease, under the same id', async () => {

@@ -19,6 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
+const email = { channel: 'EMAIL', recipient: 'ada@example.com', subject: 's', body: 'b' };
 const inApp = { channel: 'IN_APP', recipient: 'user-1', subject: 'Hello', body: 'World' };
 const paths = (body: { details: { path: string }[] }) => body.details.map((detail) => detail.path);
 
@@ -198,6 +199,23 @@ describe('a notification', () => {
     }
   });
 
+  it('as a mail with copies shows them, and where answers go to', async () => {
+    const mailer = await app.tenant('mailer', { email: 'mailer@example.com' });
+    const config = { fromName: 'Shop', fromEmail: 'shop@example.com' };
+    const provider = { channel: 'EMAIL', provider: 'resend', apiKey: 're_123', config, enabled: true };
+    expect((await mailer.dashboard('POST', '/providers', provider)).status).toBe(200);
+    const mail = { ...email, recipient: 'ada@bücher.example' };
+    const copies = { replyTo: 'r@example.com', cc: ['c@example.com', 'c2@bücher.example'], bcc: ['d@example.com'] };
+    for (const wanted of [{}, copies]) {
+      const { status, body, headers } = await mailer.notify({ ...mail, ...wanted });
+      expect(status).toBe(202);
+      const shown = await mailer.withKey('GET', `/notify/${body.notificationId}`, undefined, {
+        'x-after-position': headers.get('x-event-position') ?? '',
+      });
+      expect(shown.body.notification).toMatchObject({ ...mail, replyTo: null, cc: [], bcc: [], ...wanted });
+    }
+  });
+
   it('with an expiry shows it; ttlSeconds count from sendAt, or from now', async () => {
     const recordOf = async (wanted: object) => {
       const { body, headers } = await tenant.notify({ ...inApp, ...wanted });
@@ -268,6 +286,18 @@ describe('a field', () => {
       { channel: 'WEBHOOK', recipient: `https://example.com/${'x'.repeat(2029)}`, body: 'b' },
       'recipient',
     ],
+    ['copies of what is no mail', { ...inApp, cc: ['a@example.com'] }, 'cc'],
+    ['blind copies of what is no mail', { ...inApp, bcc: [] }, 'bcc'],
+    ['an address for answers to what is no mail', { ...inApp, replyTo: 'a@example.com' }, 'replyTo'],
+    ['a copy that is two addresses', { ...email, cc: ['a@example.com', 'b@example.com, c@example.com'] }, 'cc.1'],
+    ['a blind copy with a line break', { ...email, bcc: ['a@example.com\r\nTo: b@example.com'] }, 'bcc.0'],
+    ['a copy with a name', { ...email, cc: ['Ada <a@example.com>'] }, 'cc.0'],
+    ['a copy that is no text', { ...email, cc: [7] }, 'cc.0'],
+    ['copies that are no list', { ...email, cc: 'a@example.com' }, 'cc'],
+    ['11 copies', { ...email, cc: Array.from({ length: 11 }, (_, i) => `a${i}@example.com`) }, 'cc'],
+    ['11 blind copies', { ...email, bcc: Array.from({ length: 11 }, (_, i) => `a${i}@example.com`) }, 'bcc'],
+    ['two addresses for answers', { ...email, replyTo: 'a@example.com,b@example.com' }, 'replyTo'],
+    ['answers to nobody', { ...email, replyTo: '' }, 'replyTo'],
     ['an email without subject', { channel: 'EMAIL', recipient: 'a@example.com', body: 'b' }, 'subject'],
   ])('that is wrong is named: %s', async (_, sent, path) => {
     const { status, body } = await tenant.notify(sent);

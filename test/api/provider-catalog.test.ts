@@ -62,6 +62,15 @@ describe('the catalog of providers', () => {
           type: 'email',
           help: expect.any(String),
         },
+        {
+          ...text,
+          name: 'replyTo',
+          path: 'config.replyTo',
+          label: 'Reply to',
+          type: 'email',
+          required: false,
+          help: expect.any(String),
+        },
         { ...text, name: 'domain', path: 'config.domain', label: 'Domain', help: expect.any(String) },
         {
           ...text,

@@ -32,6 +32,7 @@ const jwks = {
 let app: App;
 let provider: HttpSink;
 let rsaOnly: App;
+let tellingClaims: App;
 
 beforeAll(async () => {
   provider = await startHttpSink({ respond: (_, response) => response.end(JSON.stringify(jwks)) });
@@ -47,11 +48,17 @@ beforeAll(async () => {
     options: { tokens: { ...tokens, tenantClaim: 'org', nameClaim: 'user_metadata.full_name', algorithms: ['RS256'] } },
     delivers: false,
   });
+  tellingClaims = await startApp({
+    replace: () => ({ tokenKeys }),
+    options: { tokens: { ...tokens, algorithms: ['RS256', 'ES256'], tellsClaims: true } },
+    delivers: false,
+  });
   expect((await provision(await token())).status).toBe(200);
 });
 afterAll(async () => {
   await app.close();
   await rsaOnly.close();
+  await tellingClaims.close();
   await provider.close();
 });
 
@@ -286,6 +293,41 @@ describe("the issuer's keys", () => {
       expect(broken.requests).toHaveLength(1);
       await without.close();
       await broken.close();
+    },
+  );
+});
+
+describe('a token that is wrong in one claim', () => {
+  const wrong: Readonly<Record<string, Signing>> = {
+    aud: { claims: { aud: 'shop' } },
+    iss: { claims: { iss: 'https://elsewhere.test' } },
+    exp: { claims: { exp: Math.floor(Date.now() / 1000) - 60 } },
+    nbf: { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } },
+    signature: { key: stranger.privateKey },
+  };
+
+  it.each(Object.entries(wrong))(
+    '%s: is told in the log line, and in the answer where that is wanted',
+    async (claim, signing) => {
+      const bearer = await token(signing);
+      const silent = await ask(bearer);
+      expect([silent.status, silent.body.error, silent.body.details]).toEqual([
+        401,
+        'The bearer token is not valid.',
+        [],
+      ]);
+      const telling = await ask(bearer, tellingClaims);
+      expect([telling.status, telling.body.details.map(({ path }: { path: string }) => path)]).toEqual([401, [claim]]);
+      expect(telling.body.error).toMatch(new RegExp(`^The bearer token is not valid. ${claim}: `));
+      for (const [{ lines }, { body }] of [
+        [app, silent],
+        [tellingClaims, telling],
+      ] as const) {
+        const line = lines.find(
+          ({ message, fields }) => message === 'request' && fields['requestId'] === body.requestId,
+        );
+        expect(line?.fields).toMatchObject({ status: 401, code: 'UNAUTHORIZED', fields: [claim] });
+      }
     },
   );
 });

@@ -74,8 +74,14 @@ async function fillOwner(): Promise<void> {
   const config = { from: '+15005550006', accountSid: `AC${'0'.repeat(32)}` };
   const provider = { channel: 'SMS', provider: 'twilio', apiKey: 'twilio-key-of-the-owner', config, enabled: true };
   expect((await owner.dashboard('POST', '/providers', provider)).status).toBe(200);
+  const suppress = (suppressed: string) =>
+    owner.dashboard('POST', '/suppressions', { channel: 'SMS', recipient: suppressed });
+  keep('suppression', (await suppress('+15005550010')).body.id);
+  expect((await suppress('+15005550011')).status).toBe(201);
+  keep('suppressionCursor', (await owner.dashboard('GET', '/suppressions?limit=1')).body.nextCursor);
   const batch = { notifications: [{ channel: 'IN_APP', recipient: 'of-the-batch', body: 'x' }] };
   keep('batch', (await owner.withKey('POST', '/notify/batch', batch)).body.batchId);
+  keep('job', (await owner.withKey('POST', `/notify/batch/${theirs.get('batch') ?? ''}/cancel`)).body.jobId);
   keep('logCursor', (await owner.dashboard('GET', '/notifications?limit=1')).body.pagination.nextCursor);
   keep('inboxCursor', (await owner.withKey('GET', `/notify/inapp/${recipient}?limit=1`)).body.nextCursor);
   const items = (await owner.withKey('GET', `/notify/inapp/${recipient}`)).body.notifications;
@@ -150,6 +156,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   'GET /notify/batch/:id': [{ of: (id) => ({ path: `/notify/batch/${id('batch')}` }), status: 404 }],
+  'POST /notify/batch/:id/cancel': [{ of: (id) => ({ path: `/notify/batch/${id('batch')}/cancel` }), status: 404 }],
+  'POST /notify/batch/:id/retry': [{ of: (id) => ({ path: `/notify/batch/${id('batch')}/retry` }), status: 404 }],
+  'GET /jobs/:id': [{ of: (id) => ({ path: `/jobs/${id('job')}` }), status: 404 }],
+  'DELETE /jobs/:id': [{ of: (id) => ({ path: `/jobs/${id('job')}` }), status: 404 }],
   'GET /notify/inapp/:userId': [
     { of: (id) => ({ path: `/notify/inapp/${id('recipient')}` }), status: 200 },
     { of: (id) => ({ path: `/notify/inapp/${recipient}?cursor=${id('inboxCursor')}` }), status: 400 },
@@ -163,9 +173,23 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'POST /auth/provision-tenant': [{ unnamed: { path: '/auth/provision-tenant' }, status: 200 }],
   'POST /auth/regenerate-key': [{ unnamed: { path: '/auth/regenerate-key' }, status: 200, by: () => bystander }],
   'GET /tenant': [{ unnamed: { path: '/tenant' }, status: 200 }],
+  'GET /refusals': [{ unnamed: { path: '/refusals' }, status: 200 }],
   'GET /keys': [{ unnamed: { path: '/keys' }, status: 200 }],
   'POST /keys': [{ unnamed: { path: '/keys', body: { name: 'till', scopes: ['read'] } }, status: 201 }],
   'DELETE /keys/:id': [{ of: (id) => ({ path: `/keys/${id('key')}` }), status: 404 }],
+  'GET /suppressions': [
+    { unnamed: { path: '/suppressions' }, status: 200, says: { data: [], nextCursor: null } },
+    { of: (id) => ({ path: `/suppressions?cursor=${id('suppressionCursor')}` }), status: 400 },
+  ],
+  'POST /suppressions': [
+    {
+      // That it is on the owner's list shows nowhere.
+      unnamed: { path: '/suppressions', body: { channel: 'SMS', recipient: '+15005550010' } },
+      status: 201,
+      by: () => bystander,
+    },
+  ],
+  'DELETE /suppressions/:id': [{ of: (id) => ({ path: `/suppressions/${id('suppression')}` }), status: 404 }],
   'GET /providers': [{ unnamed: { path: '/providers' }, status: 200 }],
   'POST /providers': [
     {
@@ -211,6 +235,17 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   'GET /notifications/:id': notification((id) => `/notifications/${id}`),
   'GET /notifications/:id/attempts': notification((id) => `/notifications/${id}/attempts`),
+  'POST /notifications/retry': [
+    {
+      unnamed: { path: '/notifications/retry', body: { filter: {}, dryRun: true } },
+      status: 202,
+      says: { matching: 0 },
+    },
+    {
+      of: (id) => ({ path: '/notifications/retry', body: { filter: { batchId: id('batch') }, dryRun: true } }),
+      status: 202,
+    },
+  ],
   'POST /notifications/:id/retry': notification((id) => `/notifications/${id}/retry`),
   'POST /notifications/:id/cancel': notification((id) => `/notifications/${id}/cancel`),
   'GET /dashboard/stats': [{ unnamed: { path: '/dashboard/stats?range=all' }, status: 200, says: { total: 0 } }],
@@ -231,8 +266,12 @@ const madeUp = (name: string): string => named[name]?.[1] ?? nobodys(their(name)
 type Way = 'main key' | 'read key' | 'token';
 
 /** As every caller may come. */
-const waysIn = ({ auth }: Pick<Route, 'auth'>): readonly Way[] =>
-  auth === 'apiKey' ? ['main key'] : auth === 'bearerOrKey' ? ['read key', 'token'] : ['token'];
+const waysIn = ({ auth, scopes = [] }: Pick<Route, 'auth' | 'scopes'>): readonly Way[] =>
+  auth === 'apiKey'
+    ? ['main key']
+    : auth === 'bearerOrKey'
+      ? [scopes.includes('read') ? 'read key' : 'main key', 'token']
+      : ['token'];
 
 const ask = (tenant: Tenant, way: Way, method: string, { path, body, headers = {} }: Asked) => {
   switch (way) {
@@ -261,7 +300,7 @@ function comparable({ status, headers, body }: Reply, asked: readonly string[]):
 const telling = () =>
   [...theirs.values(), recipient, 'order-of-the-owner', '-of-the-owner'].filter((value) => !value.includes(':'));
 
-const routes: readonly (Pick<Route, 'method' | 'path'> & { readonly auth: Route['auth'] })[] = [
+const routes: readonly (Pick<Route, 'method' | 'path' | 'scopes'> & { readonly auth: Route['auth'] })[] = [
   { method: 'POST', path: '/notify', auth: 'apiKey' },
   ...routesOf(anyHandlers()),
 ];
@@ -331,6 +370,7 @@ describe("another tenant's", () => {
     expect((await owner.dashboard('GET', '/templates')).body).toHaveLength(1);
     expect((await owner.dashboard('GET', '/providers')).body).toHaveLength(1);
     expect((await owner.dashboard('GET', '/keys')).body).toHaveLength(1);
+    expect((await owner.dashboard('GET', '/suppressions')).body.data).toHaveLength(2);
     const { body } = await owner.dashboard('GET', `/notifications/${their('scheduled')}`);
     expect(body.notification.status).toBe('SCHEDULED');
   });

@@ -8,7 +8,17 @@ const sources = readSources();
 const linesMax = 250;
 
 /** Folders that learn of time, chance and their process through ports alone. */
-const pureFolders = ['domain', 'ports', 'commands', 'projections', 'dispatchers', 'scheduler', 'watch', 'reconcile'];
+const pureFolders = [
+  'domain',
+  'ports',
+  'commands',
+  'projections',
+  'dispatchers',
+  'scheduler',
+  'jobs',
+  'watch',
+  'reconcile',
+];
 const impure = /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|process\.(env|hrtime|nextTick|on|exit|pid))\b/;
 
 describe('every source file', () => {

@@ -14,28 +14,49 @@ const id = 'notif_0abcdefghjkmnpqrstvwxyz012';
 const parsed = (request: SinkRequest | undefined) => JSON.parse(request?.body ?? '');
 const form = (request: SinkRequest | undefined) => Object.fromEntries(new URLSearchParams(request?.body));
 
+interface Content {
+  readonly type: string;
+  readonly value: string;
+}
+interface Address {
+  readonly email: string;
+}
+
 const apis = [
   {
     standIn: sendgridStandIn,
     keyOf: (request: SinkRequest) => parsed(request).personalizations[0].custom_args.notificationId,
-    bodyOf: (request: SinkRequest) => [parsed(request).content[0].type, parsed(request).content[0].value],
+    bodiesOf: (request: SinkRequest) => parsed(request).content.map(({ type, value }: Content) => [type, value]),
     bodies: ['text/plain', 'text/html'],
+    partiesOf(request: SinkRequest) {
+      const { personalizations, reply_to } = parsed(request);
+      const [{ to, cc, bcc }] = personalizations;
+      return [to, cc, bcc].map((list) => list?.map(({ email }: Address) => email)).concat(reply_to?.email);
+    },
   },
   {
     standIn: postmarkStandIn,
     keyOf: (request: SinkRequest) => parsed(request).Metadata.notificationId,
-    bodyOf: (request: SinkRequest) => Object.entries(parsed(request)).find(([name]) => name.endsWith('Body')),
+    bodiesOf: (request: SinkRequest) => Object.entries(parsed(request)).filter(([name]) => name.endsWith('Body')),
     bodies: ['TextBody', 'HtmlBody'],
+    partiesOf(request: SinkRequest) {
+      const { To, Cc, Bcc, ReplyTo } = parsed(request);
+      return [To, Cc, Bcc].map((list) => list?.split(', ')).concat(ReplyTo);
+    },
   },
   {
     standIn: mailgunStandIn,
     keyOf: (request: SinkRequest) => form(request)['v:notificationId'],
-    bodyOf: (request: SinkRequest) => Object.entries(form(request)).find(([name]) => /^(text|html)$/.test(name)),
+    bodiesOf: (request: SinkRequest) => Object.entries(form(request)).filter(([name]) => /^(text|html)$/.test(name)),
     bodies: ['text', 'html'],
+    partiesOf(request: SinkRequest) {
+      const { to, cc, bcc, 'h:Reply-To': replyTo } = form(request);
+      return [to, cc, bcc].map((list): unknown => list?.split(', ')).concat(replyTo);
+    },
   },
 ];
 
-describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, bodyOf, bodies }) => {
+describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, bodiesOf, bodies, partiesOf }) => {
   const api = httpApi(standIn);
 
   it('carries an id that every try of a round has, and no other round', async () => {
@@ -43,13 +64,42 @@ describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, bodyOf,
     expect(api.standIn().requests.map(keyOf)).toEqual([id, id, `${id}.2`]);
   });
 
-  it('is text or HTML as its body is', async () => {
+  it('is text as its body is, or HTML and what that says as text, where it says something', async () => {
     await api.send({ request: { body: 'Grüße & <b>' } });
     await api.send({ request: { body: '<p>Grüße &amp; mehr', bodyFormat: 'html' } });
-    expect(api.standIn().requests.map(bodyOf)).toEqual([
-      [bodies[0], 'Grüße & <b>'],
-      [bodies[1], '<p>Grüße &amp; mehr'],
+    await api.send({ request: { body: '<img src="x">', bodyFormat: 'html' } });
+    expect(api.standIn().requests.map(bodiesOf)).toEqual([
+      [[bodies[0], 'Grüße & <b>']],
+      [
+        [bodies[0], 'Grüße & mehr'],
+        [bodies[1], '<p>Grüße &amp; mehr'],
+      ],
+      [[bodies[1], '<img src="x">']],
     ]);
+  });
+
+  it('goes to its copies, each named once, and names where answers go to', async () => {
+    const copies = {
+      cc: ['c@example.org', 'ADA@example.org', 'e@bücher.example'],
+      bcc: ['d@example.org', 'C@example.org'],
+    };
+    expect(await api.send({ request: copies }, { replyTo: 'shop@example.org' })).toMatchObject({ kind: 'delivered' });
+    const replyTo = 'r@bücher.example';
+    expect(await api.send({ request: { replyTo } }, { replyTo: 'shop@example.org' })).toMatchObject({
+      kind: 'delivered',
+    });
+    expect(await api.send()).toMatchObject({ kind: 'delivered' });
+    const { recipient } = api.standIn();
+    expect(api.standIn().requests.map(partiesOf)).toEqual([
+      [[recipient], ['c@example.org', 'e@xn--bcher-kva.example'], ['d@example.org'], 'shop@example.org'],
+      [[recipient], undefined, undefined, 'r@xn--bcher-kva.example'],
+      [[recipient], undefined, undefined, undefined],
+    ]);
+  });
+
+  it('goes to an internationalised domain by its name in ASCII', async () => {
+    expect(await api.send({ recipient: 'ada@bücher.example' })).toMatchObject({ kind: 'delivered' });
+    expect(api.standIn().requests.map(partiesOf)).toMatchObject([[['ada@xn--bcher-kva.example']]]);
   });
 
   it('goes to nobody when the recipient is more than one address', async () => {
@@ -79,6 +129,7 @@ describe('an answer of SendGrid', () => {
     ['a sender that is not verified', error(403, 'from'), 'rejected', 'credentials'],
     ['a sender that is no address', error(400, 'from.email'), 'rejected', 'credentials'],
     ['a recipient', error(400, 'personalizations.0.to.0.email'), 'rejected', 'recipient'],
+    ['a copy', error(400, 'personalizations.0.bcc.1.email'), 'rejected', 'recipient'],
     ['a subject', error(400, 'personalizations.0.subject'), 'rejected', 'content'],
     ['a body', error(400, 'content.0.value'), 'rejected', 'content'],
     ['the field "null"', error(400, 'null'), 'rejected', 'content'],
@@ -112,6 +163,7 @@ describe('an answer of Postmark', () => {
     [100, error(422, 100), 'retryable', 'provider'],
     [300, error(422, 300, "Error parsing 'To': Illegal email domain 'x.' in address"), 'rejected', 'recipient'],
     [300, error(422, 300, "Invalid 'To' address: 'nope'."), 'rejected', 'recipient'],
+    [300, error(422, 300, "Error parsing 'Cc': Illegal email domain 'x.' in address"), 'rejected', 'recipient'],
     [300, error(422, 300, "Error parsing 'From': Illegal email address ']'."), 'rejected', 'credentials'],
     [300, error(422, 300, 'Provide either email TextBody or HtmlBody or both.'), 'rejected', 'content'],
     [400, error(422, 400), 'rejected', 'credentials'],
@@ -139,6 +191,12 @@ describe('an answer of Mailgun', () => {
     [
       'a recipient',
       error(400, "'to' parameter is not a valid address. please check documentation"),
+      'rejected',
+      'recipient',
+    ],
+    [
+      'a copy',
+      error(400, "'cc' parameter is not a valid address. please check documentation"),
       'rejected',
       'recipient',
     ],

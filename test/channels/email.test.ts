@@ -12,6 +12,7 @@ import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
 import type { SmtpSink } from '../support/smtp-sink.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
+import { startTakingServer } from '../support/taking-server.ts';
 import { until } from '../support/until.ts';
 import { wallClock } from '../support/wall-clock.ts';
 
@@ -64,11 +65,77 @@ describe('a mail by SMTP', () => {
     expect(mail?.email.html).toBeUndefined();
   });
 
-  it('has an HTML body when the body is HTML', async () => {
+  it('has an HTML body when the body is HTML, and before it what that says as text', async () => {
     await start();
-    await send({ request: { bodyFormat: 'html', body: '<p>Hallo <b>Ada</b></p>' } });
-    expect(sink.mails[0]?.email.html).toContain('<p>Hallo <b>Ada</b></p>');
+    await send({ request: { bodyFormat: 'html', body: '<p>Hallo <b>Ada</b></p><p>Grüße &amp; mehr' } });
+    const [mail] = sink.mails;
+    expect(mail?.email.html).toContain('<p>Hallo <b>Ada</b></p>');
+    expect(mail?.email.text?.trim()).toBe('Hallo Ada\n\nGrüße & mehr');
+    const types = [...(mail?.raw ?? '').matchAll(/^content-type: ([a-z/]+)/gim)].map(([, type]) => type);
+    expect(types).toEqual(['multipart/alternative', 'text/plain', 'text/html']);
+  });
+
+  it('has HTML alone where that says nothing', async () => {
+    await start();
+    await send({ request: { bodyFormat: 'html', body: '<img src="https://example.com/a.png">' } });
+    expect(sink.mails[0]?.email.html).toContain('<img');
     expect(sink.mails[0]?.email.text).toBeUndefined();
+  });
+
+  it('names its sender’s domain in EHLO, or what the config says: a server that takes no bare address takes it', async () => {
+    await start({ refusesBareAddresses: true });
+    expect(await send()).toMatchObject({ kind: 'delivered' });
+    expect(await send({}, { heloName: 'relay.example.net' })).toMatchObject({ kind: 'delivered' });
+    expect(sink.mails.map(({ heloName }) => heloName)).toEqual(['example.com', 'relay.example.net']);
+    expect(await send({}, { heloName: '[127.0.0.1]' })).toMatchObject({ kind: 'rejected', reason: { code: '550' } });
+  });
+
+  it('goes to its copies, of whom the blind ones are seen by nobody; answers go to the request’s own address', async () => {
+    await start();
+    const request = {
+      cc: ['Cy@example.org', 'ADA@example.org', 'bo@bücher.example'],
+      bcc: ['eve@example.net', 'cy@example.org'],
+    };
+    await send({ request: { ...request, replyTo: 'help@bücher.example' } }, { replyTo: 'shop@example.com' });
+    await send({}, { replyTo: 'shop@example.com' });
+    const [mail, second] = sink.mails;
+    // The sink reads domains back.
+    expect(mail?.to).toEqual(['ada@example.org', 'Cy@example.org', 'bo@bücher.example', 'eve@example.net']);
+    expect(mail?.email.to?.map(({ address }) => address)).toEqual(['ada@example.org']);
+    expect(mail?.email.cc?.map(({ address }) => address)).toEqual(['Cy@example.org', 'bo@xn--bcher-kva.example']);
+    expect(mail?.email.replyTo?.map(({ address }) => address)).toEqual(['help@xn--bcher-kva.example']);
+    expect(mail?.raw).not.toContain('eve@example.net');
+    expect(second?.email.replyTo?.map(({ address }) => address)).toEqual(['shop@example.com']);
+    expect(second?.email.cc).toBeUndefined();
+  });
+
+  it('goes to a recipient at an internationalised domain by its name in ASCII', async () => {
+    const ascii = 'Ada.Lovelace@xn--bcher-kva.xn--r8jz45g.example';
+    await start();
+    await send({ recipient: 'Ada.Lovelace@Bücher.例え.example' });
+    expect(sink.mails[0]?.email.to?.[0]?.address).toBe(ascii);
+    const server = await startTakingServer([]);
+    const outcome = await send(
+      { recipient: 'Ada.Lovelace@Bücher.例え.example' },
+      { port: server.port, user: undefined },
+    );
+    expect(outcome).toMatchObject({ reason: { message: expect.stringContaining(`no such user ${ascii}`) } });
+    await server.close();
+  });
+
+  it.each([
+    '=?utf-8?B?SGVsbG8=?=',
+    'Re: =?utf-8?Q?Hello?= and more',
+    '=?not quite',
+    `${'Grüße '.repeat(60)}=?`,
+    'x'.repeat(998),
+    'a\tb "c" <d@example.com>',
+  ])('shows its subject as it was written: %j', async (subject) => {
+    await start();
+    await send({ request: { subject } });
+    expect(sink.mails[0]?.email.subject).toBe(subject);
+    const lines = (sink.mails[0]?.raw ?? '').split('\r\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(78);
   });
 
   it('has the same Message-ID on every try of a round', async () => {
@@ -133,6 +200,46 @@ describe('a mail by SMTP', () => {
     expect(await send()).toMatchObject({ kind: 'delivered' });
   });
 
+  it('ends for all at once when its recipient is refused, whoever else is taken: a further try sends no copy twice', async () => {
+    await start();
+    sink.refuse({ at: 'recipient', of: 'ada@example.org', code: 550, message: 'No such user' });
+    const request = { cc: ['cy@example.org'], bcc: ['bo@example.org'] };
+    expect(await send({ request })).toMatchObject({
+      kind: 'rejected',
+      reason: { failureClass: 'recipient', code: '550' },
+    });
+    sink.refuse({ at: 'recipient', of: 'cy@example.org', code: 450, message: 'greylisted' });
+    expect(sink.mails).toEqual([]);
+    expect(await send({ request })).toMatchObject({ kind: 'delivered' });
+    expect(sink.mails.map(({ to }) => to)).toEqual([['ada@example.org', 'bo@example.org']]);
+  });
+
+  it.each([
+    [['PIPELINING'], 'alone'],
+    [[], 'alone'],
+    [['PIPELINING'], 'with copies'],
+    [[], 'with copies'],
+  ])(
+    'ends at once, class recipient, at a server (%j) that says 354 after it refused everybody, sent %s',
+    async (extensions, how) => {
+      const server = await startTakingServer(extensions);
+      const settings = { apiKey: 'x', config: { ...sender, host: '127.0.0.1', port: server.port } };
+      // No deadline cuts it: it ends by itself, or the test does.
+      const context = contextOf(asEmail('smtp'), { settings }, new AbortController().signal);
+      const request = how === 'alone' ? {} : { cc: ['cy@example.org'] };
+      await start();
+      expect(await smtp.send(aDelivery({ recipient: 'ada@example.org', request }), context)).toMatchObject({
+        kind: 'rejected',
+        reason: {
+          failureClass: 'recipient',
+          code: '550',
+          message: expect.stringContaining('no such user ada@example.org'),
+        },
+      });
+      await server.close();
+    },
+  );
+
   it('is encrypted when STARTTLS is offered, whoever signed the certificate of an exempt server', async () => {
     await start({ startTls: true });
     await send();
@@ -172,6 +279,9 @@ describe('a mail by SMTP', () => {
 
   it.each([
     [{ at: 'sender', code: 550, message: '5.1.8 bad sender' }, 'rejected', 'credentials'],
+    [{ at: 'sender', code: 552, message: 'too large' }, 'rejected', 'content'],
+    [{ at: 'recipient', code: 552, message: 'mailbox full' }, 'rejected', 'recipient'],
+    [{ at: 'recipient', code: 554, message: '5.7.1 relay access denied' }, 'rejected', 'recipient'],
     [{ at: 'recipient', code: 450, message: 'greylisted' }, 'retryable', 'provider'],
     [{ at: 'data', code: 552, message: 'too large' }, 'rejected', 'content'],
     [{ at: 'data', code: 554, message: 'looks like spam' }, 'rejected', 'content'],
@@ -212,7 +322,13 @@ describe('a mail by an HTTP API', () => {
       const delivery = aDelivery({
         recipient: 'ada@example.org',
         round,
-        request: { bodyFormat: 'html', body: '<p>x' },
+        request: {
+          bodyFormat: 'html',
+          body: '<p>x',
+          replyTo: 'r@example.org',
+          cc: ['c@example.org'],
+          bcc: ['d@example.org'],
+        },
       });
       await provider('resend', { resend: `${sink.url}/` }).send(delivery, context);
     }
@@ -226,7 +342,11 @@ describe('a mail by an HTTP API', () => {
     expect(JSON.parse(first?.body ?? '')).toEqual({
       from: '"Åsa \\"Q\\" Öst" <noreply@example.com>',
       to: ['ada@example.org'],
+      cc: ['c@example.org'],
+      bcc: ['d@example.org'],
+      reply_to: 'r@example.org',
       subject: 'Hello',
+      text: 'x',
       html: '<p>x',
     });
   });
@@ -250,6 +370,24 @@ describe('a mail by an HTTP API', () => {
     expect(form.get('Destination.ToAddresses.member.1')).toBe('ada@example.org');
     expect(form.get('Message.Body.Text.Data')).toBe('Grüße');
     expect(form.get('Message.Body.Html.Data')).toBeNull();
+    expect([...form.keys()].filter((name) => /Cc|Bcc|ReplyTo/.test(name))).toEqual([]);
+  });
+
+  it('goes by Amazon SES to its copies, with a text beside the HTML, and to international domains in ASCII', async () => {
+    answer = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
+    const config = { ...sender, region: 'eu-central-1', accessKeyId: 'AKIAIOSFODNN7EXAMPLE' };
+    const context = contextOf(asEmail('ses'), { settings: { apiKey: 'k', config } }, AbortSignal.timeout(5_000));
+    const request = { bodyFormat: 'html' as const, body: '<p>Grüße', replyTo: 'r@example.org', cc: ['c@example.org'] };
+    const delivery = aDelivery({ recipient: 'ada@bücher.example', request: { ...request, bcc: ['d@example.org'] } });
+    expect(await provider('ses', { ses: sink.url }).send(delivery, context)).toMatchObject({ kind: 'delivered' });
+    expect(Object.fromEntries(new URLSearchParams(sink.requests[0]?.body))).toMatchObject({
+      'Destination.ToAddresses.member.1': 'ada@xn--bcher-kva.example',
+      'Destination.CcAddresses.member.1': 'c@example.org',
+      'Destination.BccAddresses.member.1': 'd@example.org',
+      'ReplyToAddresses.member.1': 'r@example.org',
+      'Message.Body.Text.Data': 'Grüße',
+      'Message.Body.Html.Data': '<p>Grüße',
+    });
   });
 });
 
@@ -268,6 +406,11 @@ describe('the settings of an email provider', () => {
     expect(problems('resend', sender, 'with space')).toEqual(['apiKey']);
     expect(problems('smtp', { ...sender, host: 'a b', port: 0 })).toEqual(['config.host', 'config.port']);
     expect(problems('smtp', { ...sender, host: 'mail.example.com' })).toEqual([]);
+    for (const heloName of ['mx.example.com', '[192.0.2.1]', '[IPv6:2001:db8::1]'])
+      expect(problems('smtp', { ...sender, host: 'mail.example.com', heloName })).toEqual([]);
+    for (const heloName of ['', 'localhost', 'a b.example', 'a.example\r\nMAIL FROM:<x>', 'a..b'])
+      expect(problems('smtp', { ...sender, host: 'mail.example.com', heloName })).toEqual(['config.heloName']);
+    expect(problems('postmark', { ...sender, replyTo: 'nobody' })).toEqual(['config.replyTo']);
     expect(problems('ses', { ...sender, region: 'evil.com/', accessKeyId: 'AKIA1234' })).toEqual(['config.region']);
   });
 

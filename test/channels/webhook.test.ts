@@ -95,6 +95,8 @@ describe('a webhook', () => {
     const text = 'a secret with spaces & ünïcode';
     const request = await received(toSink(), withKey(text));
     expect(() => verify(request, new Webhook(Buffer.from(text), { format: 'raw' }))).not.toThrow();
+    // As the documents tell receivers whose library takes base64 alone.
+    expect(() => verify(request, new Webhook(`whsec_${Buffer.from(text).toString('base64')}`))).not.toThrow();
   });
 
   it("is signed with the tenant's own secret when no provider is set", async () => {

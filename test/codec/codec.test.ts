@@ -12,7 +12,15 @@ import { firstWritten } from '../support/former-schemas.ts';
 
 const codec = createCodec();
 /** Of a request, what came with later versions. */
-const laterFields = { expiresAt: null, tracestate: null, baggage: null };
+const laterFields = {
+  expiresAt: null,
+  tracestate: null,
+  baggage: null,
+  replyTo: null,
+  cc: [],
+  bcc: [],
+  transactional: false,
+};
 const plain = (event: object): unknown => JSON.parse(JSON.stringify(event));
 
 describe('codec', () => {
@@ -38,6 +46,23 @@ describe('codec', () => {
     );
   });
 
+  it('tells whose an event is by its first bytes alone, whichever version of its schema wrote it', () => {
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        const head = { type: event.type, eventId: event.eventId, tenantId: event.tenantId };
+        for (const { type, fingerprint, bytes } of [codec.encode(event), firstWritten(event)]) {
+          expect(codec.headOf(type, fingerprint, bytes)).toEqual(head);
+          expect(codec.headOf(type, fingerprint, bytes.subarray(0, bytes.length - 1))).toEqual(head);
+        }
+      }),
+    );
+    const [event] = fc.sample(anyEvent, { seed: 1, numRuns: 1 }) as [DomainEvent];
+    const { type, fingerprint, bytes } = codec.encode(event);
+    for (const cut of [bytes.subarray(0, 0), bytes.subarray(0, 20), Buffer.alloc(40, 0xff), Buffer.alloc(40, 0x01)])
+      expect(() => codec.headOf(type, fingerprint, cut)).toThrow(UndecodableError);
+    expect(() => codec.headOf(type, 'ffffffffffffffffffffffffffffffff', bytes)).toThrow(UnknownSchemaError);
+  });
+
   it('tells an unknown type or schema from bad bytes: another version may know it', () => {
     const [event] = fc.sample(anyEvent, { seed: 1, numRuns: 1 }) as [DomainEvent];
     const { type, fingerprint, bytes } = codec.encode(event);
@@ -58,6 +83,14 @@ describe('codec', () => {
     expect(() => reader.decode('CancelRequested', fingerprint, bytes)).toThrow(UnknownSchemaError);
     reader.addSchema({ type: 'CancelRequested', fingerprint, json: JSON.stringify(later) });
     expect(plain(reader.decode('CancelRequested', fingerprint, bytes))).toEqual(plain(event));
+  });
+
+  it('refuses a schema whose first fields are others: whose an event is would be read wrongly', () => {
+    const { fields, ...rest } = newestOf('CancelRequested');
+    const turned = JSON.stringify({ ...rest, fields: fields.toReversed() });
+    expect(() => createCodec().addSchema({ type: 'CancelRequested', fingerprint: 'x', json: turned })).toThrow(
+      UnknownSchemaError,
+    );
   });
 
   it('refuses a schema that cannot be lifted to the newest', () => {
@@ -113,6 +146,8 @@ const pinned = {
   'AttemptFailed.v1': '8c5067d41ff0b0936dd518061e56aff7',
   'AttemptFailed.v2': 'ffb8698c7c012388849772ef0b2e0d7a',
   'AttemptFailed.v3': '3ffe59ff984be8b64aae2e0d66991fc0',
+  'AttemptFailed.v4': '3d2492674e9bd4ab88caf784bf490c08',
+  'AttemptFailed.v5': '186b7bba9247b5561eee90fb5614195a',
   'AttemptStarted.v1': '70876a9791c0595158d53b7cb5f71e51',
   'AttemptSucceeded.v1': '13e1a40cc0f620f863473de55a122a9f',
   'AttemptSucceeded.v2': '4dc94bf5acc7035e754143d56ed573b5',
@@ -122,16 +157,26 @@ const pinned = {
   'DeliveryDeferred.v1': '30b46f06f45bf76f61ca8b818acd60a6',
   'DeliveryDeferred.v2': '34868cdd5da93d819e21bb3111443af3',
   'DeliveryDeferred.v3': '7263b2b805f739f94c15a3587f853382',
+  'DeliveryDeferred.v4': '8519f9c1752eca91e241f68c6c249ca3',
+  'DeliveryDeferred.v5': '408528203fad9bde9bb9aa81fd0e3eb8',
   'DeliveryDue.v1': 'e539ac5893b9b47d1974380a710daa5a',
   'DeliveryDue.v2': 'fa7082d93983d9ebd1e9b2a9a04b8e3d',
   'DeliveryDue.v3': 'a13980aa8f4c58af5b5c69aac434ba23',
+  'DeliveryDue.v4': 'bad9925d5199e75f21af4de24e398643',
+  'DeliveryDue.v5': '255b7c861e84f4d9ceba7581a4b24f08',
   'InboxRead.v1': '6c2c4070b1631d8e3b17b787e1ad5697',
   'NotificationCancelled.v1': '32aabd7068c4b1b3c8ead56ece7e53d3',
   'NotificationRequested.v1': 'e1de3d28eac19699b4263f43bbd1be60',
   'NotificationRequested.v2': '1bc944512f338cbea906659dfb2bccb3',
   'NotificationRequested.v3': '08a60c71d60f3a0f92ff86454643b214',
+  'NotificationRequested.v4': 'dd17052846071e8180c0d97ca5019e3a',
+  'NotificationRequested.v5': 'f691ea706b4871e5cf6da215ffe19cd9',
+  'RecipientReleased.v1': '221544d5ea70fb0b475c5d18058ebd0a',
+  'RecipientSuppressed.v1': '84de987cf1df2cc1326652329a075bea',
   'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',
   'RetryRequested.v2': 'd22cce304804271b70ab4f83e34c404a',
   'RetryRequested.v3': '6721e08084095e0bd10d4f9f003fe6af',
+  'RetryRequested.v4': '54221f8fe8ba33ff4f6f5931c2aa5b76',
+  'RetryRequested.v5': 'ea3c70077cb559cf99920ff3a8673f2d',
   'SettingsChanged.v1': '20172877612462d553117b7ddddb4387',
 };

@@ -172,6 +172,10 @@ describe('accept', () => {
     strict: null,
     sendAt: null,
     expiry: null,
+    replyTo: null,
+    cc: [],
+    bcc: [],
+    transactional: false,
     trace: noTrace,
   };
   const accepting = (log: ReturnType<typeof logAnswering>) =>

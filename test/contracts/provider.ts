@@ -48,7 +48,17 @@ export interface ProviderTraits {
   readonly echoes: (settings: StandIn['settings']) => readonly string[];
 }
 
-const freeFields = ['fromName', 'fromEmail', 'from', 'maxPerSecond', 'category', 'smsType', 'retryMissing'];
+const freeFields = [
+  'fromName',
+  'fromEmail',
+  'replyTo',
+  'heloName',
+  'from',
+  'maxPerSecond',
+  'category',
+  'smsType',
+  'retryMissing',
+];
 
 export function providerContract(traits: ProviderTraits, start: () => Promise<StandIn>): void {
   describe(`the provider ${traits.channel} ${traits.name}`, () => {

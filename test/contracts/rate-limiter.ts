@@ -1,5 +1,7 @@
 // What every rate limiter promises; each adapter runs this suite.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
@@ -84,6 +86,40 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(await limiter.take('cost', limit, 3)).toMatchObject({ allowed: true, remaining: 0 });
       expect(await limiter.take('whole', limit, 11)).toMatchObject({ allowed: false, remaining: 10 });
       expect(await limiter.take('whole', limit, 10)).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    it('paces exactly the limit, however parallel, and a first window begins with its first take', async () => {
+      const limit = { limit: 10, windowMs: minute };
+      expect(await limiter.pace('paced', limit)).toEqual({ allowed: true, remaining: 9, resetMs: minute });
+      const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.pace('paced', limit)));
+      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(9);
+      for (const { resetMs } of decisions) expect(resetMs).toBeLessThanOrEqual(minute);
+    });
+
+    it('paces by windows that follow one another without a gap: whoever comes late has what is left of his', async () => {
+      const limit = { limit: 3, windowMs: 2000 };
+      const lateMs = 300;
+      // On a machine that stops for longer than a window there is none to follow: then once more.
+      await until(
+        async (): Promise<true | null> => {
+          const from = performance.now();
+          await limiter.pace(`late ${from}`, limit);
+          await sleep(limit.windowMs + lateMs);
+          const { allowed, remaining, resetMs } = await limiter.pace(`late ${from}`, limit);
+          if (performance.now() - from >= 2 * limit.windowMs) return null;
+          expect({ allowed, remaining }).toEqual({ allowed: true, remaining: limit.limit - 1 });
+          expect(resetMs).toBeLessThanOrEqual(limit.windowMs - lateMs + 5);
+          return true;
+        },
+        { timeoutMs: 60_000 },
+      );
+    }, 90_000);
+
+    it('paces anew from the take on after a rest of a window and more', async () => {
+      const limit = { limit: 3, windowMs: 100 };
+      await limiter.pace('rested', limit);
+      await sleep(3 * limit.windowMs);
+      expect(await limiter.pace('rested', limit)).toEqual({ allowed: true, remaining: 2, resetMs: limit.windowMs });
     });
 
     it('never lets more through than the limit when costs differ and come at once', async () => {

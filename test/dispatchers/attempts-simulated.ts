@@ -33,8 +33,10 @@ export function simulateAttempts(of: {
   readonly tookMs: (tenant: string) => number;
   readonly limits?: Partial<DispatcherLimits>;
   readonly shareOf?: (tenant: string) => TenantShare;
+  /** Of the event loop: what ends within one is seen at its end, and what may begin then begins together. Default: each end is a turn. */
+  readonly turnMs?: number;
 }): Simulation {
-  const { tookMs, limits, shareOf = () => ordinaryShare } = of;
+  const { tookMs, limits, shareOf = () => ordinaryShare, turnMs = 0 } = of;
   const turns = createTurns<Waiting>({
     limits: { ...defaultDispatcherLimits('WEBHOOK'), ...limits },
     shares: { of: shareOf },
@@ -46,7 +48,8 @@ export function simulateAttempts(of: {
   let now = 0;
   let order = 0;
 
-  function plan(at: number, happens: () => void): void {
+  function plan(due: number, happens: () => void): void {
+    const at = turnMs === 0 ? due : Math.ceil(due / turnMs) * turnMs;
     let [low, high] = [0, agenda.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -96,7 +99,7 @@ export function simulateAttempts(of: {
         agenda.pop();
         now = next.at;
         next.happens();
-        beginAll();
+        if (turnMs === 0 || agenda.at(-1)?.at !== now) beginAll();
       }
       now = ms;
     },

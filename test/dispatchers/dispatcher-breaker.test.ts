@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { createMetrics } from '../../src/adapters/node/metrics.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
 import type { Channel, NotificationRequested } from '../../src/domain/events.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
@@ -79,6 +80,30 @@ describe('a provider that is down', () => {
     const { sends } = await world.run({ channel: 'EMAIL', retryPolicy });
     await until(() => outcomesOf(world.said).length === 41);
     expect(sends).toHaveLength(40);
+  });
+
+  it('is measured by tenant and provider from when it went down, until it is up; a receiver of webhooks is not', async () => {
+    const { answers, send } = receivers();
+    const metrics = createMetrics({ processMetrics: false });
+    const seconds = async () => {
+      const lines = (await metrics.read())
+        .split('\n')
+        .filter((line) => line.startsWith('herald_breaker_open_seconds{'));
+      return lines.map((line) => line.replace(/ \d.*$/, ''));
+    };
+    for (const tenant of ['tnt_a', 'tnt_b']) answers.set(tenant, retryable());
+    for (const channel of ['EMAIL', 'WEBHOOK'] as const)
+      await world.run({ channel, send, retryPolicy, metrics, limits: { inFlightPerTenantProviderMax: 1 } });
+    await world.append([...mails(20), ...mails(20, { tenant: 'tnt_b' }), ...mails(20, { tenant: 'tnt_c' })]);
+    await world.append(Array.from({ length: 20 }, () => requested({ channel: 'WEBHOOK' })));
+    const opened = async () => /^herald_breakers\{.*WEBHOOK.*\} 1$/m.test(await metrics.read());
+    await until(async () => (await seconds()).length === 2 && (await opened()), { what: 'three open ones' });
+    const ofTenant = (tenant: string) =>
+      `herald_breaker_open_seconds{channel="EMAIL",tenant="${tenant}",provider="fake"}`;
+    expect((await seconds()).toSorted()).toEqual([ofTenant('tnt_a'), ofTenant('tnt_b')]);
+    answers.set('tnt_a', delivered);
+    await until(async () => (await seconds()).length === 1, { what: 'the one that is up' });
+    expect(await seconds()).toEqual([ofTenant('tnt_b')]);
   });
 
   it('is no standstill: while its work waits the number is seen to be looked after, here and in its commits', async () => {

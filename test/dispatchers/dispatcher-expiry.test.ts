@@ -73,6 +73,20 @@ describe('an expiry that is over', () => {
     expect(sends).toHaveLength(2);
   });
 
+  it('comes while its provider is away: it ends then, though others wait before it', async () => {
+    const limits = { inFlightPerTenantProviderMax: 1 };
+    const { sends } = await world.run({ channel: 'EMAIL', send: async () => retryable(3_600_000), limits });
+    const mail = (more: { expiresAt?: number } = {}) =>
+      requested({ channel: 'EMAIL', recipient: 'ada@example.com', ...more });
+    await world.append([mail()]);
+    await failures(1);
+    const brief = mail({ expiresAt: Date.now() + 300 });
+    await world.append([mail(), mail(), brief]);
+    const said = await failures(2);
+    expect(said.find(({ causeId }) => causeId === brief.eventId)).toMatchObject(expired);
+    expect(sends).toHaveLength(1);
+  });
+
   it('comes while the settings are looked up: no attempt is made', async () => {
     const open = Promise.withResolvers<null>();
     const { sends } = await world.run({ directory: { secretsOf: () => open.promise.then(() => []) } });

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
+import { createCodec, UndecodableError } from '../../src/codec/index.ts';
 import type { RateLimitDecision, RateLimiter } from '../../src/ports/rate-limiter.ts';
 import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
 import { workTopic } from '../../src/domain/topics.ts';
@@ -95,6 +96,55 @@ describe('BULK of others on the number of a tenant', () => {
 });
 
 describe('what tenants left in the log', () => {
+  it('is decoded once, when it is taken, however often it is read past', async () => {
+    await world.close();
+    const codec = createCodec();
+    let decoded = 0;
+    world = await makeWorld({
+      codec: {
+        ...codec,
+        decode(type, ...of) {
+          if (type === 'NotificationRequested') decoded++;
+          return codec.decode(type, ...of);
+        },
+      },
+    });
+    const events = flood();
+    await world.append(events);
+    await world.run();
+    await until(() => outcomesOf(world.said).length === events.length, { timeoutMs: 150_000 });
+    expect(decoded).toBe(events.length);
+  });
+
+  it('ends where only its first bytes can be read: it is passed over as finished when its turn has come', async () => {
+    await world.close();
+    const codec = createCodec();
+    const events = flood();
+    const broken = new Set(events.filter((_, i) => i % 500 === 7).map(({ eventId }) => String(eventId)));
+    world = await makeWorld({
+      codec: {
+        ...codec,
+        decode(type, fingerprint, bytes) {
+          const event = codec.decode(type, fingerprint, bytes);
+          if (event.type === 'NotificationRequested' && broken.has(event.eventId)) throw new UndecodableError('broken');
+          return event;
+        },
+      },
+    });
+    await world.append(events);
+    const { sends } = await world.run();
+    const one = events[0] ?? requested();
+    await until(
+      async () => {
+        const position = await world.committed(one, topic);
+        return position?.offset === events.length && position.metadata === '';
+      },
+      { timeoutMs: 150_000 },
+    );
+    expect(broken.size).toBe(9);
+    expect(idsOf(sends)).toEqual(idsOf(events.filter(({ eventId }) => !broken.has(eventId))));
+  });
+
   it('is read again in four ranges at a time at most, however many numbers have some', async () => {
     const body = 'x'.repeat(20_000);
     const events = Array.from({ length: 1_000 }, (_, i) =>
@@ -128,14 +178,18 @@ describe('what tenants left in the log', () => {
 describe('one attempt that hangs', () => {
   it('stops nothing of its number, however many events come after it', async () => {
     const hangs = requested({ tenant: 'tnt_hangs', priority: 'BULK' });
+    const answer = Promise.withResolvers<typeof delivered>();
     const { sends } = await world.run({
-      send: ({ tenantId }) => (String(tenantId) === 'tnt_hangs' ? hang() : Promise.resolve(delivered)),
+      send: ({ tenantId }) => (String(tenantId) === 'tnt_hangs' ? answer.promise : Promise.resolve(delivered)),
+      // However slow the machine is, it hangs until all others are through.
+      limits: { attemptDeadlineMs: 3_600_000 },
     });
     await world.append([hangs]);
     await until(() => sends.length === 1);
     const others = beside(hangs, 11_000, 20);
     await world.append(others);
     await until(() => outcomesOf(world.said).length === others.length, { timeoutMs: 150_000 });
+    answer.resolve(delivered);
   });
 });
 
@@ -208,8 +262,8 @@ function rated(maxPerSecond: number): Partial<TenantDirectory> {
 /** A limiter whose windows the test opens. */
 function manualLimiter() {
   let left = 0;
-  const limiter: Pick<RateLimiter, 'take'> = {
-    async take(): Promise<RateLimitDecision> {
+  const limiter: Pick<RateLimiter, 'pace'> = {
+    async pace(): Promise<RateLimitDecision> {
       const allowed = left > 0;
       if (allowed) left--;
       return { allowed, remaining: left, resetMs: 20 };

@@ -82,6 +82,25 @@ describe('the fair queue', () => {
     );
   });
 
+  it('lets no other begin between the items of a turn, however few there is room for at a time', () => {
+    const others = Array.from({ length: 10 }, (_, i) => `t${i}` as TenantId);
+    for (const together of [1, 2, 3, 7]) {
+      let left = 0;
+      const queue = createFairQueue<TenantId>({
+        isHeld: () => false,
+        weightOf: (of) => (of === a ? 3 : 1),
+        room: { isFull: () => left === 0, isFor: () => left > 0 },
+      });
+      for (const tenant of [a, ...others]) for (let i = 0; i < 50; i++) queue.push(tenant, tenant);
+      const taken: TenantId[] = [];
+      while (taken.length < 130) {
+        for (left = together; left > 0; left--) taken.push(queue.take() ?? b);
+        expect(queue.isReady()).toBe(false);
+      }
+      for (let n = 0; n < 130; n += 13) expect(taken.slice(n, n + 13)).toEqual([a, a, a, ...others]);
+    }
+  });
+
   it('gives nothing when every tenant is held, though it has items', () => {
     const queue = queueOf<string>(() => true);
     fill(queue, a, 2);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { createCodec } from '../../src/codec/index.ts';
+import type { Codec } from '../../src/codec/index.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import type { Dispatcher } from '../../src/dispatchers/dispatcher.ts';
 import { defaultDispatcherLimits } from '../../src/dispatchers/limits.ts';
@@ -27,6 +28,7 @@ import type { Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
 import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
+import type { Suppressions } from '../../src/ports/suppressions.ts';
 import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
 
 export const delivered: DeliveryOutcome = { kind: 'delivered', messageId: 'm-1' };
@@ -51,8 +53,10 @@ export interface ProcessOptions {
   readonly limits?: Partial<DispatcherLimits>;
   readonly retryPolicy?: RetryPolicy;
   readonly from?: StartFrom;
-  readonly limiter?: Pick<RateLimiter, 'take'>;
+  readonly limiter?: Pick<RateLimiter, 'pace'>;
+  readonly suppressions?: Suppressions;
   readonly wrapLog?: (log: EventLog) => EventLog;
+  readonly metrics?: Metrics;
 }
 
 /** A dispatcher as one process has it. */
@@ -84,6 +88,7 @@ export interface World {
 export interface WorldOptions {
   /** Groups that have a position from the start; default: every dispatcher's. */
   readonly groups?: readonly string[];
+  readonly codec?: Codec;
 }
 
 const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -98,7 +103,7 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
   function open(): EventLog {
     const log = openEventLog({
       path: join(folder, 'log.db'),
-      codec: createCodec(),
+      codec: options.codec ?? createCodec(),
       clock: mortalClock().clock,
       logger: silentLogger,
       partitioning: defaultPartitioning,
@@ -181,9 +186,10 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
     limiter: options.limiter ?? createMemoryRateLimiter(),
     clock,
     logger: recordTo(lines),
-    metrics: noMetrics,
+    metrics: options.metrics ?? noMetrics,
     limits: limitsOf(channel, options.limits),
     ...(options.from === undefined ? {} : { from: options.from }),
+    ...(options.suppressions === undefined ? {} : { suppressions: options.suppressions }),
   });
   return { dispatcher, sends, lines, kill: die };
 }

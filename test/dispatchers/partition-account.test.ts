@@ -17,6 +17,7 @@ function memoryOf(bytesMax: number) {
   return {
     free: () => bytesMax - held,
     reserve: 6,
+    weightOf: () => 1,
     hold(bytes: number) {
       held += bytes;
     },
@@ -66,6 +67,8 @@ function reader(log: readonly Work[], position = start, bytesMax = 20, limits: A
     },
   };
 }
+
+const holder = (bytes: number) => ({ tenantId: 'tnt_0' as TenantId, bytes });
 
 const anyLog = fc
   .array(fc.record({ tenant: fc.nat(5), gap: fc.constantFrom(1, 1, 1, 1, 7), bytes: fc.integer({ min: 1, max: 6 }) }), {
@@ -220,7 +223,7 @@ describe('the shares of a memory', () => {
         const memory = { ...memoryOf(500), reserve: 50 };
         for (const { who, bytes } of asked) {
           const own = held.get(who) ?? 0;
-          if (!mayHold(own, bytes, memory)) continue;
+          if (!mayHold(holder(own), bytes, memory)) continue;
           held.set(who, own + bytes);
           memory.hold(bytes);
           if (own > 0) expect(own + bytes).toBeLessThanOrEqual(memory.free() - 50);
@@ -230,17 +233,37 @@ describe('the shares of a memory', () => {
     );
   });
 
+  it('follow the weights: whoever has three turns for one of the others holds three times what each of them holds', () => {
+    const memory = { ...memoryOf(5_000), reserve: 50, weightOf: (tenant: string) => (tenant === 'heavy' ? 3 : 1) };
+    const held = new Map(['heavy', ...Array.from({ length: 20 }, (_, i) => `tnt_${i}`)].map((tenant) => [tenant, 0]));
+    // Everybody is done with a tenth, and takes what he may.
+    for (let n = 0; n < 200; n++)
+      for (const [tenant, before] of held) {
+        let bytes = Math.floor(before * 0.9);
+        memory.hold(bytes - before);
+        for (; mayHold({ tenantId: tenant as TenantId, bytes }, 1, memory); bytes++) memory.hold(1);
+        held.set(tenant, bytes);
+      }
+    const [heavy = 0, ...others] = held.values();
+    for (const other of others) expect(Math.abs(heavy - 3 * other)).toBeLessThanOrEqual(4);
+    expect(memory.free() - 50).toBeGreaterThanOrEqual(Math.max(...others));
+  });
+
   it('let one that holds nothing take the largest event, however many floods of small ones there are', () => {
     const memory = { ...memoryOf(500), reserve: 50 };
-    for (let who = 0; who < 6; who++) for (let own = 0; mayHold(own, 1, memory); own++) memory.hold(1);
+    for (let who = 0; who < 6; who++) for (let own = 0; mayHold(holder(own), 1, memory); own++) memory.hold(1);
     expect(memory.free() - 50).toBeLessThan(10);
-    expect(mayHold(0, 50, memory)).toBe(true);
-    expect(mayHold(1, 50, memory)).toBe(false);
+    expect(mayHold(holder(0), 50, memory)).toBe(true);
+    expect(mayHold(null, 50, memory)).toBe(true);
+    expect(mayHold(holder(1), 50, memory)).toBe(false);
   });
 
   it('are worth coming back for at half', () => {
     const memory = { ...memoryOf(150), reserve: 50 };
-    expect(isHungry(50, memory)).toBe(true);
-    expect(isHungry(51, memory)).toBe(false);
+    expect(isHungry(holder(50), memory)).toBe(true);
+    expect(isHungry(holder(51), memory)).toBe(false);
+    const heavy = { ...memory, weightOf: () => 3 };
+    expect(isHungry(holder(150), heavy)).toBe(true);
+    expect(isHungry(holder(151), heavy)).toBe(false);
   });
 });

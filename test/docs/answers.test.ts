@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { batchLimits } from '../../src/api/batch-items.ts';
 import { DomainError } from '../../src/domain/errors.ts';
+import { openJobsMax } from '../../src/domain/job.ts';
 import type { ApiDependencies } from '../../src/api/app.ts';
 import type { KeyEntry } from '../../src/ports/idempotency-store.ts';
 import type { App, AppOptions, Reply } from '../support/app.ts';
@@ -83,7 +84,14 @@ async function withApp(options: AppOptions, use: (own: App) => Promise<void>): P
 }
 
 /** Their limit is another. */
-const sending = new Set(['notify', 'notifyBatch', 'retryNotification', 'testProvider']);
+const sending = new Set([
+  'notify',
+  'notifyBatch',
+  'retryBatch',
+  'retryNotification',
+  'retryNotifications',
+  'testProvider',
+]);
 const inApp = { channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: 'World' };
 /** undefined: it isn't folded yet. */
 const statusOf = async (id: string) => (await call('getNotification', { params: { id } })).body.notification?.status;
@@ -107,6 +115,16 @@ describe('an answer of success is as documented', () => {
     });
     expect(batch).toMatchObject({ status: 202, body: { accepted: 2, rejected: 1 } });
     expect((await call('getBatch', { params: { id: batch.body.batchId } })).body.accepted).toBe(2);
+    const filter = { recipient: 'nobody', metadata: { order: '1' } };
+    expect((await call('retryNotifications', { body: { filter, dryRun: true } })).body.jobId).toBeNull();
+    expect((await call('retryNotifications', { body: { filter: { recipient: 'nobody' } } })).body.matching).toBe(0);
+    for (const asked of ['cancelBatch', 'retryBatch']) {
+      const { status, body } = await call(asked, { params: { id: batch.body.batchId } });
+      expect(status).toBe(202);
+      const job = () => call('getJob', { params: { id: body.jobId } });
+      await until(async () => (await job()).body.state === 'done', { what: asked, timeoutMs: 10_000 });
+      expect((await call('stopJob', { params: { id: body.jobId } })).body.state).toBe('done');
+    }
     const headers = { 'idempotency-key': 'order-17' };
     for (let i = 0; i < 2; i++) expect((await call('notify', { headers, body: inApp })).status).toBe(202);
     await call('listAttempts', { params: { id } });
@@ -140,6 +158,8 @@ describe('an answer of success is as documented', () => {
   it('for tenant and keys', async () => {
     await call('provisionTenant');
     await call('getTenant');
+    await tenant.notify({});
+    expect((await call('listRefusals')).body.data).toHaveLength(1);
     const made = await call('createKey', { body: { name: 'checkout', scopes: ['notify'] } });
     expect(made.status).toBe(201);
     await call('listKeys');
@@ -165,6 +185,15 @@ describe('an answer of success is as documented', () => {
     expect((await test('SMS')).body.success).toBe(false);
     await call('deleteProvider', { params: { channel: 'EMAIL' } });
     await call('deleteProvider', { params: { channel: 'WEBHOOK' } });
+  });
+
+  it('for suppressions', async () => {
+    const body = { channel: 'EMAIL', recipient: 'ada@example.com' };
+    const made = await call('createSuppression', { body });
+    expect(made.status).toBe(201);
+    expect(await call('createSuppression', { body })).toMatchObject({ status: 200, body: made.body });
+    expect((await call('listSuppressions')).body.data).toEqual([made.body]);
+    await call('deleteSuppression', { params: { id: made.body.id } });
   });
 
   it('for templates', async () => {
@@ -223,6 +252,8 @@ describe('a refusal is as documented', () => {
     const stranger = await app.person('stranger');
     const { body: keyForReading } = await call('createKey', { body: { name: 'reads', scopes: ['read'] } });
     const { body: keyForSending } = await call('createKey', { body: { name: 'sends', scopes: ['notify'] } });
+    const { body: keyForInbox } = await call('createKey', { body: { name: 'inbox', scopes: ['inbox'] } });
+    const keyWithout = ({ id }: Operation): string => (/job|batch/i.test(id) ? keyForInbox.key : keyForSending.key);
     for (const operation of contract.operations) {
       if (operation.id === 'provisionTenant') continue;
       const apiKey =
@@ -233,9 +264,8 @@ describe('a refusal is as documented', () => {
             : keyForSending.key;
       if (apiKey !== null) await statusIs(send(app, credentials(operation, { ...stranger, apiKey }), operation), 403);
       if (operation.document.security.some((way) => 'apiKey' in way) && !takesKey(operation))
-        await statusIs(send(app, { 'x-api-key': keyForSending.key }, operation), 403);
+        await statusIs(send(app, { 'x-api-key': keyWithout(operation) }, operation), 403);
     }
-    const { body: keyForInbox } = await call('createKey', { body: { name: 'inbox', scopes: ['inbox'] } });
     for (const id of ['getSentNotification', 'getBatch'])
       await statusIs(send(app, { 'x-api-key': keyForInbox.key }, contract.operation(id)), 403);
     const tokens = {
@@ -334,6 +364,28 @@ describe('a refusal is as documented', () => {
     await statusIs(again(), 409);
   });
 
+  it('for one more job than a tenant may have', () =>
+    withApp({ runsJobs: false }, async (own) => {
+      const full = await own.tenant('full');
+      const { batchId } = (await full.withKey('POST', '/notify/batch', { notifications: [inApp] })).body;
+      const as = (id: string) =>
+        send(own, credentials(contract.operation(id), full), contract.operation(id), { params: { id: batchId } });
+      for (let i = 0; i < openJobsMax; i++) expect((await as('cancelBatch')).status).toBe(202);
+      for (const id of ['cancelBatch', 'retryBatch']) await statusIs(as(id), 409);
+      const many = contract.operation('retryNotifications');
+      await statusIs(send(own, credentials(many, full), many, { body: { filter: {} } }), 409);
+    }));
+
+  it('for a suppression list that is full', () =>
+    withApp(
+      { replace: ({ suppressions }) => ({ suppressions: { ...suppressions, count: () => 10_000 } }) },
+      async (own) => {
+        const create = contract.operation('createSuppression');
+        const full = credentials(create, await own.tenant('with-many-suppressions'));
+        await statusIs(send(own, full, create, { body: { channel: 'EMAIL', recipient: 'ada@example.com' } }), 409);
+      },
+    ));
+
   it('for a channel without a provider', () =>
     statusIs(call('notify', { body: { channel: 'SMS', recipient: '+4915112345678', body: 'x' } }), 422));
 
@@ -361,7 +413,8 @@ describe('a refusal is as documented', () => {
       await statusIs(as('notify', { body: inApp }), 429);
       await statusIs(as('streamInbox'), 429);
       await statusIs(as('streamChanges'), 429);
-      for (const id of ['notifyBatch', 'retryNotification', 'testProvider']) await statusIs(as(id), 429);
+      for (const id of ['notifyBatch', 'retryBatch', 'retryNotification', 'retryNotifications', 'testProvider'])
+        await statusIs(as(id), 429);
     }));
 
   it('past the limit of changes', () =>

@@ -95,6 +95,7 @@ let restored: DataDir;
 let folder: string;
 let sent: string;
 let batch: string;
+let job: string;
 let sink: HttpSink;
 let service: Herald;
 
@@ -112,6 +113,8 @@ beforeAll(async () => {
   const notifications = [{ channel: 'IN_APP', recipient: 'grace', body: 'One of many' }];
   const taken = await service.call('POST', '/api/v1/notify/batch', { headers, body: { notifications } });
   batch = String(taken.body['batchId']);
+  const asked = await service.call('POST', `/api/v1/notify/batch/${batch}/cancel`, { headers });
+  job = String(asked.body['jobId']);
 }, 60_000);
 
 afterAll(async () => {
@@ -135,7 +138,13 @@ async function shell(commands: readonly string[]) {
     DIR: join(folder, 'backup'),
     RESTORED: restored.path,
   });
-  const here = { ...examples, 'http://127.0.0.1:3000': service.url, 'nk_...': service.apiKey, 'batch_...': batch };
+  const here = {
+    ...examples,
+    'http://127.0.0.1:3000': service.url,
+    'nk_...': service.apiKey,
+    'batch_...': batch,
+    'job_...': job,
+  };
   const typed = commands.map((text) =>
     Object.entries(here).reduce((made, [said, meant]) => made.replaceAll(said, meant), chosen[text] ?? text),
   );
@@ -157,14 +166,14 @@ describe('the commands of the documents', () => {
     const said = outcomes.map(({ stdout }) => stdout);
     expect(said[1]).toContain('"Your first notification"');
     expect(outcomes.length).toBeGreaterThan(15);
-  });
+  }, 240_000);
 
   it('do what they say while none runs', async () => {
     await service.stop();
     const outcomes = await shell(ran.filter((text) => whileStopped.test(text)));
     expect(outcomes.filter(({ code }) => code !== 0)).toEqual([]);
     expect(outcomes.length).toBeGreaterThanOrEqual(4);
-  });
+  }, 240_000);
 });
 
 describe('the help', () => {

@@ -45,6 +45,47 @@ it('no window lets more through than its limit, and none is longer, whatever is 
   );
 });
 
+it('who paces himself and comes late finds the window where it would have been had he been in time', () => {
+  const windows = createFixedWindows();
+  const pace = (now: number) => windows.pace('a', limit, now);
+  expect([pace(0), pace(0), pace(0)].map(({ allowed }) => allowed)).toEqual([true, true, false]);
+  expect(pace(1040)).toEqual({ allowed: true, remaining: 1, resetMs: 960 });
+  expect(pace(1999)).toEqual({ allowed: true, remaining: 0, resetMs: 1 });
+  expect(pace(2000)).toEqual({ allowed: true, remaining: 1, resetMs: 1000 });
+  // After a rest of a whole window it begins anew.
+  expect(pace(4000)).toEqual({ allowed: true, remaining: 1, resetMs: 1000 });
+  expect(pace(5999.5)).toMatchObject({ allowed: true, remaining: 1, resetMs: 1 });
+});
+
+it('who paces himself has his whole rate, however late he comes to each window, and never more than the limit in one', () => {
+  const lateness = fc.array(fc.integer({ min: 0, max: 999 }), { minLength: 1, maxLength: 30 });
+  fc.assert(
+    fc.property(lateness, fc.integer({ min: 1, max: 6 }), (late, most) => {
+      const windows = createFixedWindows();
+      let now = 0;
+      let granted = 0;
+      for (const [n, lateMs] of [0, ...late].entries()) {
+        now = Math.max(now, n * 1000 + lateMs);
+        for (;;) {
+          const { allowed, resetMs } = windows.pace('a', { limit: most, windowMs: 1000 }, now);
+          if (!allowed) {
+            expect(now + resetMs).toBe((n + 1) * 1000);
+            break;
+          }
+          granted++;
+        }
+        expect(granted).toBe((n + 1) * most);
+      }
+    }),
+  );
+});
+
+it('a paced window that somebody else counts as well ends when that one does, and the next follows it', () => {
+  const windows = createFixedWindows();
+  expect(windows.pace('a', limit, 0, 300)).toEqual({ allowed: true, remaining: 1, resetMs: 300 });
+  expect(windows.pace('a', limit, 310)).toEqual({ allowed: true, remaining: 1, resetMs: 990 });
+});
+
 it('nobody is told to wait for longer than a window lasts, at whatever fraction of a millisecond it began', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 1e9 }), (n) => {

@@ -41,6 +41,10 @@ describe('what was asked for', () => {
     metadata: { one: '1', two: '2' },
     sendAt: midnight + hour,
     expiry: null,
+    replyTo: null,
+    cc: [],
+    bcc: [],
+    transactional: false,
   };
 
   it('is the same in whichever order its fields come', () => {
@@ -63,9 +67,21 @@ describe('what was asked for', () => {
       { sendAt: null },
       { expiry: { kind: 'at', at: midnight + 2 * hour } },
       { expiry: { kind: 'after', ms: 2 * hour } },
+      { transactional: true },
+      { replyTo: 'r@example.com' },
+      { cc: ['r@example.com'] },
+      { bcc: ['r@example.com'] },
+      { bcc: ['r@example.com', 's@example.com'] },
     ];
     const texts = [asked, ...others.map((other) => ({ ...asked, ...other }))].map((one) => contentText(one, midnight));
     expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  it('reads as it did before mails had copies, where there are none: keys of before an upgrade stay good', () => {
+    expect(contentText(asked, midnight)).toBe(
+      '["EMAIL","ada@example.com","HIGH","welcome",null,null,{"fields":[["a",1],["b",{"fields":[["c",[1,2]],["d",null]]}]]},' +
+        `{"fields":[["one","1"],["two","2"]]},${midnight + hour}]`,
+    );
   });
 
   it('is the same whether its expiry is a time or so long after it is sent, whenever it is asked for again', () => {

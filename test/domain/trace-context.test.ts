@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 
-import { noTrace, traceContextOf } from '../../src/domain/trace-context.ts';
+import { noTrace, traceContextOf, traceContextOfItems } from '../../src/domain/trace-context.ts';
 
 const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const stateOf = (tracestate: string | string[]) => traceContextOf({ traceparent, tracestate }).tracestate;
@@ -40,5 +40,11 @@ describe('a baggage', () => {
   it('that is malformed counts as none', () => {
     for (const text of ['', ' , ', 'a', '=1', 'a b=1', 'a=1,b', 'a=ü', 'a=1\r\nx-more: 1', ['a=1']])
       expect(baggageOf(text)).toBeNull();
+  });
+
+  it('of a batch is kept by each of its items: up to 512 bytes, and none that is longer; the trace stays', () => {
+    const ofItems = (length: number) => traceContextOfItems({ traceparent, baggage: `a=${'x'.repeat(length - 2)}` });
+    expect(ofItems(512)).toMatchObject({ traceparent, baggage: `a=${'x'.repeat(510)}` });
+    expect(ofItems(513)).toEqual({ ...noTrace, traceparent });
   });
 });

@@ -1,4 +1,6 @@
-// A batch through the whole service: every item arrives, its counts are those of its records, and they are the same folded anew.
+// A batch through the whole service: every item arrives, its counts are those of its records, and they are the same folded anew. Many of them, large ones:
+//
+//   E2E_BATCHES=100 E2E_BATCH_ITEMS=10000 E2E_BATCH_MIB=64 npm test -- test/e2e/batch     and with `npm run test:real --`
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
@@ -6,9 +8,16 @@ import type { DeliveryWorld } from '../support/delivery-world.ts';
 import { startDeliveryWorld } from '../support/delivery-world.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { makeDataDir, startHerald } from '../support/herald.ts';
+import { inParallel } from '../support/posting.ts';
 import { until } from '../support/until.ts';
 
 const items = 500;
+const batches = Number(process.env['E2E_BATCHES'] ?? '12');
+const itemsOfOne = Number(process.env['E2E_BATCH_ITEMS'] ?? '1000');
+/** By which memory may grow over a batch; what isn't returned to the system at once counts as well, so a machine has to be quiet for little. */
+const growthMaxMiB = Number(process.env['E2E_BATCH_MIB'] ?? '512');
+/** As many as a tenant's share of the room for bodies takes at once. */
+const batchesAtOnce = 4;
 let dataDir: DataDir;
 let world: DeliveryWorld;
 let service: Herald;
@@ -18,13 +27,15 @@ beforeAll(async () => {
   world = await startDeliveryWorld((request, response) =>
     response.writeHead(request.path.endsWith('7') ? 410 : 200).end(),
   );
-  service = await startHerald(dataDir, world.environment);
+  service = await startHerald(dataDir, environment());
 }, 120_000);
 afterAll(async () => {
   await service.stop();
   await world.close();
   await dataDir.remove();
 }, 60_000);
+
+const environment = () => ({ ...world.environment, ITEM_LIMIT: '100000000/10s' });
 
 it('every item is sent, and the batch says how each ended, after a kill too', async () => {
   const lines = Array.from({ length: items }, (_, i) =>
@@ -51,6 +62,37 @@ it('every item is sent, and the batch says how each ended, after a kill too', as
   });
   expect(new Set(world.webhooks.requests.map((request) => request.path)).size).toBe(items);
   await service.kill();
-  service = await startHerald(dataDir, world.environment);
+  service = await startHerald(dataDir, environment());
   expect(await ended()).toEqual(shown);
 }, 240_000);
+
+it(`${batches} batches of ${itemsOfOne} items, four at once, are accepted whole, and memory doesn't grow with them`, async () => {
+  const before = await residentMiB();
+  let most = before;
+  const done = new AbortController();
+  const watching = (async () => {
+    while (!done.signal.aborted) most = Math.max(most, await residentMiB());
+  })();
+  const since = performance.now();
+  const ids = new Set<unknown>();
+  await inParallel(Array.from({ length: batches }), batchesAtOnce, async (_, batch) => {
+    const lines = Array.from({ length: itemsOfOne }, (_, i) =>
+      JSON.stringify({ channel: 'IN_APP', recipient: `user-${i % 1000}`, body: `item ${i} of ${batch}` }),
+    );
+    const headers = { 'x-api-key': service.apiKey, 'content-type': 'application/x-ndjson' };
+    const { status, body } = await service.call('POST', '/api/v1/notify/batch', { headers, body: lines.join('\n') });
+    expect([status, body['accepted'], body['rejected']]).toEqual([202, itemsOfOne, 0]);
+    for (const { notificationId } of body['results'] as { notificationId: string }[]) ids.add(notificationId);
+  });
+  done.abort();
+  await watching;
+  expect(ids.size).toBe(batches * itemsOfOne);
+  const figure = { seconds: (performance.now() - since) / 1000, before, most };
+  if (process.env['E2E_BATCHES'] !== undefined) process.stderr.write(`${JSON.stringify(figure)}\n`);
+  expect(most - before).toBeLessThan(growthMaxMiB);
+}, 3_600_000);
+
+async function residentMiB(): Promise<number> {
+  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  return Math.round(Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20);
+}

@@ -96,7 +96,25 @@ it('of idempotency.db: requests with a key are 503, a line names the file and it
   const body = { channel: 'IN_APP', recipient: 'eve', body: 'b' };
   const headers = { 'x-api-key': service.apiKey, 'idempotency-key': 'one' };
   expect((await service.call('POST', '/api/v1/notify', { body, headers })).status).toBe(503);
+  await until(() => toldOf(service, path).length > 0);
   expect(toldOf(service, path)).toEqual([expect.stringContaining('It may be deleted')]);
   expect((await service.notify(body)).status).toBe(202);
+  expect(await service.stop()).toBe(0);
+});
+
+it('of jobs.db: jobs are 503, a line names the file and its remedy, and notifications are accepted', async () => {
+  const folder = await installations.folder(whole);
+  const file = join(folder.path, 'jobs.db');
+  damage(file, /^jobs$/);
+  const service = await installations.start(folder);
+  const headers = { 'x-api-key': service.apiKey };
+  const notifications = [{ channel: 'IN_APP', recipient: 'eve', body: 'b' }];
+  const batch = await service.call('POST', '/api/v1/notify/batch', { headers, body: { notifications } });
+  const path = `/api/v1/notify/batch/${String(batch.body['batchId'])}/cancel`;
+  expect((await service.call('POST', path, { headers })).status).toBe(503);
+  // Its line comes by another stream than the answer.
+  await until(() => toldOf(service, file).length > 0);
+  expect(toldOf(service, file)).toEqual([expect.stringContaining('It may be deleted')]);
+  expect((await service.notify({ channel: 'IN_APP', recipient: 'eve', body: 'b' })).status).toBe(202);
   expect(await service.stop()).toBe(0);
 });

@@ -131,6 +131,8 @@ describe('the canonical lines', () => {
       status: 404,
       tenantId: expect.stringMatching(/^tnt_/),
       ms: expect.any(Number),
+      code: 'NOT_FOUND',
+      fields: [],
     });
     expect(found.headers.get('x-request-id')).toBe(found.body['requestId']);
     const failed = await until(() => lines('attempt').find((line) => line['outcome'] === 'retrying'));

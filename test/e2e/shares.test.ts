@@ -11,7 +11,7 @@ import type { DataDir, Herald } from '../support/herald.ts';
 import { herald as command, makeDataDir, startHerald } from '../support/herald.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
-import { createPoster, inParallel } from '../support/posting.ts';
+import { createPoster, endlessLimits, inParallel } from '../support/posting.ts';
 import { createProvisioner } from '../support/provisioning.ts';
 import type { TestTenant } from '../support/provisioning.ts';
 import { until } from '../support/until.ts';
@@ -25,7 +25,9 @@ const lanesWithin = Number(process.env['E2E_LANES_WITHIN'] ?? '0.3');
 /** Slow enough that all slots are taken. */
 const sinkMs = 250;
 const arriveWithinMs = 120_000 + (tenantsCount * postsEach + lanesPosts) * 50;
-const settings = { OUTBOUND_ALLOW: '127.0.0.1/32', RATE_LIMIT: '1000000/10s' };
+const settings = { ...endlessLimits, OUTBOUND_ALLOW: '127.0.0.1/32' };
+/** Of one tenant, one after another in the log. */
+const togetherMax = 25;
 
 let dataDir: DataDir;
 let service: Herald;
@@ -62,8 +64,7 @@ it(
     const [heavy] = tenants;
     const set = ['tenants', 'set', heavy?.id ?? '', '--weight', '3', '--in-flight', '64'];
     expect((await command(set, dataDir.environment)).code).toBe(0);
-    const each = Array.from({ length: postsEach }, () => tenants.map((tenant, i) => ({ tenant, path: `/${i}` })));
-    await post(each.flat().map((one) => ({ ...one, priority: 'BULK' as const })));
+    await post(tenants.map((tenant, i) => ({ tenant, priority: 'BULK', path: `/${i}`, count: postsEach })));
     await dispatch();
     await until(() => arrived.length === tenantsCount * postsEach, { timeoutMs: arriveWithinMs, everyMs: 100 });
 
@@ -85,12 +86,14 @@ it(
     const provisioner = await createProvisioner(dataDir, service);
     const tenants: TestTenant[] = [];
     for (let i = 0; i < 8; i++) tenants.push(await provisioner.tenant());
-    const wanted = priorities.flatMap((priority) =>
-      Array.from({ length: (lanesPosts * laneWeights[priority]) / 100 }, (_, i) => ({ priority, nth: i })),
-    );
-    await post(wanted.flatMap(({ priority, nth }) => onTenant(tenants[nth % tenants.length], priority)));
+    const backlogs = priorities.flatMap((priority) => {
+      const count = Math.ceil((lanesPosts * laneWeights[priority]) / 100 / tenants.length);
+      return tenants.map((tenant) => ({ tenant, priority, path: `/${priority}`, count }));
+    });
+    await post(backlogs);
     await dispatch();
-    await until(() => arrived.length === wanted.length, { timeoutMs: arriveWithinMs, everyMs: 100 });
+    const posted = backlogs.reduce((sum, { count }) => sum + count, 0);
+    await until(() => arrived.length === posted, { timeoutMs: arriveWithinMs, everyMs: 100 });
 
     const firstEnd = Math.min(...priorities.map((priority) => arrived.lastIndexOf(`/${priority}`)));
     const seen = arrived.slice(0, firstEnd + 1);
@@ -103,23 +106,21 @@ it(
   2 * arriveWithinMs,
 );
 
-interface Wanted {
+interface Backlog {
   readonly tenant: TestTenant;
   readonly priority: Priority;
   readonly path: string;
+  readonly count: number;
 }
 
-function onTenant(tenant: TestTenant | undefined, priority: Priority): Wanted[] {
-  return tenant === undefined ? [] : [{ tenant, priority, path: `/${priority}` }];
-}
-
-async function post(all: readonly Wanted[]): Promise<void> {
+/** In the log they stand beside one another, some of each at a time. */
+async function post(backlogs: readonly Backlog[]): Promise<void> {
   const poster = createPoster();
-  await inParallel(all, 40, async ({ tenant: { apiKey }, priority, path }) => {
-    const notification = { channel: 'WEBHOOK', recipient: `${sink.url}${path}`, priority, body: 'backlog' };
-    const { status } = await poster.post({ url: service.url, apiKey }, notification);
-    if (status !== 202) throw new Error(`answered ${status}`);
-  });
+  for (let posted = 0; backlogs.some(({ count }) => count > posted); posted += togetherMax)
+    await inParallel(backlogs, 4, async ({ tenant: { apiKey }, priority, path, count }) => {
+      const notification = { channel: 'WEBHOOK', recipient: `${sink.url}${path}`, priority, body: 'backlog' };
+      await poster.postMany({ url: service.url, apiKey }, notification, Math.min(togetherMax, count - posted));
+    });
   await poster.close();
 }
 

@@ -156,6 +156,50 @@ describe('send', () => {
     }
   });
 
+  it('makes of the options what the service stores: times, people, texts of a template, data', async () => {
+    const provider = {
+      channel: 'EMAIL',
+      provider: 'smtp',
+      apiKey: 'secret',
+      config: { fromName: 'A', fromEmail: 'a@example.com', host: '127.0.0.1', port: 9 },
+      enabled: true,
+    };
+    expect((await service.dashboard('POST', '/providers', provider)).status).toBeLessThan(300);
+    const template = {
+      name: 'shipped',
+      channel: 'EMAIL',
+      subject: 'Order {{ n }}',
+      body: '<p>{{ n }} is on its way</p>',
+    };
+    expect((await service.dashboard('POST', '/templates', template)).status).toBe(201);
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    const later = (ms: number) => new Date(Date.parse(sendAt) + ms).toISOString();
+    const common = `--channel email --recipient a@b.example --template shipped --priority high --strict --send-at ${sendAt} --reply-to r@b.example --cc c@b.example --bcc e@b.example --metadata order=17`;
+    for (const [option, expiresAt] of [
+      ['--ttl-seconds 60', later(60_000)],
+      [`--expires-at ${later(7_000)}`, later(7_000)],
+    ] as const) {
+      const args = ['send', ...common.split(' '), ...option.split(' '), '--data', '{"n":17}'];
+      const { code, stdout, stderr } = await run(args, elsewhere());
+      expect([code, stderr]).toEqual([0, '']);
+      const { body } = await service.dashboard('GET', `/notifications/${stdout.trim()}`);
+      expect(body['notification']).toMatchObject({
+        status: 'SCHEDULED',
+        channel: 'EMAIL',
+        recipient: 'a@b.example',
+        priority: 'HIGH',
+        subject: 'Order 17',
+        body: '<p>17 is on its way</p>',
+        metadata: { order: '17' },
+        scheduledAt: sendAt,
+        expiresAt,
+      });
+    }
+    const missing = await run(['send', ...common.split(' ')], elsewhere());
+    expect([missing.code, missing.stdout]).toEqual([1, '']);
+    expect(missing.stderr).toMatch(/^400 BAD_REQUEST: .*\bn\b/);
+  });
+
   it('asks again where the answer was lost, and sends once', async () => {
     const sink = await startHttpSink({
       respond: ({ headers, body }, response) => {

@@ -63,17 +63,29 @@ it('listen --status 500: a retry is the same webhook again, and a secret that is
   await until(() => /notif_\w+, again: SIGNATURE WRONG, answered 500/.test(told()));
 });
 
-it('listen --forward: the receiver gets what was signed, and its status is the answer', async () => {
+it('listen --forward: the receiver gets what was signed with all that the webhook said, and its status is the answer', async () => {
+  const direct = await startHttpSink();
   const sink = await startHttpSink({ respond: (_, response) => void response.writeHead(418).end() });
   try {
     const told = await tool('listen', '--port', '0', '--forward', `${sink.url}/mine`);
-    await paste(told());
-    await until(() => told().includes('answered 418'));
-    const [request] = sink.requests;
-    expect(request?.path).toBe('/mine');
-    expect(request?.headers['webhook-signature']).toMatch(/^v1,/);
+    const listening = /on (http:\S+)/.exec(told())?.[1] ?? '';
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1', baggage: 'b=2' };
+    const headers = { 'x-api-key': service.apiKey, ...trace };
+    for (const recipient of [direct.url, listening]) {
+      const body = { channel: 'WEBHOOK', recipient, body: 'x' };
+      expect((await service.call('POST', '/api/v1/notify', { body, headers })).status).toBe(202);
+    }
+    await until(() => told().includes('answered 418') && direct.requests.length > 0);
+    const [[first], [forwarded]] = [direct.requests, sink.requests];
+    expect(forwarded?.path).toBe('/mine');
+    expect(forwarded?.headers).toMatchObject({ ...trace, 'webhook-signature': expect.stringMatching(/^v1,/) });
+    expect(forwarded?.headers['user-agent']).toMatch(/^Herald/);
+    const namesOf = (request: typeof first) =>
+      Object.keys(request?.headers ?? {}).filter((name) => name.startsWith('webhook-'));
+    expect(namesOf(forwarded).toSorted()).toEqual(namesOf(first).toSorted());
   } finally {
     await sink.close();
+    await direct.close();
   }
 });
 

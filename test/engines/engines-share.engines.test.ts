@@ -6,6 +6,8 @@ import type { Admin } from 'kafkajs';
 import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 
+import { lsidOf } from '../../src/adapters/mongodb/read-models/owning.ts';
+import { positionsOf } from '../../src/adapters/mongodb/read-models/positions.ts';
 import { engines } from '../support/engines.ts';
 import type { EnginesShare } from '../support/engines-share.ts';
 import { makeShare } from '../support/engines-share.ts';
@@ -101,5 +103,20 @@ describe('a share of the engines', () => {
     await removed.remove();
     expect(await contents(removed)).toEqual({ topics: 0, groups: 0, subjects: 0, collections: [], keys: 0 });
     expect(await contents(kept)).toEqual(before);
+  });
+
+  it('is removed at once where a process was killed inside a transaction: not when MongoDB ends that, after a minute', async () => {
+    const share = makeShare();
+    const session = mongo.startSession();
+    const positions = positionsOf(databaseOf(share));
+    const position = { partition: 0, epoch: 1, sequence: 1, offsets: '{}', lsid: lsidOf(session) };
+    await positions.insertOne({ _id: 'notifications:1:0', ...position });
+    session.startTransaction();
+    await positions.updateOne({ partition: 0 }, { $set: { sequence: 2 } }, { session });
+    const since = performance.now();
+    await share.remove();
+    expect(performance.now() - since).toBeLessThan(45_000);
+    expect((await contents(share)).collections).toEqual([]);
+    await session.endSession();
   });
 });

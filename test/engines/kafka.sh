@@ -22,7 +22,7 @@
 #   KAFKA_BROKER_SESSION_MS=4000 (how long a killed broker counts as alive; Kafka's own default is 9000)
 #   of the single broker: KAFKA_LISTENERS='SASL_SSL://127.0.0.1:PORT,SSL://...' (beside the plaintext one, named by protocol;
 #   KAFKA_EXTRA_CONF sets them up)  KAFKA_SCRAM_USERS='SCRAM-SHA-256=[name=...,password=...] lines' (made with its data)
-#   KAFKA_LOG_LEVEL=warn  KAFKA_EXTRA_CONF='key=value lines'  KAFKA_JVM_OPTS  START_TIMEOUT=60
+#   KAFKA_LOG_LEVEL=warn  KAFKA_EXTRA_CONF='key=value lines'  KAFKA_JVM_OPTS  START_TIMEOUT=240
 PROG=kafka.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -33,7 +33,7 @@ KAFKA_PORT=${KAFKA_PORT:-19092}
 KAFKA_CONTROLLER_PORT=${KAFKA_CONTROLLER_PORT:-19093}
 KAFKA_CLUSTER_PORT=${KAFKA_CLUSTER_PORT:-19094}
 KAFKA_CLUSTER_CONTROLLER_PORT=${KAFKA_CLUSTER_CONTROLLER_PORT:-19097}
-START_TIMEOUT=${START_TIMEOUT:-60}
+START_TIMEOUT=${START_TIMEOUT:-240}
 
 HOME_DIR=$ENGINES_DIR/kafka-$KAFKA_VERSION
 RUN_DIR=$ENGINES_RUN_DIR/kafka-run

@@ -10,7 +10,7 @@
 #
 # Environment (defaults): ENGINES_DIR=<project>/.engines  ENGINES_RUN_DIR=$ENGINES_DIR  MONGO_PORT=27017
 #   MONGO_CACHE_GB=1 (WiredTiger cache)  MONGO_OPLOG_MB=512  MONGO_TTL_SECS=60 (pause between TTL sweeps)
-#   MONGO_ARGS (further mongod arguments)  START_TIMEOUT=60  PYTHON=python3 (with pip)
+#   MONGO_ARGS (further mongod arguments)  START_TIMEOUT=240  PYTHON=python3 (with pip)
 #
 # The server is SSPL-1.0, run as a process of its own for tests; nothing of it is committed or shipped.
 PROG=mongo.sh
@@ -20,7 +20,7 @@ set -e
 MONGO_VERSION=6.0.27
 MONGO_PORT=${MONGO_PORT:-27017}
 MONGO_RS=rs0
-START_TIMEOUT=${START_TIMEOUT:-60}
+START_TIMEOUT=${START_TIMEOUT:-240}
 PYTHON=${PYTHON:-python3}
 case $MONGO_PORT in ''|*[!0-9]*) die "MONGO_PORT should be a number, not '$MONGO_PORT'" ;; esac
 

@@ -10,7 +10,7 @@
 #   registry.sh clean     remove its schemas; only together with the Kafka logs that name them by id
 #
 # Environment (defaults): ENGINES_DIR=<project>/.engines  ENGINES_RUN_DIR=$ENGINES_DIR  REGISTRY_PORT=18081
-#   REGISTRY_HEAP=384m  REGISTRY_JVM_OPTS  START_TIMEOUT=90
+#   REGISTRY_HEAP=384m  REGISTRY_JVM_OPTS  START_TIMEOUT=240
 PROG=registry.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -18,7 +18,7 @@ PROG=registry.sh
 APICURIO_VERSION=2.6.13.Final
 REGISTRY_PORT=${REGISTRY_PORT:-18081}
 REGISTRY_HEAP=${REGISTRY_HEAP:-384m}
-START_TIMEOUT=${START_TIMEOUT:-90}
+START_TIMEOUT=${START_TIMEOUT:-240}
 HOME_DIR=$ENGINES_DIR/apicurio-$APICURIO_VERSION
 RUN_DIR=$ENGINES_RUN_DIR/registry-run
 # In a file, not in memory as is this build's default: the logs of Kafka, which stay, name schemas by their ids.

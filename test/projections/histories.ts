@@ -89,7 +89,7 @@ export function entriesOf(events: readonly DomainEvent[]): DecodedEntry[] {
     const topic = topicOf(event);
     const offset = ends.get(topic) ?? 0;
     ends.set(topic, offset + 1);
-    return { topic, partition, offset, appendedAt: noon + i, size: 500, event, undecodable: null };
+    return { topic, partition, offset, appendedAt: noon + i, size: 500, head: event, event, undecodable: null };
   });
 }
 

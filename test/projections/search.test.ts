@@ -1,9 +1,8 @@
-// Searching: the terms of a notification, and that what may lag gives way to what must not.
+// Searching: the terms of a notification, and how a version of before is left behind.
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { createClock } from '../../src/adapters/node/clock.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFilter } from '../../src/projections/notifications/filter.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
@@ -134,33 +133,5 @@ describe('what may lag', () => {
     });
     expect(kept.documents).toHaveLength(1);
     await engines.close();
-  });
-
-  it('folds one batch at a time, and rests while others have much to do', async () => {
-    const sleeps: number[] = [];
-    let now = 0;
-    const clock = { ...createClock(), monotonic: () => now, sleep: async (ms: number) => void sleeps.push(ms) };
-    const turns = createTurns(clock);
-    const { signal } = new AbortController();
-    let running = 0;
-    const work = async () => {
-      expect(++running).toBe(1);
-      now += 20;
-      await Promise.resolve();
-      running--;
-    };
-    await Promise.all([turns.run(signal, work), turns.run(signal, work)]);
-    expect(sleeps).toEqual([]);
-    turns.noted(500);
-    await Promise.all([turns.run(signal, work), turns.run(signal, work)]);
-    expect(sleeps).toEqual([80, 80]);
-    const failing = async () => {
-      await work();
-      throw new Error('no');
-    };
-    await expect(turns.run(signal, failing)).rejects.toThrow('no');
-    now += 1000;
-    await turns.run(signal, work);
-    expect(sleeps).toHaveLength(3);
   });
 });

@@ -81,7 +81,7 @@ export function createBrokers(by: {
     const entries = of(keyOf({ topic, partition }));
     const offset = entries.length;
     const appendedAt = worldBegin + Math.floor(time.now);
-    const entry = { topic, partition, offset, appendedAt, size, event, undecodable: null };
+    const entry = { topic, partition, offset, appendedAt, size, head: event, event, undecodable: null };
     entries.push({ entry, batch: batchOf({ offset, appendedAt, number: all.length }) });
     all.push(entry);
     onAppend(entry, machine);

@@ -50,10 +50,14 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: 'dispatchers/partition-account.ts',
-        from: '(mayMoreLag() || isHungry(overfull.bytes, memory))',
+        from: '(mayMoreLag() || isHungry(overfull, memory))',
         to: 'memory.free() > 2 * memory.reserve',
       },
-      { file: 'dispatchers/shares.ts', from: ' || (held === 0 && bytes <= free())', to: '' },
+      {
+        file: 'dispatchers/shares.ts',
+        from: 'by === null || by.bytes === 0) return bytes <= free();',
+        to: 'by === null) return bytes <= free();',
+      },
     ],
   },
   // Reading.
@@ -237,8 +241,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'dispatchers/executor.ts',
-        from: 'clock.monotonic() + settingsRetryMs);\n    returnToLane(attempt);',
-        to: 'clock.monotonic() + settingsRetryMs);\n    leave(attempt);',
+        from: 'holds.awaitSettings(tenantId);\n    returnToLane(attempt);',
+        to: 'holds.awaitSettings(tenantId);\n    attempt.isOver = inFlight.delete(attempt);\n    turns.end(attempt.item);',
       },
     ],
   },
@@ -249,6 +253,16 @@ export const mutations: readonly Mutation[] = [
         file: 'dispatchers/permits.ts',
         from: "if (allowed) return { kind: 'go', pass, restMs };",
         to: "if (allowed !== null) return { kind: 'go', pass, restMs };",
+      },
+    ],
+  },
+  {
+    name: "a window of a tenant's rate begins with its first attempt, so that each loses what the one before was late by",
+    edits: [
+      {
+        file: 'domain/fixed-windows.ts',
+        from: 'endsAt ?? nextEnd(key, windowMs, now);',
+        to: 'endsAt ?? now + 0 * nextEnd(key, windowMs, now) + windowMs;',
       },
     ],
   },
@@ -283,6 +297,16 @@ export const mutations: readonly Mutation[] = [
     name: 'weights of tenants do nothing',
     edits: [
       { file: 'dispatchers/fair-queue.ts', from: 'line.served < weightOf(line.tenantId)', to: 'line.served < 1' },
+    ],
+  },
+  {
+    name: "others begin between the items of a tenant's turn, where room comes a little at a time",
+    edits: [
+      {
+        file: 'dispatchers/fair-queue.ts',
+        from: 'if (head !== null && head.served > 0 && mayBegin(head)) return head;',
+        to: '',
+      },
     ],
   },
   {

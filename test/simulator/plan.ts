@@ -77,6 +77,8 @@ export interface Plan {
   readonly answerMax: number;
   /** How long the settings of a tenant take to be looked up, at most. */
   readonly settingsMs: number;
+  /** How long a turn of the event loop takes, at most. */
+  readonly turnMs: number;
   readonly inFlightMax: number;
   readonly inFlightHighOnly: number;
   readonly inFlightPerTenantMax: number;
@@ -103,7 +105,8 @@ export function planOf(seed: number): Plan {
     pollStretch: random.of([5, 10, 20]),
     // A backlog is in memory before its turns count.
     answerMax: scenario === 'chaos' || scenario === 'moves' ? random.of([1, 3, 1000, 1000]) : 1000,
-    settingsMs: scenario === 'chaos' || scenario === 'moves' ? random.of([0, 0, 0, 500]) : 0,
+    settingsMs: settingsMsOf(scenario, random),
+    turnMs: 0.05,
     retryDelaysMs: scenario === 'neighbours' ? [300] : random.of([[150, 500], [300], [100, 300, 700]]),
   };
   switch (scenario) {
@@ -132,10 +135,25 @@ function scenarioOf(percent: number): Scenario {
   return percent < 97 ? 'lanes' : 'rate';
 }
 
+/** Where a rate is kept, who asks for it is always a little late. */
+function settingsMsOf(scenario: Scenario, random: Random): number {
+  if (scenario === 'rate') return 40;
+  return scenario === 'chaos' || scenario === 'moves' ? random.of([0, 0, 0, 500]) : 0;
+}
+
 type Rest = Omit<
   Plan,
-  'seed' | 'scenario' | 'partitions' | 'brokers' | 'settingsMs' | 'pollStretch' | 'answerMax' | 'retryDelaysMs'
->;
+  | 'seed'
+  | 'scenario'
+  | 'partitions'
+  | 'brokers'
+  | 'settingsMs'
+  | 'pollStretch'
+  | 'answerMax'
+  | 'retryDelaysMs'
+  | 'turnMs'
+> &
+  Partial<Pick<Plan, 'turnMs'>>;
 
 function chaos(random: Random): Rest {
   const isHeavy = random.between(1, 5) === 1;
@@ -218,18 +236,19 @@ function neighbours(random: Random): Rest {
 }
 
 function shares(random: Random): Rest {
-  const count = random.between(3, 5);
+  // Many slots, of which several are free at the end of a turn: rare, since it takes ten times as long.
+  const isLarge = random.between(1, 10) === 1;
+  const count = isLarge ? 10 : random.between(3, 5);
+  const each = isLarge ? 60 : 40;
   const heavier = random.between(0, 1) === 1;
   const tenants = Array.from({ length: count }, (_, n) => ({
     ...quietTenant(n),
-    answerMs: 20,
+    answerMs: isLarge ? 100 : 20,
     weight: heavier && n === 0 ? 3 : 1,
   }));
   return {
-    ...backlogOf(tenants, 40, ['BULK']),
-    notifications: Array.from({ length: count * 40 }, (_, n) =>
-      notification({ at: 0, tenant: random.of([n % count, n % count]), priority: 'BULK' }),
-    ),
+    ...backlogOf(tenants, count * each, ['BULK']),
+    ...(isLarge ? { inFlightMax: 48, turnMs: 10 } : {}),
   };
 }
 
@@ -240,11 +259,12 @@ function lanes(random: Random): Rest {
 
 function rate(random: Random): Rest {
   const tenants = [{ ...quietTenant(0), maxPerSecond: random.between(4, 8) }, quietTenant(1)];
-  const own = Array.from({ length: 20 }, () => notification({ at: 0, tenant: 0, priority: 'DEFAULT' }));
+  const own = Array.from({ length: 60 }, () => notification({ at: 0, tenant: 0, priority: 'DEFAULT' }));
   const others = Array.from({ length: 8 }, () =>
     notification({ at: random.between(1_500, 3_500), tenant: 1, priority: 'DEFAULT' }),
   );
-  return { ...backlogOf(tenants, 0, []), machines: random.between(1, 2), notifications: inTime([...own, ...others]) };
+  const notifications = inTime([...own, ...others]);
+  return { ...backlogOf(tenants, 0, []), machines: random.between(1, 2), inFlightMax: 3, notifications };
 }
 
 /** Nothing goes wrong, and nobody waits for a slot because there are so few. */

@@ -5,8 +5,9 @@ import { createFixedWindows } from '../../src/domain/fixed-windows.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
 import type { WorkEvent } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
+import type { RateLimit } from '../../src/domain/tenant.ts';
 import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
-import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
+import type { RateLimitDecision, RateLimiter } from '../../src/ports/rate-limiter.ts';
 import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
 import type { Random } from '../chaos/random.ts';
 import type { Machine } from './machine.ts';
@@ -120,23 +121,23 @@ export function createDirectory(by: {
 }
 
 /** One for all processes. */
-export function createSharedLimits(time: VirtualTime): ReturnType<typeof createFixedWindows>['take'] {
+export function createSharedLimits(time: VirtualTime): (key: string, limit: RateLimit) => RateLimitDecision {
   const windows = createFixedWindows();
-  return (key, limit, cost) => windows.take(key, limit, cost, time.now);
+  return (key, limit) => windows.pace(key, limit, time.now);
 }
 
 export function createLimiter(
   machine: Machine,
-  take: ReturnType<typeof createSharedLimits>,
+  pace: ReturnType<typeof createSharedLimits>,
   witness: AttemptWitness,
-): Pick<RateLimiter, 'take'> {
+): Pick<RateLimiter, 'pace'> {
   return {
-    take: async (key, limit, cost = 1) => {
+    pace: async (key, limit) => {
       // The limiter never rejects: without its server the limit is the process's own; here it is asked again.
       for (;;) {
         try {
           return await machine.ask(() => {
-            const decision = take(key, limit, cost, 0);
+            const decision = pace(key, limit);
             if (decision.allowed) witness.granted((key.split(':')[1] ?? '') as TenantId);
             return decision;
           });

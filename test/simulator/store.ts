@@ -117,7 +117,7 @@ export function createSimulatedStore(by: {
 
   return {
     // As on MongoDB.
-    pace: { eventsMax: 500, fewMs: 200, manyMs: 300, onBeat: false },
+    pace: { eventsMax: 500, fewMs: 200, manyMs: 300, unrestedMax: 6, inThread: false },
     prepare: () => Promise.resolve(),
     noteCaughtUp: () => Promise.resolve(),
     hasCaughtUp: () => Promise.resolve(true),

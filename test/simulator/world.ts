@@ -73,7 +73,7 @@ const stepsMax = 60_000;
 export async function runSeed(seed: number, print: ((line: string) => void) | null = null): Promise<Ran> {
   const world = createWorld(planOf(seed), print);
   const { plan, time, random, witness, brokers } = world;
-  const giveBack = turnsBy(time, () => random.next() * 0.05);
+  const giveBack = turnsBy(time, () => random.next() * plan.turnMs);
   const noteError = (err: unknown) =>
     void witness.problems.push(`nobody caught: ${err instanceof Error ? err.stack : String(err)}`);
   process.on('unhandledRejection', noteError);

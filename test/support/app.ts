@@ -17,6 +17,7 @@ import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
 import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { openIdempotencyStore } from '../../src/adapters/sqlite/idempotency/store.ts';
+import { openJobStore } from '../../src/adapters/sqlite/jobs/store.ts';
 import { openReadModelStore } from '../../src/adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../../src/adapters/sqlite/settings/store.ts';
 import type { ApiDependencies, ApiOptions } from '../../src/api/app.ts';
@@ -25,14 +26,18 @@ import type { ServerLimits } from '../../src/api/server.ts';
 import { listen } from '../../src/api/server.ts';
 import { createProviderRegistry } from '../../src/channels/registry.ts';
 import { createCodec } from '../../src/codec/index.ts';
+import { cancelNotification } from '../../src/commands/cancel-notification.ts';
+import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import { defaultDispatcherLimits } from '../../src/dispatchers/limits.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import { allTopics, defaultPartitioning, workTopic } from '../../src/domain/topics.ts';
+import { runJobs } from '../../src/jobs/runner.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import { projectedReadModels } from '../../src/projections/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
+import { followSuppressions } from '../../src/projections/suppressions/follow.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 
 export interface AppOptions {
@@ -41,6 +46,10 @@ export interface AppOptions {
   readonly options?: Partial<ApiOptions>;
   /** Dispatchers beside the API; default true. */
   readonly delivers?: boolean;
+  /** Projectors and scheduler beside the API; default true. */
+  readonly folds?: boolean;
+  /** What was asked for many notifications is done; default true. */
+  readonly runsJobs?: boolean;
   /** Delays after failed attempts; default 50 ms, then an hour. */
   readonly retryDelaysMs?: readonly number[];
   /** Stand-ins for providers, by name. */
@@ -85,6 +94,7 @@ export async function startApp(given: AppOptions = {}) {
   const store = openReadModelStore({ path: join(folder, 'views.db'), logger });
   const settings = openSettingsStore({ path: join(folder, 'settings.db') });
   const idempotency = openIdempotencyStore({ path: join(folder, 'idempotency.db'), logId: log.history.id });
+  const jobs = openJobStore({ path: join(folder, 'jobs.db'), logId: log.history.id });
   const secretBox = createSecretBox('a secret of the tests that is long enough');
   const apiKeys = createApiKeys(clock);
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
@@ -95,10 +105,17 @@ export async function startApp(given: AppOptions = {}) {
   const limiter = createMemoryRateLimiter();
   const tokens = await createEmbeddedIssuer({ keyPath: join(folder, 'issuer.pem'), issuer, audience });
   const closing = new AbortController();
+  const turns = createThreadTurns(metrics);
 
   const folding = { log, store, clock, logger, metrics };
-  const running = await Promise.all(projectedReadModels.map((readModel) => runProjector({ ...folding, readModel })));
-  running.push(await runScheduler(folding));
+  const running =
+    given.folds === false
+      ? []
+      : await Promise.all([
+          ...projectedReadModels.map((readModel) => runProjector({ ...folding, readModel })),
+          runScheduler(folding),
+        ]);
+  const suppressions = await followSuppressions({ log, clock, logger }, closing.signal);
   const retryPolicy = fixedRetryPolicy(given.retryDelaysMs ?? [50, 3_600_000]);
   const dispatchers =
     given.delivers === false
@@ -115,17 +132,27 @@ export async function startApp(given: AppOptions = {}) {
               clock,
               logger,
               metrics,
+              suppressions: suppressions.list,
               noteBreakers: settings.noteBreakers,
               limits: defaultDispatcherLimits(channel),
             }),
           ),
         );
 
+  const commands = {
+    retryNotification: retryNotification({ log, clock }),
+    cancelNotification: cancelNotification({ log, clock }),
+  };
+  const jobRunner =
+    given.runsJobs === false ? null : runJobs({ jobs, log, reader: store, clock, logger, metrics, turns, commands });
+
   const deps: ApiDependencies = {
     log,
     settings,
     idempotency,
+    jobs,
     directory,
+    suppressions: suppressions.list,
     renderer,
     registry,
     secretBox,
@@ -136,12 +163,13 @@ export async function startApp(given: AppOptions = {}) {
     limiter,
     outbound,
     metrics,
-    turns: createThreadTurns(metrics),
+    turns,
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {
       rateLimit: { limit: 100_000, windowMs: 10_000 },
       itemLimit: { limit: 1_000_000, windowMs: 10_000 },
+      keyLimit: { limit: 1_000_000, windowMs: 86_400_000 },
       readLimit: { limit: 100_000, windowMs: 10_000 },
       tokens: { issuer, audience, tenantClaim: 'sub', algorithms: ['RS256', 'ES256'] },
       corsOrigins: ['https://dashboard.test'],
@@ -196,6 +224,8 @@ export async function startApp(given: AppOptions = {}) {
     person,
     lines,
     deps: replaced,
+    /** As a runner of jobs has them. */
+    commands,
     tokens,
     /** A tenant with its API key and a dashboard of its own. */
     async tenant(sub: string, more: { email?: string; name?: string } = {}) {
@@ -214,7 +244,9 @@ export async function startApp(given: AppOptions = {}) {
       closing.abort();
       await server.close(1000);
       await Promise.all(dispatchers.map((one) => one.stop()));
+      await jobRunner?.stop();
       await Promise.all(running.map((one) => one.stop()));
+      suppressions.stop();
       await renderer.close();
       await limiter.close();
       await directory.close();
@@ -222,6 +254,7 @@ export async function startApp(given: AppOptions = {}) {
       await log.close();
       await store.close();
       await idempotency.close();
+      await jobs.close();
       await settings.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -10,6 +10,7 @@ import {
   priorities,
   providerRoles,
   settingsSubjects,
+  suppressionReasons,
 } from '../../src/domain/events.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
@@ -31,6 +32,10 @@ const anyRequest = fc.record({
   expiresAt: orNull(time),
   tracestate: orNull(text),
   baggage: orNull(text),
+  replyTo: orNull(text),
+  cc: fc.array(text, { maxLength: 3 }),
+  bcc: fc.array(text, { maxLength: 3 }),
+  transactional: fc.boolean(),
 }) as unknown as fc.Arbitrary<DeliveryRequest>;
 
 const envelope = { eventId: fc.uuid(), occurredAt: time, tenantId: fc.uuid(), traceparent: orNull(text) };
@@ -43,6 +48,13 @@ const ofNotification = {
   recipient: text,
   round: small,
   partition: fc.nat(11),
+};
+const ofRecipient = {
+  ...envelope,
+  partition: fc.nat(11),
+  channel: fc.constantFrom(...channels),
+  recipient: text,
+  actor: orNull(text),
 };
 const attempted = { causeId: fc.uuid(), attempt: small };
 const continued = { ...attempted, firstAttempt: small };
@@ -94,6 +106,8 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
     action: fc.constantFrom('created', 'updated', 'deleted', 'regenerated'),
     actor: text,
   },
+  RecipientSuppressed: { ...ofRecipient, reason: fc.constantFrom(...suppressionReasons) },
+  RecipientReleased: ofRecipient,
   DeadLettered: {
     ...envelope,
     topic: text,

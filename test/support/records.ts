@@ -1,6 +1,9 @@
 // Reads the read models as a dashboard does, and holds the statistics against the records.
 
-import type { Herald } from './herald.ts';
+import type { Answer, Herald } from './herald.ts';
+import { until } from './until.ts';
+
+const readWithinMs = 60_000;
 
 export interface NotificationRecord {
   readonly id: string;
@@ -28,11 +31,10 @@ export async function allRecords(herald: Pick<Herald, 'dashboard'>): Promise<Not
   const records: NotificationRecord[] = [];
   let cursor: string | null = null;
   do {
-    const { status, body } = await herald.dashboard(
-      'GET',
+    const body = await read(
+      herald,
       `/notifications?limit=100${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
     );
-    if (status !== 200) throw new Error(`the list answered ${status}: ${JSON.stringify(body)}`);
     records.push(...(body['data'] as NotificationRecord[]));
     cursor = (body['pagination'] as { nextCursor: string | null }).nextCursor;
   } while (cursor !== null);
@@ -47,9 +49,20 @@ export async function recordOf(herald: Herald, id: string): Promise<Notification
 }
 
 export async function statisticsOf(herald: Pick<Herald, 'dashboard'>, range = 'all'): Promise<Statistics> {
-  const { status, body } = await herald.dashboard('GET', `/dashboard/stats?range=${range}`);
-  if (status !== 200) throw new Error(`the statistics answered ${status}: ${JSON.stringify(body)}`);
-  return body as unknown as Statistics;
+  return (await read(herald, `/dashboard/stats?range=${range}`)) as unknown as Statistics;
+}
+
+/** Asks again, as a client does, when a busy machine had no time for it: 429 or 503. */
+async function read({ dashboard }: Pick<Herald, 'dashboard'>, path: string): Promise<Answer['body']> {
+  return until(
+    async () => {
+      const { status, body } = await dashboard('GET', path);
+      if (status === 200) return body;
+      if (status === 429 || status === 503) return null;
+      throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);
+    },
+    { timeoutMs: readWithinMs, everyMs: 200, what: path },
+  );
 }
 
 /** What the statistics have to say of these records. */

@@ -15,11 +15,17 @@ export interface SinkMail {
   /** The login of its connection; null without one. */
   readonly user: string | null;
   readonly encrypted: boolean;
+  /** What its client said in EHLO. */
+  readonly heloName: string;
   readonly email: Email;
+  /** As it came. */
+  readonly raw: string;
 }
 
 export interface SmtpRefusal {
   readonly at: 'login' | 'sender' | 'recipient' | 'data';
+  /** Of a recipient: this one alone. */
+  readonly of?: string;
   readonly code: number;
   readonly message: string;
 }
@@ -47,12 +53,14 @@ export interface SmtpSinkOptions {
   readonly startTls?: boolean;
   /** No login is offered. */
   readonly withoutLogin?: boolean;
+  /** Mail of a client that says an address in EHLO is refused, as Google's relay does it. */
+  readonly refusesBareAddresses?: boolean;
   /** Asked about each mail that is read to its end: null takes it, a refusal says no, 'hang' never answers. */
   readonly answer?: (mail: SinkMail) => Pick<SmtpRefusal, 'code' | 'message'> | 'hang' | null;
 }
 
 export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<SmtpSink> {
-  const { startTls = false, withoutLogin = false, answer = () => null } = options;
+  const { startTls = false, withoutLogin = false, refusesBareAddresses = false, answer = () => null } = options;
   const mails: SinkMail[] = [];
   const logins: SMTPServerAuthentication[] = [];
   let refusal: SmtpRefusal | null = null;
@@ -81,8 +89,14 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
       if (error === null) callback(null, { user: auth.username });
       else callback(error);
     },
-    onMailFrom: (_, __, callback) => callback(refusalAt('sender')),
-    onRcptTo: (_, __, callback) => callback(refusalAt('recipient')),
+    onMailFrom(_, { hostNameAppearsAs }, callback) {
+      const isBare = refusesBareAddresses && /^\[|^[\d.]+$/.test(hostNameAppearsAs);
+      callback(isBare ? refusalOf(bareAddress) : refusalAt('sender'));
+    },
+    onRcptTo({ address }, _, callback) {
+      const isMeant = refusal?.of === undefined || refusal.of === address;
+      callback(isMeant ? refusalAt('recipient') : null);
+    },
     onData(stream, session, callback) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -93,14 +107,17 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
         }
         const error = refusalAt('data');
         if (error !== null) return callback(error);
-        void PostalMime.parse(Buffer.concat(chunks)).then((email) => {
+        const raw = Buffer.concat(chunks);
+        void PostalMime.parse(raw).then((email) => {
           const { mailFrom, rcptTo } = session.envelope;
           const mail: SinkMail = {
             from: mailFrom === false ? '' : mailFrom.address,
             to: rcptTo.map(({ address }) => address),
             user: session.user ?? null,
             encrypted: session.secure,
+            heloName: session.hostNameAppearsAs,
             email,
+            raw: raw.toString('latin1'),
           };
           const answered = answer(mail);
           if (answered === 'hang') {
@@ -130,6 +147,8 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
+
+const bareAddress = { code: 550, message: '5.7.1 Invalid EHLO name' };
 
 function refusalOf({ code, message }: Pick<SmtpRefusal, 'code' | 'message'>): Error {
   return Object.assign(new Error(message), { responseCode: code });

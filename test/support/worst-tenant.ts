@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 
 import type { EventReader } from './event-source.ts';
 import { readEvents } from './event-source.ts';
-import type { HttpSink } from './http-sink.ts';
 import { until } from './until.ts';
 
 /** A tenant of a service: what its key and its token reach. */
@@ -17,7 +16,7 @@ export interface Caller {
 export interface Worst {
   readonly tenant: Caller;
   /** Answers whatever it gets with 404. */
-  readonly refusing: HttpSink;
+  readonly refusing: { readonly url: string };
   /** Where streams began before there was anything to tell. */
   readonly marks: { readonly inbox: string; readonly dashboard: string };
   /** Of the largest record, and of one that has failed. */
@@ -29,6 +28,9 @@ export type Noise = (worst: Worst) => Promise<() => Promise<void>>;
 
 const clients = 10;
 const large = 'x y z '.repeat(33_000);
+const batch = {
+  notifications: Array.from({ length: 2500 }, (_, i) => notification({ recipient: `u${i}`, body: 'b' })),
+};
 
 /** By name, in the words of what is shared. */
 export const noises: Readonly<Record<string, Noise>> = {
@@ -76,6 +78,7 @@ export const noises: Readonly<Record<string, Noise>> = {
     };
   },
   'bodies of 200 KiB': looping(() => ['POST', '/notify', notification({ body: large })]),
+  batches: looping(() => ['POST', '/notify/batch', batch]),
 };
 
 const dearTemplates: readonly { readonly body: string; readonly data: object }[] = [

@@ -1,6 +1,7 @@
 // Turns a record's value into a log entry; schemas that weren't met yet come from the registry, once each.
 
-import { type Codec, UndecodableError, UnknownSchemaError } from '../../codec/index.ts';
+import { deadEntry, entryOf } from '../../codec/entry.ts';
+import { type Codec, UnknownSchemaError } from '../../codec/index.ts';
 import type { EventType } from '../../domain/events.ts';
 import type { LogEntry, Position } from '../../ports/event-log.ts';
 import type { Registry } from './registry.ts';
@@ -75,29 +76,12 @@ export function createEntryDecoder({ registry, codec, ids }: DecoderDependencies
     decode(record) {
       const { value } = record;
       const wire = parseWire(value);
-      if (wire === null)
-        return undecodable(record, 'the record is not in wire format (0, schema id, Avro datum)', value);
+      if (wire === null) return deadEntry(record, 'the record is not in wire format (0, schema id, Avro datum)', value);
       const schema = known.get(wire.schemaId);
       if (schema === undefined) throw new UnknownSchemaError(`schema ${wire.schemaId} is not known`);
-      return decoded(codec, record, schema, wire.datum);
+      return entryOf(codec, record, schema, wire.datum);
     },
   };
-}
-
-function decoded(codec: Codec, record: EventRecord, { type, fingerprint }: KnownSchema, datum: Buffer): LogEntry {
-  const { topic, partition, offset, appendedAt } = record;
-  try {
-    const event = codec.decode(type, fingerprint, datum);
-    return { topic, partition, offset, appendedAt, size: datum.length, event, undecodable: null };
-  } catch (error) {
-    if (error instanceof UndecodableError) return undecodable(record, error.message, datum);
-    throw error;
-  }
-}
-
-function undecodable({ topic, partition, offset, appendedAt }: EventRecord, reason: string, bytes: Buffer): LogEntry {
-  const what = { reason, bytes: bytes.toString('base64') };
-  return { topic, partition, offset, appendedAt, size: bytes.length, event: null, undecodable: what };
 }
 
 async function fetched(registry: Registry, id: number) {

@@ -62,3 +62,6 @@ export const templateLimits = {
   /** Formats of dates; longer than any real one. */
   dateFormatCharactersMax: 256,
 } as const;
+
+/** What the clock decides, not what a template takes: for want of a processor its caller gets 503, and nothing is refused for good. */
+export type Patience = { readonly [Name in 'renderMsMax' | 'queueMsMax' | 'workerStartMsMax']: number };

@@ -2,7 +2,7 @@
 
 import { Worker } from 'node:worker_threads';
 
-import { templateLimits } from './limits.ts';
+import { type Patience, templateLimits } from './limits.ts';
 import type { WorkerAnswer, WorkerJob } from './worker-messages.ts';
 
 /** The thread is of no more use. `time` and `memory`: the template that it was rendering did it. `late`: it had no processor to render on. */
@@ -25,12 +25,13 @@ export interface RenderThread {
   end(): Promise<void>;
 }
 
-export function startRenderThread(workerUrl: URL): RenderThread {
+export function startRenderThread(workerUrl: URL, { workerStartMsMax, renderMsMax }: Patience): RenderThread {
   // No environment and no arguments: a template's thread knows nothing of the process.
   const worker = new Worker(workerUrl, {
     env: {},
     argv: [],
     execArgv: [],
+    name: 'templates',
     resourceLimits: { maxOldGenerationSizeMb: templateLimits.workerHeapMiB, maxYoungGenerationSizeMb: 16 },
   });
   let expected: { resolve(answer: WorkerAnswer): void; reject(error: Error): void } | null = null;
@@ -40,7 +41,7 @@ export function startRenderThread(workerUrl: URL): RenderThread {
   worker.on('message', (answer: WorkerAnswer) => expected?.resolve(answer));
   worker.on('error', (error) => lose(new ThreadLostError(isOutOfMemory(error) ? 'memory' : 'crash', error)));
   worker.on('exit', () => lose(new ThreadLostError('crash')));
-  const { workerStartMsMax, renderCpuMsMax, renderMsMax } = templateLimits;
+  const { renderCpuMsMax } = templateLimits;
   const started = answerWithin(workerStartMsMax, () => Promise.resolve(endBy('start')));
   started.catch(() => {});
 

@@ -5,7 +5,7 @@ import { assertNever } from '../../domain/assert-never.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { templateLimits } from './limits.ts';
+import { type Patience, templateLimits } from './limits.ts';
 import { createRefusedSources, type OwnedSource } from './refused-sources.ts';
 import { type RenderThread, startRenderThread, ThreadLostError } from './render-thread.ts';
 import { nowhere, TemplateError } from './template-error.ts';
@@ -34,9 +34,11 @@ interface Seat {
 export function createTagRenderer({
   logger,
   workerUrl,
+  patience,
 }: {
   readonly logger: Logger;
   readonly workerUrl: URL;
+  readonly patience: Patience;
 }): TagRenderer {
   const { queueMax, queuePerOwnerMax, refusedMax, threadsMax, heldUpMs } = templateLimits;
   const queue = createFairQueue<Waiting>({ jobsMax: queueMax, jobsPerOwnerMax: queuePerOwnerMax });
@@ -48,7 +50,7 @@ export function createTagRenderer({
     seat.isWorking = true;
     for (let next = queue.take(); next !== undefined; next = queue.take()) {
       if (closed) next.reject(stopping());
-      else if (performance.now() - next.queuedAt > templateLimits.queueMsMax) next.reject(busy());
+      else if (performance.now() - next.queuedAt > patience.queueMsMax) next.reject(busy());
       else await answer(seat, next);
     }
     seat.isWorking = false;
@@ -60,7 +62,7 @@ export function createTagRenderer({
     try {
       // It may have been refused while it waited.
       throwIfRefused({ owner, source: job.source });
-      if (seat.thread === null || seat.thread.isLost) seat.thread = startRenderThread(workerUrl);
+      if (seat.thread === null || seat.thread.isLost) seat.thread = startRenderThread(workerUrl, patience);
       await seat.thread.started;
       heldUp = setTimeout(relieve, heldUpMs);
       resolve(rendered(waiting, await seat.thread.run(job)));

@@ -12,7 +12,7 @@ import type {
 } from '../../ports/template-renderer.ts';
 import { memoryBudget } from './budget.ts';
 import { createTemplateCompiler } from './compiler.ts';
-import { templateLimits } from './limits.ts';
+import { type Patience, templateLimits } from './limits.ts';
 import type { MissingNames } from './missing-names.ts';
 import { renderOutputs } from './outputs.ts';
 import { createTagRenderer } from './tag-renderer.ts';
@@ -25,6 +25,8 @@ export interface TemplateRendererDependencies {
   readonly clock?: Pick<Clock, 'now'>;
   /** The worker's entry; absent: worker.ts beside this file. */
   readonly workerUrl?: URL;
+  /** Absent: as templateLimits has it. */
+  readonly patience?: Patience;
 }
 
 type Field = 'subject' | 'body';
@@ -35,9 +37,10 @@ export function createTemplateRenderer({
   logger,
   clock = Date,
   workerUrl = new URL('./worker.ts', import.meta.url),
+  patience = templateLimits,
 }: TemplateRendererDependencies): TemplateRenderer {
   const compiler = createTemplateCompiler();
-  const tags = createTagRenderer({ logger, workerUrl });
+  const tags = createTagRenderer({ logger, workerUrl, patience });
 
   /** Text at once, or the call that has it rendered in the worker: made once nothing else of the message can fail. @throws DomainError naming the field */
   function renderField(

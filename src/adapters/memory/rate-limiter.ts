@@ -11,6 +11,9 @@ export function createMemoryRateLimiter(): RateLimiter {
     async take(key, limit, cost = 1) {
       return windows.take(key, limit, cost, performance.now());
     },
+    async pace(key, limit) {
+      return windows.pace(key, limit, performance.now());
+    },
     async close() {
       // It holds nothing but memory.
     },

@@ -61,7 +61,7 @@ export function isOpenToOthers(path: string): boolean {
 }
 
 const othersBits = 0o077;
-const ownFiles = /^(?:(?:log|views|settings|idempotency|lock)\.db(?:-wal|-shm|-journal)?|lock\.pid)$/;
+const ownFiles = /^(?:(?:log|views|settings|idempotency|jobs|lock)\.db(?:-wal|-shm|-journal)?|lock\.pid)$/;
 
 /** What is in there from a time, or a backup, that made files for all to read. What SQLite makes beside a file later has the file's mode. */
 function closeToOthers(dir: string): void {

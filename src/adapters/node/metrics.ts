@@ -56,7 +56,7 @@ export function createMetrics(options: MetricsOptions = { processMetrics: true, 
     increment: (name, labels = noLabels, by = 1) => counters[name].inc(labels, by),
     observe: (name, value, labels = noLabels) => histograms[name].observe(labels, value),
     gauge: (name, read, labels = noLabels) => gauges[name].one(read, labels),
-    gauges: (name, read) => gauges[name].all(read),
+    gauges: (name, read, labels = noLabels) => gauges[name].all(read, labels),
     async read(ofOthers = []) {
       if (ofOthers.length === 0) return registry.metrics();
       const own = await registry.getMetricsAsJSON();
@@ -85,6 +85,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
   herald_http_requests_total: 'HTTP requests answered',
+  herald_jobs_ended_total: 'Jobs that ended, by how',
   herald_numbers_owned_again_total:
     'Partition numbers of a read model that were given up and owned again while their claim went on',
   herald_replayed_total: 'Requests answered again by their Idempotency-Key: accepted before',
@@ -103,17 +104,21 @@ const histogramHelp: Readonly<Record<HistogramName, string>> = {
 const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_answers_bytes: 'Bytes of answers that wait for their readers, or for which room is taken',
   herald_append_queue: 'Events that wait to be appended',
+  herald_breaker_open_seconds:
+    'How long a provider of a tenant has not been called but to try it, of the twenty longest',
   herald_breakers: 'Breakers of this process that are not closed, by channel and state',
   herald_backlog: 'Events that the log has and a group has not done',
   herald_disk_free_bytes: 'Bytes that are free on the disk of DATA_DIR',
   herald_event_loop_delay_seconds: 'The longest delay of the event loop since it was last asked for',
   herald_in_flight: 'Delivery attempts in flight',
+  herald_jobs: 'Jobs of all tenants that are not over, as of the last look, by state',
   herald_lane_age_seconds: 'How long ago the longest waiting delivery of a lane could have been sent',
   herald_lane_depth: 'Deliveries read ahead that wait in a lane',
   herald_log_bytes: 'Bytes of the log on disk',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
+  herald_suppressions: 'Recipients on the suppression lists of all tenants, in memory',
   herald_standing_still: 'Partition numbers of a group that have work and have stood still for 30 s',
   herald_streams: 'Open event streams',
   herald_tenant_busy_seconds:
@@ -123,7 +128,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
 
 /** A gauge whose values are asked for when it is read: the last function given for a set of labels counts. */
 function askedGauge(registry: Registry, name: string, help: string): AskedGauge {
-  let askAll: (() => readonly (readonly [MetricLabels, number])[]) | null = null;
+  const askedAll = new Map<string, () => readonly (readonly [MetricLabels, number])[]>();
   const asked = new Map<string, { readonly labels: MetricLabels; readonly read: () => number }>();
   const gauge = new Gauge({
     name,
@@ -131,25 +136,25 @@ function askedGauge(registry: Registry, name: string, help: string): AskedGauge 
     labelNames,
     registers: [registry],
     collect() {
+      if (askedAll.size > 0) gauge.reset();
       for (const { labels, read } of asked.values()) gauge.set(labels, read());
-      if (askAll === null) return;
-      gauge.reset();
-      for (const [labels, value] of askAll()) gauge.set(labels, value);
+      for (const readAll of askedAll.values()) for (const [labels, value] of readAll()) gauge.set(labels, value);
     },
   });
   return {
     one(read, labels) {
       asked.set(JSON.stringify(labels), { labels, read });
     },
-    all(read) {
-      askAll = read;
+    all(read, ofAll) {
+      const withAll = () => read().map(([labels, value]) => [{ ...ofAll, ...labels }, value] as const);
+      askedAll.set(JSON.stringify(ofAll), withAll);
     },
   };
 }
 
 interface AskedGauge {
   one(read: () => number, labels: MetricLabels): void;
-  all(read: () => readonly (readonly [MetricLabels, number])[]): void;
+  all(read: () => readonly (readonly [MetricLabels, number])[], ofAll: MetricLabels): void;
 }
 
 /** It is asked this often whether the loop turns: shorter delays don't show. */

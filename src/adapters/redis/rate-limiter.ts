@@ -14,13 +14,14 @@
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 
 import { createFixedWindows } from '../../domain/fixed-windows.ts';
+import type { WindowDecision } from '../../domain/fixed-windows.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { RateLimitDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import { connectRedis } from './connection.ts';
 import { createSupervision } from './supervision.ts';
-import { takeScript } from './take-script.ts';
+import { scripts } from './take-script.ts';
 
 export interface RedisRateLimiterOptions {
   /** `redis://` or `rediss://`, with user and password if need be; neither is ever logged. */
@@ -36,7 +37,16 @@ export interface RedisRateLimiter extends RateLimiter {
   isUp(): Promise<boolean>;
 }
 
-/** Pairs of limit and window in use: the service's own, tenants' own and providers' rates. Some 300 bytes each, stateless. */
+interface Take {
+  readonly kind: keyof typeof scripts;
+  readonly key: string;
+  readonly limit: RateLimit;
+  readonly cost: number;
+  /** By the process's own windows. */
+  readonly count: (now: number, endsAt?: number) => WindowDecision;
+}
+
+/** Limits and windows in use: the service's own, tenants' own and providers' rates. Some 300 bytes each, stateless. */
 const limitersMax = 1000;
 
 /** Connects in the background: it is for the caller to ask `isUp`, or not to care. */
@@ -47,8 +57,8 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
   const limiters = new Map<string, RateLimiterRedis>();
   metrics?.gauge('herald_redis_up', () => (supervision.mayAsk() ? 1 : 0));
 
-  function limiterFor({ limit, windowMs }: RateLimit): RateLimiterRedis {
-    const name = `${limit}/${windowMs}`;
+  function limiterFor(kind: Take['kind'], { limit, windowMs }: RateLimit): RateLimiterRedis {
+    const name = `${kind}/${limit}/${windowMs}`;
     const known = limiters.get(name);
     if (known !== undefined) return known;
     const limiter = new RateLimiterRedis({
@@ -56,7 +66,7 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
       points: limit,
       duration: windowMs / 1000,
       keyPrefix: '',
-      customIncrTtlLuaScript: takeScript,
+      customIncrTtlLuaScript: scripts[kind],
     });
     const [oldest] = limiters.keys();
     if (limiters.size >= limitersMax && oldest !== undefined) limiters.delete(oldest);
@@ -64,29 +74,36 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
     return limiter;
   }
 
-  async function takeShared(key: string, limit: RateLimit, cost: number): Promise<RateLimitDecision> {
+  async function askRedis({ kind, key, limit, cost, count }: Take): Promise<RateLimitDecision> {
     const askedAt = performance.now();
-    const answer = await supervision.watch(consume(limiterFor(limit), `${keyPrefix}${key}`, cost, limit));
+    const answer = await supervision.watch(consume(limiterFor(kind, limit), `${keyPrefix}${key}`, cost, limit));
     const allowed = answer.consumedPoints <= limit.limit;
     const resetMs = Math.max(answer.msBeforeNext, 0);
     if (allowed) {
       // From when it was asked: never after the window of Redis.
-      const counted = own.take(key, limit, cost, performance.now(), askedAt + resetMs);
+      const counted = count(performance.now(), askedAt + resetMs);
       if (!counted.allowed) return counted;
     }
     const spent = allowed ? answer.consumedPoints : answer.consumedPoints - cost;
     return { allowed, remaining: Math.max(limit.limit - spent, 0), resetMs };
   }
 
+  async function decide(take: Take): Promise<RateLimitDecision> {
+    if (!supervision.mayAsk()) return take.count(performance.now());
+    try {
+      return await askRedis(take);
+    } catch {
+      // Its reason is the supervision's to tell.
+      return take.count(performance.now());
+    }
+  }
+
   return {
-    async take(key, limit, cost = 1) {
-      if (!supervision.mayAsk()) return own.take(key, limit, cost, performance.now());
-      try {
-        return await takeShared(key, limit, cost);
-      } catch {
-        // Its reason is the supervision's to tell.
-        return own.take(key, limit, cost, performance.now());
-      }
+    take(key, limit, cost = 1) {
+      return decide({ kind: 'take', key, limit, cost, count: (...at) => own.take(key, limit, cost, ...at) });
+    },
+    pace(key, limit) {
+      return decide({ kind: 'pace', key, limit, cost: 1, count: (...at) => own.pace(key, limit, ...at) });
     },
     async isUp() {
       if (!supervision.mayAsk()) return false;

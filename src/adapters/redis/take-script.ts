@@ -6,22 +6,30 @@
  *
  * What is refused writes nothing, so it costs nobody anything and puts no window off. A counter is written together with
  * its expiry; one that has none (which nothing here makes) begins a new window.
+ *
+ * @param kept for how long a counter outlives its window: what is left of it says when the window ended, and the next one begins there. The clock of Redis
+ * alone is asked.
  */
-export const takeScript = `
+const scriptOf = (kept: '0' | 'window') => `
 local cost = tonumber(ARGV[1])
 local limit = tonumber(ARGV[3])
+local window = math.floor(tonumber(ARGV[4]) * 1000 + 0.5)
+local kept = ${kept}
 local consumed = tonumber(redis.call('get', KEYS[1]) or '0') or 0
 local ttl = redis.call('pttl', KEYS[1])
-local isNew = ttl < 0
+local left = ttl - kept
+local isNew = left < 0
 if isNew then
   consumed = 0
-  ttl = math.floor(tonumber(ARGV[4]) * 1000 + 0.5)
+  left = ttl > 0 and left + window or window
 end
 if consumed + cost <= limit then
   if isNew then
-    redis.call('set', KEYS[1], ARGV[1], 'PX', ttl)
+    redis.call('set', KEYS[1], ARGV[1], 'PX', left + kept)
   else
     redis.call('incrby', KEYS[1], ARGV[1])
   end
 end
-return {consumed + cost, ttl}`;
+return {consumed + cost, left}`;
+
+export const scripts = { take: scriptOf('0'), pace: scriptOf('window') } as const;

@@ -78,7 +78,11 @@ export function answerOf(route: DescribedRoute, schemas: JsonSchemas) {
       if (answer.position === 'always')
         headers[eventPositionHeader] = { ...responseHeaders[eventPositionHeader], required: true };
       const content = { 'application/json': { schema: schemas.of(answer.schema), example: answer.example } };
-      return { [answer.status]: { description: answer.description, headers, content, ...linksOf(docs) } };
+      const { status, description, also } = answer;
+      return {
+        [status]: { description, headers, content, ...linksOf(docs) },
+        ...(also === undefined ? {} : { [also.status]: { description: also.description, headers, content } }),
+      };
     }
     case 'stream': {
       const data = new Map(answer.messages.map((message) => [message, schemas.of(message.data)]));

@@ -5,18 +5,13 @@ import { z } from 'zod';
 import { statuses } from '../../domain/notification.ts';
 import { errorCodes } from '../errors.ts';
 import * as examples from './examples.ts';
-import type { OperationDocs, ParamDocs } from './operation.ts';
+import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
+import { batchId as exampleId, batchParam } from './params.ts';
 import { count, notificationId, text, timestamp } from './shapes.ts';
 
 const area = 'Sending';
 const batchId = text.meta({ pattern: '^batch_[0-9a-z]{26}$' });
-const exampleId = 'batch_01kax9t3v2f8h5m7q0r1s4w6yz';
-const param: ParamDocs = {
-  description: 'The batch’s id. One of another tenant reads as one that does not exist.',
-  example: exampleId,
-  schema: { type: 'string' },
-};
 const item = { channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: 'Your order has left the house' };
 
 const create: OperationDocs = {
@@ -25,7 +20,7 @@ const create: OperationDocs = {
   summary: 'Send up to 10,000 notifications',
   description:
     'As a JSON object, or as NDJSON (`content-type: application/x-ndjson`, a notification a line), which generators of clients don’t know; 32 MiB at most, read as it comes. Each item is what `POST /notify` takes, and is checked by itself: one that is refused harms no other, and its result says why. ' +
-    'An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered. A batch counts as one request, and its items against a limit of their own. ' +
+    'An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered. A batch counts as one request, and its items against a limit of their own; new keys have one too, and one too many is refused by itself. Each item keeps the trace of the request, and its `baggage` up to 512 bytes. ' +
     'Where reading stops before the end (too many items, the limit of items, a list that breaks off, the log away), the last result says so, and what was accepted before it stays accepted; if nothing was, the answer is that refusal.',
   requests: {
     'Two notifications': { notifications: [item, { ...item, recipient: 'bob', idempotencyKey: 'order-18' }] },
@@ -77,7 +72,7 @@ const create: OperationDocs = {
     BAD_REQUEST: 'notifications: must have at least one item',
     SERVICE_UNAVAILABLE: 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.',
   },
-  leadsTo: { getBatch: { id: 'batchId' } },
+  leadsTo: { getBatch: { id: 'batchId' }, cancelBatch: { id: 'batchId' }, retryBatch: { id: 'batchId' } },
 };
 
 const show: OperationDocs = {
@@ -86,7 +81,7 @@ const show: OperationDocs = {
   summary: 'What became of a batch',
   description:
     'The records of its notifications carry `batchId`, and `GET /notifications?batchId=` lists them. An item whose `idempotencyKey` had made its notification before is accepted, and counted with the batch that made it.',
-  params: { id: param },
+  params: { id: batchParam },
   answer: answers(
     z
       .object({

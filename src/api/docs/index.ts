@@ -3,11 +3,13 @@
 import type { RouteName } from '../routes.ts';
 import { batchDocs } from './batches.ts';
 import { inboxDocs } from './inbox.ts';
+import { jobDocs } from './jobs.ts';
 import { keyDocs } from './keys.ts';
 import { logDocs } from './log.ts';
 import type { OperationDocs } from './operation.ts';
 import { providerDocs } from './providers.ts';
 import { statisticsDocs } from './statistics.ts';
+import { suppressionDocs } from './suppressions.ts';
 import { templateDocs } from './templates.ts';
 import { tenantDocs } from './tenant.ts';
 
@@ -15,12 +17,17 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'GET /notify/:id': logDocs.showByKey,
   'POST /notify/batch': batchDocs.create,
   'GET /notify/batch/:id': batchDocs.show,
+  'POST /notify/batch/:id/cancel': jobDocs.cancelBatch,
+  'POST /notify/batch/:id/retry': jobDocs.retryBatch,
+  'GET /jobs/:id': jobDocs.show,
+  'DELETE /jobs/:id': jobDocs.stop,
   'GET /notify/inapp/:userId': inboxDocs.list,
   'POST /notify/inapp/:userId/read': inboxDocs.read,
   'GET /notify/inapp/:userId/stream': inboxDocs.stream,
   'POST /auth/provision-tenant': tenantDocs.provision,
   'POST /auth/regenerate-key': tenantDocs.regenerateKey,
   'GET /tenant': tenantDocs.show,
+  'GET /refusals': tenantDocs.refusals,
   'GET /keys': keyDocs.list,
   'POST /keys': keyDocs.create,
   'DELETE /keys/:id': keyDocs.remove,
@@ -37,8 +44,12 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'GET /notifications': logDocs.list,
   'GET /notifications/:id': logDocs.show,
   'GET /notifications/:id/attempts': logDocs.attempts,
+  'POST /notifications/retry': jobDocs.retryMany,
   'POST /notifications/:id/retry': logDocs.retry,
   'POST /notifications/:id/cancel': logDocs.cancel,
+  'GET /suppressions': suppressionDocs.list,
+  'POST /suppressions': suppressionDocs.create,
+  'DELETE /suppressions/:id': suppressionDocs.remove,
   'GET /dashboard/stats': statisticsDocs.stats,
   'GET /dashboard/stream': statisticsDocs.stream,
 };

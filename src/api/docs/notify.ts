@@ -48,6 +48,15 @@ export const notifyRoute: DescribedRoute = {
         priority: 'HIGH',
         metadata: { order: '4711' },
       },
+      'An email with copies': {
+        channel: 'EMAIL',
+        recipient: 'ada@example.com',
+        replyTo: 'orders@acme.example',
+        cc: ['bob@example.com'],
+        bcc: ['archive@acme.example'],
+        subject: 'Your order',
+        body: 'It has left the house.',
+      },
       'A text message': { channel: 'SMS', recipient: '+4915112345678', body: 'Your code is 1234' },
       'A webhook, later': {
         channel: 'WEBHOOK',

@@ -15,7 +15,9 @@ export const areas = {
   Tenant: 'The tenant of the token, its keys and limits.',
   Providers: 'With which accounts the tenant sends.',
   Templates: 'Named texts with placeholders, a Liquid subset.',
+  Suppressions: 'Recipients that the tenant sends nothing to.',
   Log: 'What became of every notification.',
+  Jobs: 'Long work asked for in one call: it goes on whatever restarts, and does nothing twice.',
   Statistics: 'Counts, rates, latencies, and live changes.',
 } as const;
 
@@ -58,6 +60,8 @@ interface JsonAnswerDocs {
   readonly position: 'never' | 'sometimes' | 'always';
   /** It carries `location`. */
   readonly isPlaced?: true;
+  /** The same answer at another status. */
+  readonly also?: { readonly status: 200; readonly description: string };
 }
 
 interface StreamAnswerDocs {
@@ -94,7 +98,7 @@ export function isLimited(route: DescribedRoute): boolean {
 export function answers<S extends z.ZodType>(
   schema: S,
   example: z.input<S>,
-  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced'>> = {},
+  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced' | 'also'>> = {},
 ): JsonAnswerDocs {
   return { kind: 'json', status: 200, description: 'Done.', position: 'never', schema, example, ...more };
 }

@@ -10,6 +10,13 @@ export const notificationParam: ParamDocs = {
   schema: { type: 'string' },
 };
 
+export const batchId = 'batch_01kax9t3v2f8h5m7q0r1s4w6yz';
+export const batchParam: ParamDocs = {
+  description: 'The batch’s id. One of another tenant reads as one that does not exist.',
+  example: batchId,
+  schema: { type: 'string' },
+};
+
 export const userParam: ParamDocs = {
   description: 'The `recipient` that in-app notifications were sent to.',
   example: 'ada',

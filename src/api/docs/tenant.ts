@@ -6,7 +6,9 @@ import { formerKeysMax } from '../../domain/tenant.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
-import { text, timestamp } from './shapes.ts';
+import { errorCodes } from '../errors.ts';
+import { refusalsMax } from '../refusals.ts';
+import { nextCursor, text, timestamp } from './shapes.ts';
 
 const area = 'Tenant';
 const wholeKey = text.describe('The API key, whole.');
@@ -67,4 +69,39 @@ const regenerateKey: OperationDocs = {
   },
 };
 
-export const tenantDocs = { provision, show, regenerateKey };
+const refusal = z
+  .object({
+    at: timestamp,
+    route: text.describe('Method and pattern of the address, without ids.'),
+    status: z.int().min(400).max(599),
+    code: z.enum(errorCodes),
+    fields: z.array(text).describe('Paths of what was wrong; no values.'),
+    requestId: text,
+  })
+  .meta({ id: 'Refusal', description: 'A request that was refused.' });
+
+const refusals: OperationDocs = {
+  id: 'listRefusals',
+  area,
+  summary: 'What was refused lately',
+  description: `The last ${refusalsMax} requests of the tenant that were refused, newest first; those that only read aren’t kept. Each process keeps its own, in memory: where there are several, or after a start, ask the log for \`code\` and \`fields\` of the line \`request\`.`,
+  answer: answers(
+    z.object({ data: z.array(refusal), nextCursor: nextCursor.describe('null: there is never more.') }),
+    {
+      data: [
+        {
+          at: examples.createdAt,
+          route: 'POST /notify',
+          status: 400,
+          code: 'BAD_REQUEST' as const,
+          fields: ['recipient'],
+          requestId: examples.requestId,
+        },
+      ],
+      nextCursor: null,
+    },
+    { description: 'The refusals.' },
+  ),
+};
+
+export const tenantDocs = { provision, show, regenerateKey, refusals };

@@ -3,7 +3,7 @@
 import type { Commands } from '../../commands/index.ts';
 import { badField, notFound } from '../../domain/errors.ts';
 import { batchIdOf, isBatchId } from '../../domain/ids.ts';
-import { traceContextOf } from '../../domain/trace-context.ts';
+import { traceContextOfItems } from '../../domain/trace-context.ts';
 import type { EventLog, Position } from '../../ports/event-log.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
@@ -79,7 +79,7 @@ export function createBatchHandlers(deps: Dependencies) {
     async handle({ tenant }, { headers: sent, unread }) {
       if (sent[idempotencyKeyHeader] !== undefined)
         throw badField('Idempotency-Key', 'is for one notification: give each item an idempotencyKey');
-      const trace = traceContextOf(sent);
+      const trace = traceContextOfItems(sent);
       const of = { tenantId: tenant.id, batchId: batchIdOf(clock.uuidV7()), trace };
       const taken = await takeIn(of, unread);
       const position = await record(of, taken);

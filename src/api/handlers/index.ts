@@ -9,16 +9,19 @@ import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { RateLimit } from '../../domain/tenant.ts';
 import type { Cursors } from '../cursor.ts';
 import type { OwnWrites } from '../own-writes.ts';
+import type { Refusals } from '../refusals.ts';
 import type { RequestLimits } from '../rate-limit.ts';
 import { createDashboardStreams } from '../dashboard-stream.ts';
 import { createInboxStreams } from '../inbox-stream.ts';
 import { createBatchHandlers } from './batches.ts';
 import { createDashboardHandlers } from './dashboard.ts';
 import { createInboxHandlers } from './inbox.ts';
+import { createJobHandlers } from './jobs.ts';
 import { createKeyHandlers } from './keys.ts';
 import { createNotificationHandlers } from './notifications.ts';
 import { createProviderHandlers } from './providers.ts';
 import { createStreamHandlers } from './streams.ts';
+import { createSuppressionHandlers } from './suppressions.ts';
 import { createTemplateHandlers } from './templates.ts';
 import { createTenantHandlers } from './tenant.ts';
 
@@ -33,6 +36,7 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly rateLimit: RateLimit;
   readonly limits: Pick<RequestLimits, 'items'>;
   readonly metrics: Metrics;
+  readonly refusals: Pick<Refusals, 'of'>;
 }
 
 export type Handlers = ReturnType<typeof createHandlers>;
@@ -41,11 +45,13 @@ export function createHandlers(deps: HandlerDependencies) {
   return {
     notifications: createNotificationHandlers(deps),
     batches: createBatchHandlers(deps),
+    jobs: createJobHandlers(deps),
     inbox: createInboxHandlers(deps),
     tenant: createTenantHandlers(deps),
     keys: createKeyHandlers(deps),
     providers: createProviderHandlers(deps),
     templates: createTemplateHandlers(deps),
+    suppressions: createSuppressionHandlers(deps),
     dashboard: createDashboardHandlers(deps),
     streams: createStreamHandlers({
       ...deps,

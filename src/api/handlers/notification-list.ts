@@ -57,8 +57,24 @@ export const listQuery = z
 
 export type ListQuery = z.output<typeof listQuery>;
 
+const { limit: _limit, cursor: _cursor, page: _page, ...filterFields } = listQuery.shape;
+
+/** The same filters, in a body. */
+export const failedFilter = z
+  .strictObject({
+    ...filterFields,
+    status: z.literal('FAILED').optional(),
+    metadata: z.record(z.string(), z.string()).describe('The pairs that the request had.').optional(),
+  })
+  .meta({ id: 'FailedFilter', description: 'As the parameters of the list; FAILED ones alone.' });
+
+export function filterOfFailed({ metadata = {}, ...fields }: z.output<typeof failedFilter>): NotificationFilter {
+  const pairs = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value] as const);
+  return { ...filterOf({ ...fields, ...Object.fromEntries(pairs) }), status: 'FAILED' };
+}
+
 /** @throws DomainError BAD_REQUEST */
-export function filterOf(query: ListQuery): NotificationFilter {
+export function filterOf(query: Pick<ListQuery, keyof typeof filterFields>): NotificationFilter {
   const { status, channel, priority, recipient, recipientPrefix, q, template, batchId, from, to } = query;
   const metadata = metadataAsked(query);
   return {
@@ -97,7 +113,7 @@ export function paginationOf(
   return { limit, total, totalIsExact, nextCursor, page: shownPage, totalPages: Math.ceil(total / limit) };
 }
 
-function metadataAsked(query: ListQuery): ReadonlyMap<string, string> {
+function metadataAsked(query: object): ReadonlyMap<string, string> {
   const asked = new Map<string, string>();
   for (const [name, value] of Object.entries(query)) {
     const key = metadataKeyOf(name);

@@ -10,19 +10,21 @@ import { SecretBoxError } from '../../ports/secret-box.ts';
 import type { TenantDirectory } from '../../ports/tenant-directory.ts';
 import { endpoint } from '../endpoint.ts';
 import { isoTime } from '../record.ts';
+import type { Refusals } from '../refusals.ts';
 import { ok } from '../respond.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'provisionTenant' | 'regenerateKey'>;
   readonly directory: TenantDirectory;
   readonly rateLimit: RateLimit;
+  readonly refusals: Pick<Refusals, 'of'>;
 }
 
 const regenerateBody = z.strictObject({
   graceSeconds: z.int().min(0).max(graceSecondsMax).default(0),
 });
 
-export function createTenantHandlers({ commands, directory, rateLimit }: Dependencies) {
+export function createTenantHandlers({ commands, directory, rateLimit, refusals: lately }: Dependencies) {
   const provision = endpoint('token', {
     async handle({ person }) {
       const { subject, actor, email } = person;
@@ -65,7 +67,14 @@ export function createTenantHandlers({ commands, directory, rateLimit }: Depende
     },
   });
 
-  return { provision, show, regenerateKey };
+  const refusals = endpoint('bearer', {
+    async handle({ tenant }) {
+      const data = lately.of(tenant.id).map((refusal) => ({ ...refusal, at: isoTime(refusal.at) }));
+      return ok({ data, nextCursor: null });
+    },
+  });
+
+  return { provision, show, regenerateKey, refusals };
 }
 
 /** Bullets for what can't be opened: a key that nobody can see goes on working, and a new one can be asked for. */

@@ -11,6 +11,7 @@ import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-p
 import { basicLogin, faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig } from '../settings-check.ts';
+import { mailOf } from './mail.ts';
 import { senderFields, senderText } from './sender.ts';
 
 const hosts = { us: 'https://api.mailgun.net', eu: 'https://api.eu.mailgun.net' };
@@ -38,12 +39,16 @@ export function mailgun(dependencies: HttpProviderDependencies): ListedProvider 
       }),
 
       call({ delivery, config, apiKey, key }, baseUrl = hosts[config.region]) {
-        const { subject, body, bodyFormat } = delivery.request;
+        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
         const form = new URLSearchParams({
           from: senderText(config),
-          to: delivery.recipient,
-          subject: subject ?? '',
-          [bodyFormat]: body,
+          to,
+          ...(cc.length > 0 ? { cc: cc.join(', ') } : {}),
+          ...(bcc.length > 0 ? { bcc: bcc.join(', ') } : {}),
+          ...(replyTo === null ? {} : { 'h:Reply-To': replyTo }),
+          subject,
+          ...(text === null ? {} : { text }),
+          ...(html === null ? {} : { html }),
           'v:notificationId': key,
         });
         return {
@@ -82,6 +87,6 @@ function faultOf(status: number, message: string): Fault {
   if (status === 420) return 'passing';
   if (status === 404) return 'credentials';
   if (status !== 400) return faultOfStatus(status);
-  if (/\bto\b'? parameter/i.test(message)) return 'recipient';
+  if (/\b(?:to|cc|bcc)\b'? parameter/i.test(message)) return 'recipient';
   return /\bfrom\b'? parameter/i.test(message) ? 'credentials' : 'content';
 }

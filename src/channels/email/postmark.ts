@@ -10,6 +10,7 @@ import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-p
 import { faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig } from '../settings-check.ts';
+import { mailOf } from './mail.ts';
 import { senderFields, senderText } from './sender.ts';
 
 export function postmark(dependencies: HttpProviderDependencies): ListedProvider {
@@ -25,12 +26,16 @@ export function postmark(dependencies: HttpProviderDependencies): ListedProvider
       }),
 
       call({ delivery, config, apiKey, key }, baseUrl = 'https://api.postmarkapp.com') {
-        const { subject, body, bodyFormat } = delivery.request;
+        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
         const mail = {
           From: senderText(config),
-          To: delivery.recipient,
-          Subject: subject ?? '',
-          [bodyFormat === 'html' ? 'HtmlBody' : 'TextBody']: body,
+          To: to,
+          ...(cc.length > 0 ? { Cc: cc.join(', ') } : {}),
+          ...(bcc.length > 0 ? { Bcc: bcc.join(', ') } : {}),
+          ...(replyTo === null ? {} : { ReplyTo: replyTo }),
+          Subject: subject,
+          ...(text === null ? {} : { TextBody: text }),
+          ...(html === null ? {} : { HtmlBody: html }),
           Metadata: { notificationId: key },
         };
         return {
@@ -80,5 +85,5 @@ function faultOf(status: number, code: number, message: string): Fault {
   if (code === inactiveRecipient) return 'recipient';
   if (code !== invalidRequest) return byStatus;
   if (/'From'|\bFrom\b field/.test(message)) return 'credentials';
-  return /'To'|\bTo\b field|recipients? specified/i.test(message) ? 'recipient' : 'content';
+  return /'(?:To|Cc|Bcc)'|\b(?:To|Cc|Bcc)\b field|recipients? specified/i.test(message) ? 'recipient' : 'content';
 }

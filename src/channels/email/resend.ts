@@ -8,6 +8,7 @@ import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-p
 import { httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig } from '../settings-check.ts';
+import { mailOf } from './mail.ts';
 import { senderFields, senderText } from './sender.ts';
 
 export function resend(dependencies: HttpProviderDependencies): ListedProvider {
@@ -20,12 +21,17 @@ export function resend(dependencies: HttpProviderDependencies): ListedProvider {
       apiKey: headerKey.meta({ title: 'API key', description: 'An API key with sending access; begins with re_.' }),
 
       call({ delivery, config, apiKey, key }, baseUrl = 'https://api.resend.com') {
-        const { subject, body, bodyFormat } = delivery.request;
+        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
         const mail = {
           from: senderText(config),
-          to: [delivery.recipient],
-          subject: subject ?? '',
-          [bodyFormat]: body,
+          to: [to],
+          ...(cc.length > 0 ? { cc } : {}),
+          ...(bcc.length > 0 ? { bcc } : {}),
+          ...(replyTo === null ? {} : { reply_to: replyTo }),
+          subject,
+          // Without it Resend makes one of its own.
+          ...(text === null ? {} : { text }),
+          ...(html === null ? {} : { html }),
         };
         return {
           url: `${baseUrl}/emails`,
@@ -70,6 +76,6 @@ function faultOf(status: number, name: string, message: string): Fault {
   // 401 and 403: no key, a wrong one, one without the right, a domain that is not verified.
   if (status === 401 || status === 403 || name === 'invalid_from_address') return 'credentials';
   if (status === 404 || status === 405) return 'provider';
-  if (/`?\bto\b`? field/i.test(message)) return 'recipient';
+  if (/`?\b(?:to|cc|bcc)\b`? field/i.test(message)) return 'recipient';
   return /`?\bfrom\b`? field/i.test(message) ? 'credentials' : 'content';
 }

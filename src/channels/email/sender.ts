@@ -1,4 +1,4 @@
-// Who a mail comes from: the two fields that every email provider's config has.
+// Who a mail comes from: the fields that every email provider's config has.
 
 import { z } from 'zod';
 
@@ -10,6 +10,11 @@ export const senderFields = {
     .email('must be an email address')
     .max(254, 'must have at most 254 characters')
     .describe('The address that mails come from; its domain must be verified with the provider.'),
+  replyTo: z
+    .email('must be an email address')
+    .max(254, 'must have at most 254 characters')
+    .optional()
+    .describe('The address that answers go to where a request names none. Without it they go to fromEmail.'),
 };
 
 export interface Sender {
@@ -24,8 +29,20 @@ export function senderText(sender: Sender): string {
 
 /** The same in ASCII: a name beyond it as encoded words (RFC 2047). */
 export function senderHeader(sender: Sender): string {
-  if (/^\p{ASCII}*$/u.test(sender.fromName)) return senderText(sender);
-  return `${encodedWords(sender.fromName).join(' ')} <${sender.fromEmail}>`;
+  const name = isPlainHeader(sender.fromName) ? quoted(sender.fromName) : encodedWords(sender.fromName).join(' ');
+  return `${name} <${sender.fromEmail}>`;
+}
+
+/** A header's text (RFC 2047): what isn't printable ASCII as encoded words, and what would be read as one, so that readers show what was written. */
+export function headerText(text: string): string {
+  return isPlainHeader(text) ? text : encodedWords(text).join(' ');
+}
+
+/** It would be a line that is too long for a header, and can't be folded (RFC 5322 2.1.1). */
+const longWord = /[^ ]{900}/;
+
+function isPlainHeader(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && !longWord.test(text);
 }
 
 function quoted(name: string): string {

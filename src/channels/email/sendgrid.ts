@@ -12,6 +12,7 @@ import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-p
 import { faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig } from '../settings-check.ts';
+import { mailOf } from './mail.ts';
 import { senderFields } from './sender.ts';
 
 const hosts = { global: 'https://api.sendgrid.com', eu: 'https://api.eu.sendgrid.com' };
@@ -34,12 +35,22 @@ export function sendgrid(dependencies: HttpProviderDependencies): ListedProvider
       apiKey: headerKey.meta({ title: 'API key', description: 'An API key with Mail Send access; begins with SG.' }),
 
       call({ delivery, config, apiKey, key }, baseUrl = hosts[config.region]) {
-        const { subject, body, bodyFormat } = delivery.request;
+        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+        const named = {
+          to: [{ email: to }],
+          ...(cc.length > 0 ? { cc: cc.map((email) => ({ email })) } : {}),
+          ...(bcc.length > 0 ? { bcc: bcc.map((email) => ({ email })) } : {}),
+        };
         const mail = {
-          personalizations: [{ to: [{ email: delivery.recipient }], custom_args: { notificationId: key } }],
+          personalizations: [{ ...named, custom_args: { notificationId: key } }],
           from: { email: config.fromEmail, name: config.fromName },
-          subject: subject ?? '',
-          content: [{ type: bodyFormat === 'html' ? 'text/html' : 'text/plain', value: body }],
+          ...(replyTo === null ? {} : { reply_to: { email: replyTo } }),
+          subject,
+          // The text comes first, or the mail is refused.
+          content: [
+            ...(text === null ? [] : [{ type: 'text/plain', value: text }]),
+            ...(html === null ? [] : [{ type: 'text/html', value: html }]),
+          ],
         };
         return {
           url: `${baseUrl}/v3/mail/send`,
@@ -86,7 +97,7 @@ function isField(field: string | null | undefined): field is string {
 function faultOf(status: number, field: string): Fault {
   if (status === 451) return 'credentials';
   if (status !== 400) return faultOfStatus(status);
-  if (/^personalizations\b.*\bto\b/.test(field)) return 'recipient';
+  if (/^personalizations\b.*\b(?:to|cc|bcc)\b/.test(field)) return 'recipient';
   return field === 'from' || field.startsWith('from.') ? 'credentials' : 'content';
 }
 

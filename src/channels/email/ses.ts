@@ -15,6 +15,7 @@ import { awsAccess, awsCredentialErrors, awsPassingErrors } from '../aws.ts';
 import { delivered, malformed, notReached, refused } from '../outcomes.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
+import { mailOf } from './mail.ts';
 import { senderFields, senderHeader } from './sender.ts';
 
 const sesConfig = providerConfig({ ...senderFields, ...awsAccess });
@@ -54,7 +55,7 @@ async function sendWith(
     ...(dependencies.baseUrl === undefined ? {} : { endpoint: dependencies.baseUrl }),
   });
   try {
-    const answer = await client.send(new SendEmailCommand(mailOf(delivery, config)));
+    const answer = await client.send(new SendEmailCommand(inputOf(delivery, config)));
     if (answer.MessageId === undefined || answer.MessageId === '') return malformed(context, http.answer()?.body ?? '');
     return delivered(answer.MessageId, context);
   } catch (error) {
@@ -64,15 +65,20 @@ async function sendWith(
   }
 }
 
-function mailOf(delivery: Delivery, config: z.infer<typeof sesConfig>): SendEmailCommandInput {
-  const { subject, body, bodyFormat } = delivery.request;
-  const content = { Charset: 'UTF-8', Data: body };
+function inputOf(delivery: Delivery, config: z.infer<typeof sesConfig>): SendEmailCommandInput {
+  const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+  const utf8 = (Data: string) => ({ Charset: 'UTF-8', Data });
   return {
     Source: senderHeader(config),
-    Destination: { ToAddresses: [delivery.recipient] },
+    Destination: {
+      ToAddresses: [to],
+      ...(cc.length > 0 ? { CcAddresses: [...cc] } : {}),
+      ...(bcc.length > 0 ? { BccAddresses: [...bcc] } : {}),
+    },
+    ...(replyTo === null ? {} : { ReplyToAddresses: [replyTo] }),
     Message: {
-      Subject: { Charset: 'UTF-8', Data: subject ?? '' },
-      Body: bodyFormat === 'html' ? { Html: content } : { Text: content },
+      Subject: utf8(subject),
+      Body: { ...(text === null ? {} : { Text: utf8(text) }), ...(html === null ? {} : { Html: utf8(html) }) },
     },
   };
 }

@@ -8,6 +8,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 
 import type { Outbound } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
+import { endWhenRefused, refusalOf } from './smtp-refusal.ts';
 
 export interface SmtpServer {
   readonly tenantId: string;
@@ -15,18 +16,21 @@ export interface SmtpServer {
   readonly port: number;
   /** TLS from the first byte; else STARTTLS. */
   readonly secure: boolean;
+  /** How we say who we are: some relays take mail of names with a domain alone. */
+  readonly heloName: string;
   readonly user: string | null;
   readonly password: string;
 }
 
 export interface SmtpMail {
   readonly from: string;
-  readonly to: string;
+  /** The recipient first, then who gets a copy. */
+  readonly to: readonly string[];
   readonly message: Buffer;
 }
 
 export interface SmtpConnections {
-  /** Resolves when the server has taken the mail. @throws OutboundError, or nodemailer's errors with `code`, `responseCode`, `command` */
+  /** Resolves when the server has taken the mail for its recipient; whether it has for the others isn't told. @throws OutboundError, or nodemailer's errors with `code`, `responseCode`, `command` */
   send(server: SmtpServer, mail: SmtpMail, signal: AbortSignal): Promise<void>;
 }
 
@@ -86,13 +90,14 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
 
   async function open(server: SmtpServer, key: string, signal: AbortSignal): Promise<Session> {
     const { default: Connection } = await import('nodemailer/lib/smtp-connection');
-    const { host, port, secure, user, password } = server;
+    const { host, port, secure, heloName: name, user, password } = server;
     const socket = await outbound.connect({ host, port, signal });
     // Where it really is connected to decides whether a plain login and an unknown certificate will do.
     const exempt = await outbound.isAllowListed(socket.remoteAddress ?? '');
     const tls = { rejectUnauthorized: !exempt, minVersion: 'TLSv1.2' as const };
     const connection = new Connection({
       ...belts,
+      name,
       host,
       port,
       secure,
@@ -100,6 +105,7 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
       requireTLS: !secure && !exempt,
       tls,
     });
+    endWhenRefused(connection);
     const session: Session = { key, connection, socket: null, mails: 0, alive: true, fail: null, timer: null };
     const lost = (error?: Error): void => {
       session.alive = false;
@@ -119,21 +125,21 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
 
   async function transmit(session: Session, mail: SmtpMail, signal: AbortSignal): Promise<void> {
     session.mails++;
-    const envelope = { from: mail.from, to: [mail.to], size: mail.message.length, use8BitMime: true };
+    const envelope = { from: mail.from, to: [...mail.to], size: mail.message.length, use8BitMime: true };
     try {
       await step(session, null, signal, (done) => session.connection.send(envelope, mail.message, done));
     } catch (error) {
       // What the server refused may leave the session half way through a mail.
       if (session.alive) session.connection.close();
-      throw error;
+      throw refusalOf(error, mail.to);
     }
     putIdle(session);
   }
 
   return {
     async send(server, mail, signal) {
-      const { tenantId, host, port, secure, user, password } = server;
-      const key = JSON.stringify([tenantId, host, port, secure, user, password]);
+      const { tenantId, host, port, secure, heloName, user, password } = server;
+      const key = JSON.stringify([tenantId, host, port, secure, heloName, user, password]);
       const kept = takeIdle(key);
       if (kept !== null) {
         const heard = kept.socket?.bytesRead;

@@ -9,11 +9,13 @@ import type { FailureClass } from '../../domain/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
-import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
+import type { DeliveryContext } from '../../ports/provider-registry.ts';
 import { attemptKey, notReached, refused } from '../outcomes.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { oneLine, providerConfig, settingsOf } from '../settings-check.ts';
-import { senderFields } from './sender.ts';
+import type { Mail } from './mail.ts';
+import { mailOf } from './mail.ts';
+import { headerText, senderFields } from './sender.ts';
 import { createSmtpConnections } from './smtp-connections.ts';
 
 const smtpConfig = providerConfig({
@@ -27,6 +29,14 @@ const smtpConfig = providerConfig({
     .boolean()
     .default(false)
     .describe('TLS from the first byte; without it STARTTLS is used when it is offered.'),
+  heloName: z
+    .string()
+    .regex(
+      /^(?:[A-Za-z0-9-]{1,63}\.){1,16}[A-Za-z0-9-]{1,63}$|^\[[0-9A-Za-z.:]{2,60}\]$/,
+      'must be a host name with a dot, or an address in brackets',
+    )
+    .optional()
+    .describe('The name in EHLO. Without it the domain of fromEmail.'),
   user: oneLine(256).optional().describe('The login; the password goes into apiKey. Without it there is no login.'),
 });
 
@@ -43,18 +53,22 @@ export function smtp(dependencies: { readonly outbound: Outbound; readonly clock
     async send(delivery, context) {
       const config = smtpConfig.parse(context.provider?.config);
       const { host, port, secure, user = null } = config;
+      const domain = config.fromEmail.slice(config.fromEmail.lastIndexOf('@') + 1);
       const server = {
         tenantId: delivery.tenantId,
         host,
         port,
         secure,
+        heloName: config.heloName ?? domain,
         user,
         password: context.provider?.apiKey ?? '',
       };
-      const messageId = `<${attemptKey(delivery)}@${config.fromEmail.slice(config.fromEmail.lastIndexOf('@') + 1)}>`;
-      const message = await compose(delivery, config, { messageId, date: new Date(dependencies.clock.now()) });
+      const messageId = `<${attemptKey(delivery)}@${domain}>`;
+      const mail = mailOf(delivery, config);
+      const message = await compose(mail, config, { messageId, date: new Date(dependencies.clock.now()) });
+      const envelope = { from: config.fromEmail, to: [mail.to, ...mail.cc, ...mail.bcc] };
       try {
-        await connections.send(server, { from: config.fromEmail, to: delivery.recipient, message }, context.signal);
+        await connections.send(server, { ...envelope, message }, context.signal);
         return { kind: 'delivered', messageId };
       } catch (error) {
         return outcomeOf(error, context);
@@ -64,23 +78,29 @@ export function smtp(dependencies: { readonly outbound: Outbound; readonly clock
 }
 
 async function compose(
-  delivery: Delivery,
+  { to, cc, replyTo, subject, text, html }: Mail,
   config: z.infer<typeof smtpConfig>,
   more: { readonly messageId: string; readonly date: Date },
 ): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
-  const { subject, body, bodyFormat } = delivery.request;
   const composer = new MailComposer({
     ...more,
     // As objects: nothing in an address or a name is read as a list of addresses.
     from: { name: config.fromName, address: config.fromEmail },
-    to: { name: '', address: delivery.recipient },
-    subject: (subject ?? '').replaceAll(/[\r\n]+/g, ' '),
-    [bodyFormat]: body,
+    to: bare(to),
+    ...(cc.length > 0 ? { cc: cc.map(bare) } : {}),
+    ...(replyTo === null ? {} : { replyTo: bare(replyTo) }),
+    subject: headerText(subject),
+    ...(text === null ? {} : { text }),
+    ...(html === null ? {} : { html }),
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return await composer.compile().build();
+}
+
+function bare(address: string): { name: string; address: string } {
+  return { name: '', address };
 }
 
 interface SmtpError {
@@ -120,8 +140,10 @@ const loginCodes = new Set([530, 534, 535, 538]);
 
 function classOf(responseCode: number, code: string, command: string, response: string): FailureClass {
   if (code === 'EAUTH' || code === 'ETLS' || loginCodes.has(responseCode)) return 'credentials';
-  if (responseCode === 552 || responseCode === 554 || command === 'DATA') return 'content';
   // 5.1.7 and 5.1.8 are about the sender's address, which belongs to the settings.
-  if (command === 'MAIL FROM' || /\b5\.1\.[78]\b/.test(response)) return 'credentials';
-  return command === 'RCPT TO' ? 'recipient' : 'provider';
+  if (/\b5\.1\.[78]\b/.test(response)) return 'credentials';
+  // Also a mailbox that is full (552), and a server that doesn't take mail for it (554).
+  if (command === 'RCPT TO') return 'recipient';
+  if (responseCode === 552 || responseCode === 554 || command === 'DATA') return 'content';
+  return command === 'MAIL FROM' ? 'credentials' : 'provider';
 }

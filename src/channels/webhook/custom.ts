@@ -30,7 +30,8 @@ const signingSecret = z
   })
   .meta({
     title: 'Signing secret',
-    description: 'The signing secret: whsec_ and base64, or any text of 16 to 200 characters, taken as its bytes.',
+    description:
+      'The signing secret: whsec_ and base64, or any text of 16 to 200 characters, taken as its bytes: receivers’ libraries take that as whsec_ and the base64 of its bytes.',
   });
 
 export function customWebhook(dependencies: { readonly outbound: Outbound; readonly clock: Clock }): ListedProvider {

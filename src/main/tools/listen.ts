@@ -69,9 +69,13 @@ interface Webhook {
   readonly id: string;
   readonly timestamp: string;
   readonly signatures: string;
-  readonly type: string;
+  /** What it is passed on with. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
+
+/** What a webhook says beside its body: its kind, who sends it, its signature, its trace. */
+const passedOn = /^(?:content-type|user-agent|webhook-.*|traceparent|tracestate|baggage)$/;
 
 async function receive(req: IncomingMessage): Promise<Webhook> {
   const chunks: Buffer[] = [];
@@ -87,19 +91,17 @@ async function receive(req: IncomingMessage): Promise<Webhook> {
     id: header('webhook-id'),
     timestamp: header('webhook-timestamp'),
     signatures: header('webhook-signature'),
-    type: header('content-type'),
+    headers: Object.fromEntries(
+      Object.keys(req.headers)
+        .filter((name) => passedOn.test(name))
+        .map((name) => [name, header(name)]),
+    ),
     body: Buffer.concat(chunks),
   };
 }
 
 /** The answer's status; 502 when there is none. */
-async function passOn(to: string, { id, timestamp, signatures, type, body }: Webhook): Promise<number> {
-  const headers = {
-    'content-type': type,
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signatures,
-  };
+async function passOn(to: string, { headers, body }: Webhook): Promise<number> {
   const signal = AbortSignal.timeout(forwardMaxMs);
   try {
     return (await fetch(to, { method: 'POST', headers, body: new Uint8Array(body), redirect: 'manual', signal }))

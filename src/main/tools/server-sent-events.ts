@@ -7,8 +7,6 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Three of the service's heartbeats. */
-export const silenceMaxMs = 45_000;
 /** A message has a few KiB. */
 const messageCharactersMax = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import type { Change, Say } from './changes.ts';
 import type { Client } from './client.ts';
 import { fetchOrSay, passesAfterMs, refusalOf, Unreachable } from './client.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
-import { serverSentEvents, silenceMaxMs } from './server-sent-events.ts';
+import { serverSentEvents } from './server-sent-events.ts';
 
 /** What a stream says first. */
 interface Connected {
@@ -15,13 +15,21 @@ interface Connected {
   readonly gap?: boolean;
 }
 
+/** Three of the service's heartbeats: a connection on which nothing comes for so long is cut. */
+const silenceMaxMs = 45_000;
+
 /** Without end. @throws StartError when the first connection can't be had, or a later one never will */
-export async function* streamedChanges(client: Client, token: () => Promise<string>, say: Say): AsyncGenerator<Change> {
+export async function* streamedChanges(
+  client: Pick<Client, 'url'>,
+  token: () => Promise<string>,
+  say: Say,
+  limits: { readonly silenceMaxMs: number } = { silenceMaxMs },
+): AsyncGenerator<Change> {
   let lastId: string | null = null;
   let failures = 0;
   for (;;) {
     try {
-      for await (const { id, data } of connection(client.url, await token(), lastId)) {
+      for await (const { id, data } of connection({ url: client.url, token: await token(), lastId, ...limits })) {
         const message = JSON.parse(data) as Connected | Change;
         if ('event' in message) say(connectedSentence(message, lastId !== null));
         else yield message;
@@ -44,9 +52,16 @@ function connectedSentence({ gap = false }: Connected, isAgain: boolean): string
   return isAgain ? 'connected again; nothing is missing' : 'connected; changes from now on';
 }
 
-async function* connection(url: string, token: string, lastId: string | null): AsyncGenerator<ServerSentEvent> {
+async function* connection(of: {
+  readonly url: string;
+  readonly token: string;
+  readonly lastId: string | null;
+  readonly silenceMaxMs: number;
+}): AsyncGenerator<ServerSentEvent> {
+  const { url, token, lastId } = of;
   const cut = new AbortController();
-  const silence = setTimeout(() => cut.abort(new Unreachable('Nothing came for 45 s.')), silenceMaxMs);
+  const silent = new Unreachable(`Nothing came for ${of.silenceMaxMs / 1000} s.`);
+  const silence = setTimeout(() => cut.abort(silent), of.silenceMaxMs);
   const headers = { authorization: `Bearer ${token}`, ...(lastId === null ? {} : { 'last-event-id': lastId }) };
   try {
     const response = await fetchOrSay(url, '/dashboard/stream', { headers, signal: cut.signal });

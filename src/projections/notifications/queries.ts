@@ -1,6 +1,7 @@
 // Records as the dashboard and a tenant ask for them: one by id, and lists by keyset, newest first.
 
 import type { TenantId } from '../../domain/ids.ts';
+import type { Status } from '../../domain/notification.ts';
 import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
 import { pageBytesMax } from '../page-bytes.ts';
 import { isSearch, searchNotifications } from '../search/queries.ts';
@@ -43,6 +44,28 @@ export async function listNotifications(
     totalIsExact: total.exact,
     next: page.next,
   };
+}
+
+/** Those of a list that have one of these statuses, without a total; several aren't for searches. */
+export async function pageOfStatuses(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  filter: NotificationFilter,
+  statuses: readonly Status[],
+  place: Omit<ListPlace, 'page'>,
+): Promise<Pick<NotificationList, 'records' | 'next'>> {
+  const [status, ...others] = statuses;
+  const ofOne = status === undefined || others.length > 0 ? filter : { ...filter, status };
+  if (isSearch(ofOne)) return searchNotifications(reader, tenantId, ofOne, place);
+  const query = queryOf(tenantId, ofOne);
+  const asked = ofOne === filter ? { ...query, filter: { ...query.filter, status: statuses } } : query;
+  const { documents, next } = await reader.find<NotificationDocument>({
+    ...asked,
+    limit: place.limit,
+    bytesMax: pageBytesMax,
+    ...(place.after === undefined ? {} : { after: place.after }),
+  });
+  return { records: documents.filter(isListed), next };
 }
 
 /** Where the list goes on behind this record. */

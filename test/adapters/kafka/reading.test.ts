@@ -203,7 +203,14 @@ function sourceAt(offset: number): FakeSource {
 const decoder: EntryDecoder = {
   typeOf: () => 'NotificationRequested',
   learn: async () => {},
-  decode: ({ value, ...position }) => ({ ...position, topic, size: value.length, event: null, undecodable: null }),
+  decode: ({ value, ...position }) => ({
+    ...position,
+    topic,
+    size: value.length,
+    head: null,
+    event: null,
+    undecodable: null,
+  }),
 };
 
 function heldBroker(): HeldBroker {

@@ -14,15 +14,17 @@ import type { TemplateRenderer } from '../../../src/ports/template-renderer.ts';
 import { templateRendererContract } from '../../contracts/template-renderer.ts';
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+/** These judge what templates take, and that is processor time: a busy machine takes long for it. */
+const patience = { renderMsMax: 60_000, queueMsMax: 60_000, workerStartMsMax: 60_000 };
 const nowMs = Date.UTC(2026, 10, 21, 12, 30);
 
 templateRendererContract('liquidjs', () => ({
-  renderer: createTemplateRenderer({ logger: silent, clock: { now: () => nowMs } }),
+  renderer: createTemplateRenderer({ logger: silent, clock: { now: () => nowMs }, patience }),
   nowMs,
 }));
 
 describe('where both know a template, it renders as liquidjs renders it', () => {
-  const renderer = createTemplateRenderer({ logger: silent });
+  const renderer = createTemplateRenderer({ logger: silent, patience });
   const liquid = new Liquid({ ownPropertyOnly: true, strictFilters: true });
   afterAll(() => renderer.close());
 
@@ -117,7 +119,7 @@ describe('the worker', () => {
   const withWorker = (code: string): TemplateRenderer => {
     const file = join(folder, `${randomUUID()}.mjs`);
     writeFileSync(file, `import { parentPort } from 'node:worker_threads';\n${code}`);
-    return createTemplateRenderer({ logger, workerUrl: pathToFileURL(file) });
+    return createTemplateRenderer({ logger, workerUrl: pathToFileURL(file), patience });
   };
   const render = async (body: string, owner = 'tnt_a'): Promise<string> =>
     (await renderer.render({ subject: null, body }, {}, { isEmail: false, owner })).body;
@@ -220,7 +222,7 @@ describe('the worker', () => {
   });
 
   it('refuses a source to its owner alone: others may have the same, with other data', async () => {
-    renderer = createTemplateRenderer({ logger });
+    renderer = createTemplateRenderer({ logger, patience });
     const body = '{% for i in l %}{% if l contains "no" %}{% endif %}{% endfor %}!';
     const source = { subject: null, body };
     const isEmail = false;
@@ -238,7 +240,7 @@ describe('the worker', () => {
   });
 
   it('is gone after close, and templates with tags are refused', async () => {
-    renderer = createTemplateRenderer({ logger });
+    renderer = createTemplateRenderer({ logger, patience });
     expect(await render(tagged('x'))).toBe('x');
     await renderer.close();
     await expect(render(tagged('x'))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });

@@ -8,12 +8,13 @@ import type { FieldValue } from '../../../src/ports/read-model-store.ts';
 import { inboxReadModel } from '../../../src/projections/inbox/index.ts';
 import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../../src/projections/inbox/queries.ts';
 import type { NotificationFilter } from '../../../src/projections/notifications/filter.ts';
-import { getNotification, listNotifications } from '../../../src/projections/notifications/queries.ts';
+import { getNotification, listNotifications, pageOfStatuses } from '../../../src/projections/notifications/queries.ts';
 import {
   namedRanges,
   statisticsBetween,
   statisticsRange,
 } from '../../../src/projections/notifications/statistics-range.ts';
+import type { Status } from '../../../src/domain/notification.ts';
 import { statistics } from '../../../src/projections/notifications/statistics.ts';
 import { waitForPosition } from '../../../src/projections/wait.ts';
 import { runScheduler } from '../../../src/scheduler/index.ts';
@@ -55,7 +56,7 @@ const passesOn = 'api/whole-read-models.ts';
 function sitesInSource(): string[] {
   const callsFind = /\b(\w+)\??\.(?:find|count)(?:<\w+>)?\((?!\(|\w+ =>)/;
   /** Their `find` is no query. */
-  const others = new Set(['registry', 'providers', 'keys', 'records']);
+  const others = new Set(['registry', 'providers', 'keys', 'records', 'jobs', 'suppressions']);
   return readSources()
     .filter(({ path }) => !path.startsWith('adapters/') && path !== passesOn)
     .flatMap(({ path, text }) =>
@@ -85,6 +86,24 @@ describe('MongoDB: the queries of the read models', () => {
       });
     });
     expect(keys).toBeGreaterThan(200);
+    await expectCheap(db, sent);
+  }, 120_000);
+
+  it('pages of what a job retries or cancels, by every combination of filters of records', async () => {
+    const wanted: (readonly Status[])[] = [['FAILED'], ['SCHEDULED', 'RETRYING']];
+    const filters = recordFilters().filter((filter) => !('status' in filter));
+    let keys = 0;
+    const sent = await sentBy(db, async () => {
+      await inParallel(filters, async (filter) => {
+        for (const statuses of wanted) {
+          const { next } = await pageOfStatuses(store, tenant, filter, statuses, { limit: 100 });
+          if (next === null) continue;
+          keys++;
+          await pageOfStatuses(store, tenant, filter, statuses, { limit: 100, after: next });
+        }
+      });
+    });
+    expect(keys).toBeGreaterThan(20);
     await expectCheap(db, sent);
   }, 120_000);
 

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 
 import { openMongoIdempotencyStore } from '../../../src/adapters/mongodb/idempotency/store.ts';
+import { acceptingOnceContract } from '../../contracts/accepting-once.ts';
 import { idempotencyStoreContract, keyEntry } from '../../contracts/idempotency-store.ts';
 import { engines } from '../../support/engines.ts';
 
@@ -34,6 +35,7 @@ async function open() {
 }
 
 idempotencyStoreContract('MongoDB', open);
+acceptingOnceContract('MongoDB', open);
 
 describe('MongoDB: a store of idempotency keys', () => {
   it('has the server remove a key an hour after it has expired', async () => {

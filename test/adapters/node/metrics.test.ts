@@ -35,6 +35,21 @@ describe('metrics', () => {
     expect(page).toContain('herald_in_flight{channel="SMS"} 7');
   });
 
+  it('ask for gauges whose labels change: those that there are now, each asker beside the others', async () => {
+    const metrics = open();
+    let tenants = ['a', 'b'];
+    const ofThem = () => tenants.map((tenant) => [{ tenant }, 1] as const);
+    metrics.gauges('herald_breaker_open_seconds', ofThem, { channel: 'EMAIL' });
+    metrics.gauges('herald_breaker_open_seconds', () => [[{ tenant: 'c' }, 2]], { channel: 'SMS' });
+    expect(await metrics.read()).toContain('herald_breaker_open_seconds{channel="EMAIL",tenant="a"} 1');
+    tenants = ['b'];
+    const lines = (await metrics.read()).split('\n').filter((line) => line.startsWith('herald_breaker_open_seconds{'));
+    expect(lines).toEqual([
+      'herald_breaker_open_seconds{channel="EMAIL",tenant="b"} 1',
+      'herald_breaker_open_seconds{channel="SMS",tenant="c"} 2',
+    ]);
+  });
+
   it('of another thread are added in, after a journey by message', async () => {
     const [main, worker] = [open(), open()];
     main.increment('herald_folded_events_total', { read_model: 'inbox' }, 2);

@@ -9,6 +9,10 @@ import type { TenantId } from '../../../src/domain/ids.ts';
 
 const metrics = createMetrics({ processMetrics: false });
 const loopTurn = () => new Promise((resolve) => setImmediate(resolve));
+const hold = (ms: number) => () => {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+};
 
 it('a turn is over after some ms of work, whoever asks, and begins anew with the next turn of the event loop', async () => {
   const turns = createThreadTurns(metrics);
@@ -62,23 +66,74 @@ it('however many wait for one tenant, another waits for one of them', async () =
   expect(order.slice(5)).toEqual(Array.from({ length: 17 }, (_, i) => `a${i + 3}`));
 });
 
+it('after a turn the thread rests as long as the turn took, before whoever waits goes on', async () => {
+  const turns = createThreadTurns(metrics);
+  const rests: [held: number, rested: number][] = [];
+  await turns.as('tnt_a' as TenantId, async () => {
+    turns.piece(hold(30));
+    turns.isOver();
+    for (let i = 0; i < 5; i++) {
+      const startedAt = performance.now();
+      turns.piece(hold(10));
+      const endedAt = performance.now();
+      await turns.next();
+      rests.push([endedAt - startedAt, performance.now() - endedAt]);
+    }
+  });
+  // A timer may be early by a part of a ms; late it may be on any machine.
+  for (const [held, rested] of rests) expect(rested).toBeGreaterThan(Math.min(held, 50) - 2);
+});
+
+it('the rest is longer by what is said to follow from a piece', async () => {
+  const turns = createThreadTurns(metrics);
+  const restedMs = await turns.as('tnt_a' as TenantId, async () => {
+    turns.charge(25);
+    turns.isOver();
+    turns.charge(40);
+    const since = performance.now();
+    await turns.next();
+    return performance.now() - since;
+  });
+  expect(restedMs).toBeGreaterThan(38);
+});
+
+it('a tenant that has held the thread but little waits for no turn, whoever has had it, and for its own once it has held it longer', () => {
+  const turns = createThreadTurns(metrics);
+  const isOverFor = (tenant: string) => turns.as(tenant as TenantId, turns.isOver);
+  isOverFor('tnt_a');
+  turns.as('tnt_a' as TenantId, () => turns.piece(hold(100)));
+  turns.isOver();
+  turns.piece(hold(10));
+  expect(isOverFor('tnt_a')).toBe(true);
+  expect(isOverFor('tnt_b')).toBe(false);
+  turns.as('tnt_b' as TenantId, () => turns.piece(hold(100)));
+  expect(isOverFor('tnt_b')).toBe(true);
+});
+
+it('a piece of a tenant that has held it but little ends as well', () => {
+  const turns = createThreadTurns(metrics);
+  let looks = 0;
+  turns.as('tnt_a' as TenantId, () =>
+    turns.piece(() => {
+      while (!turns.isOver()) looks++;
+    }),
+  );
+  expect(looks).toBeGreaterThan(0);
+});
+
 it('what is spent on a work is what it took, without its waits for the turns of others', async () => {
   const turns = createThreadTurns(metrics);
-  const hold = (ms: number) => {
-    const until = performance.now() + ms;
-    while (performance.now() < until);
-  };
   const others = turns.as('tnt_b' as TenantId, async () => {
     for (let i = 0; i < 10; i++) {
       await turns.next();
-      turns.piece(() => hold(50));
+      turns.piece(hold(50));
     }
   });
   const startedAt = performance.now();
   const spent = await turns.spent('tnt_a' as TenantId, async () => {
     for (let i = 0; i < 5; i++) {
       await turns.next();
-      turns.piece(() => hold(2));
+      turns.piece(hold(2));
     }
   });
   const tookMs = performance.now() - startedAt;
@@ -91,10 +146,6 @@ it('what is spent on a work is what it took, without its waits for the turns of 
 it('what pieces take is counted for the tenant whose work they are, also after waits, and what is nobody’s for none', async () => {
   const own = createMetrics({ processMetrics: false });
   const turns = createThreadTurns(own);
-  const hold = (ms: number) => () => {
-    const until = performance.now() + ms;
-    while (performance.now() < until);
-  };
   await turns.as('tnt_a' as TenantId, async () => {
     turns.piece(hold(5));
     await turns.next();

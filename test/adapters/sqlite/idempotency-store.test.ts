@@ -9,9 +9,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { openIdempotencyStore } from '../../../src/adapters/sqlite/idempotency/store.ts';
 import { keyLifetimeMs } from '../../../src/domain/idempotency.ts';
+import { acceptingOnceContract } from '../../contracts/accepting-once.ts';
 import { idempotencyStoreContract, keyEntry } from '../../contracts/idempotency-store.ts';
 
-idempotencyStoreContract('SQLite', async () => {
+async function open() {
   const dir = mkdtempSync(join(tmpdir(), 'herald-keys-'));
   const store = openIdempotencyStore({ path: join(dir, 'idempotency.db'), logId: 'log-1' });
   return {
@@ -22,7 +23,10 @@ idempotencyStoreContract('SQLite', async () => {
       rmSync(dir, { recursive: true });
     },
   };
-});
+}
+
+idempotencyStoreContract('SQLite', open);
+acceptingOnceContract('SQLite', open);
 
 describe('SQLite: a store of idempotency keys', () => {
   let dir: string;

@@ -9,16 +9,22 @@ import { emailRecipient, emailSender } from './parties.ts';
 const apiKey = 'key-3ax6xnjp29jd6fds4gc373sgvjxteol0';
 const login = `api:${apiKey}`;
 
+/** "You can use commas to separate multiple recipients." */
+const addresses = z.string().refine((list) => list.split(',').every((one) => z.email().safeParse(one.trim()).success));
+
 const mail = z
   .strictObject({
     from: z.literal('"Acme, Inc." <noreply@example.com>'),
     to: z.email(),
+    cc: addresses.optional(),
+    bcc: addresses.optional(),
+    'h:Reply-To': z.email().optional(),
     subject: z.string(),
     text: z.string().optional(),
     html: z.string().optional(),
     'v:notificationId': z.string().min(1),
   })
-  .refine(({ text, html }) => (text === undefined) !== (html === undefined));
+  .refine(({ text, html }) => text !== undefined || html !== undefined);
 
 const forbidden = { status: 401, headers: { 'content-type': 'text/plain' }, body: 'Forbidden' };
 

@@ -8,10 +8,16 @@ import { emailRecipient, emailSender } from './parties.ts';
 
 const apiKey = '0f5b5f5e-6f3b-4b5e-9d7a-3c1f2a4b5c6d';
 
+/** Comma separated, 50 at most. */
+const addresses = z.string().refine((list) => list.split(',').every((one) => z.email().safeParse(one.trim()).success));
+
 const mail = z
   .strictObject({
     From: z.literal('"Acme, Inc." <noreply@example.com>'),
     To: z.email(),
+    Cc: addresses.optional(),
+    Bcc: addresses.optional(),
+    ReplyTo: z.email().optional(),
     Subject: z.string(),
     TextBody: z.string().optional(),
     HtmlBody: z.string().optional(),

@@ -10,12 +10,15 @@ const apiKey = 're_secret_123456';
 const mail = z
   .strictObject({
     from: z.string().includes('<noreply@example.com>'),
-    to: z.array(z.string()).length(1),
+    to: z.array(z.email()).length(1),
+    cc: z.array(z.email()).min(1).max(50).optional(),
+    bcc: z.array(z.email()).min(1).max(50).optional(),
+    reply_to: z.email().optional(),
     subject: z.string(),
     text: z.string().optional(),
     html: z.string().optional(),
   })
-  .refine(({ text, html }) => (text === undefined) !== (html === undefined));
+  .refine(({ text, html }) => text !== undefined || html !== undefined);
 
 const failure = (statusCode: number, name: string, message: string, headers = {}) =>
   json(statusCode, { statusCode, name, message }, headers);

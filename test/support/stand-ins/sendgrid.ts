@@ -10,19 +10,39 @@ import { emailRecipient, emailSender } from './parties.ts';
 
 const apiKey = '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';
 
+const address = z.strictObject({ email: z.email() });
+
 const mail = z.strictObject({
   personalizations: z
     .array(
       z.strictObject({
-        to: z.array(z.strictObject({ email: z.email() })).length(1),
+        to: z.array(address).length(1),
+        cc: z.array(address).min(1).optional(),
+        bcc: z.array(address).min(1).optional(),
         custom_args: z.strictObject({ notificationId: z.string().min(1) }),
       }),
     )
     .length(1),
   from: z.strictObject({ email: z.literal(emailSender.fromEmail), name: z.literal(emailSender.fromName) }),
+  reply_to: address.optional(),
   subject: z.string().min(1),
-  content: z.array(z.strictObject({ type: z.enum(['text/plain', 'text/html']), value: z.string().min(1) })).length(1),
+  // text/plain comes first.
+  content: z
+    .array(z.strictObject({ type: z.enum(['text/plain', 'text/html']), value: z.string().min(1) }))
+    .min(1)
+    .max(2)
+    .refine(
+      (content) => content.length === 1 || (content[0]?.type === 'text/plain' && content[1]?.type === 'text/html'),
+    ),
 });
+
+/** "Each email address in the personalization block should be unique between to, cc, and bcc." */
+function namedTwice(body: string): string | null {
+  const { personalizations } = mail.parse(JSON.parse(body));
+  const named = personalizations.flatMap(({ to, cc = [], bcc = [] }) => [...to, ...cc, ...bcc]);
+  const isUnique = new Set(named.map(({ email }) => email.toLowerCase())).size === named.length;
+  return isUnique ? null : 'personalizations.0';
+}
 
 function failure(status: number, message: string, field: string | null = null): StandInAnswer {
   return json(status, { errors: [{ message, field, help: null }] });
@@ -50,7 +70,7 @@ export const sendgridStandIn = httpStandIn({
       return failure(401, 'The provided authorization grant is invalid, expired, or revoked');
     }
     if (headers['content-type'] !== 'application/json') return failure(415, 'Content-Type should be application/json.');
-    const field = wrongField(mail, body);
+    const field = wrongField(mail, body) ?? namedTwice(body);
     return field === null ? null : failure(400, 'The field is not valid.', field);
   },
   answers: (echo) => ({

@@ -5,9 +5,9 @@ import { MessageChannel } from 'node:worker_threads';
 
 import type { Codec } from '../../../codec/index.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
-import { topicOf } from '../../../domain/topics.ts';
+import { topicOf, type Topic } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { AppendResult, EventLog } from '../../../ports/event-log.ts';
+import type { AppendResult, EventLog, LogEntry } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
 import { openDatabase } from '../sqlite.ts';
@@ -18,6 +18,7 @@ import { createGroups } from './groups.ts';
 import { type LogHistory, openHistory } from './history.ts';
 import { createHost, type Host } from './host.ts';
 import { readingOf } from './reading.ts';
+import { recentRows } from './recent-rows.ts';
 import { createRows } from './rows.ts';
 import type { SharedEventLog } from './shared.ts';
 import { createTail } from './tail.ts';
@@ -40,6 +41,9 @@ export interface SqliteEventLog extends EventLog {
   share(): SharedEventLog;
 }
 
+/** Some 700 small events, of which readers wait for each: a flush has 500 at most. */
+const recentBytesMax = 1024 * 1024;
+
 /** @throws Error when the file can't be opened, or the log was made with another partitioning */
 export function openEventLog(options: EventLogOptions): SqliteEventLog {
   const db = openDatabase(options.path, { synchronous: 'FULL', holds: 'meta' });
@@ -58,6 +62,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const ends = createEnds(buffer);
   const wakeups = createWakeups(catalog.slots);
   const rows = createRows({ db, catalog, codec });
+  const recent = recentRows(rows, catalog.slots, recentBytesMax);
   const groups = createGroups(catalog.partitioning.partitions, clock);
   const schemaIds = readSchemaIds(db);
   const idsOf = createSchemaLookup(schemaIds);
@@ -65,7 +70,21 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const hosts = new Set<Host>();
   const decode = ({ ids, bytes }: Append) =>
     rows.decode(ids.schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  const tail = createTail({ catalog, logger, decode });
+  const entryOf = (append: Append, appendedAt: number): LogEntry => {
+    const event = append.event ?? decode(append);
+    const { type, eventId, tenantId } = event;
+    return {
+      topic: catalog.topics[Math.floor(append.slot / catalog.partitioning.partitions)] as Topic,
+      partition: append.slot % catalog.partitioning.partitions,
+      offset: append.offset,
+      appendedAt,
+      size: append.bytes.length,
+      head: { type, eventId, tenantId },
+      event,
+      undecodable: null,
+    };
+  };
+  const tail = createTail({ catalog, logger, entryOf });
 
   const writer = createWriter({
     db,
@@ -77,6 +96,10 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     isOwner: groups.isOwner,
     onDurable(events, appendedAt, moved) {
       tail.tell(events, appendedAt);
+      for (const append of events) {
+        if (append.event !== null && wakeups.isAwaited(append.slot))
+          recent.keep(append.slot, entryOf(append, appendedAt));
+      }
       for (const slot of moved) wakeups.moved(slot);
       for (const host of hosts) host.wake();
     },
@@ -96,7 +119,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     history,
     append: (event) => new Promise((resolve) => append(event, resolve)),
     async consume(options) {
-      const claims = createClaims(options, { catalog, rows, ends, wakeups, logger, commit: writer.commit });
+      const claims = createClaims(options, { catalog, rows: recent, ends, wakeups, logger, commit: writer.commit });
       const leave = groups.join(options.group, claims);
       consumers.add(claims);
       return {

@@ -2,14 +2,15 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-import { type Codec, type EventSchema, UndecodableError, UnknownSchemaError } from '../../../codec/index.ts';
+import { deadEntry, entryOf } from '../../../codec/entry.ts';
+import { type Codec, type EventSchema, UnknownSchemaError } from '../../../codec/index.ts';
 import type { DomainEvent, EventType } from '../../../domain/events.ts';
 import type { Topic } from '../../../domain/topics.ts';
 import type { CommittedPosition, LogEntry } from '../../../ports/event-log.ts';
 import type { Catalog } from './catalog.ts';
 import { isWhole } from './checksum.ts';
 
-/** A row as it is stored. Large bytes stay in the file until the entry is wanted: null. */
+/** A row as it is stored. Large bytes stay in the file until the entry is wanted: null. Of what is known already the entry alone counts. */
 export type Row = readonly [
   offset: number,
   appendedAt: number,
@@ -17,12 +18,13 @@ export type Row = readonly [
   schema: number,
   bytes: Uint8Array | null,
   checksum: number | null,
+  known?: LogEntry,
 ];
 
 const damagedReason = 'its checksum does not fit: the bytes are not the ones that were appended';
 
 /** Longer ones aren't held by a page: a page of any events takes no more than one of small ones, and an entry some 5 us more. */
-const pagedBytesMax = 2048;
+export const pagedBytesMax = 2048;
 
 /** Rows [from, to) of a slot, ascending, at most `limit`. */
 export type Page = (slot: number, from: number, to: number, limit: number) => readonly Row[];
@@ -44,7 +46,7 @@ export interface Rows {
 export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: Catalog; codec: Codec }): Rows {
   const { topics, partitioning } = catalog;
   const { partitions } = partitioning;
-  const decode = createDecode(db, codec);
+  const schemaOf = createSchemas(db, codec);
   const firstAfter = arrays(
     db,
     'SELECT "offset", appended_at FROM events WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT 1',
@@ -60,17 +62,20 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
     return bytes;
   };
 
+  const pageWhere = (condition: string): Page => {
+    const statement = arrays(
+      db,
+      `SELECT "offset", appended_at, type, schema, CASE WHEN length(bytes) <= ${pagedBytesMax} THEN bytes END, checksum FROM events
+       WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ? ${condition} ORDER BY "offset" LIMIT ?`,
+    );
+    return (slot, from, to, limit) =>
+      statement.all(topicId(slot), slot % partitions, from, to, limit) as unknown as Row[];
+  };
+  // Prepared once: a range is read for every pass over what tenants left in the log.
+  const pageOfAll = pageWhere('');
+
   return {
-    page(types) {
-      const ofTypes = types === undefined ? '' : `AND type IN (${typeIds(db, types).join(', ')})`;
-      const statement = arrays(
-        db,
-        `SELECT "offset", appended_at, type, schema, CASE WHEN length(bytes) <= ${pagedBytesMax} THEN bytes END, checksum FROM events
-         WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ? ${ofTypes} ORDER BY "offset" LIMIT ?`,
-      );
-      return (slot, from, to, limit) =>
-        statement.all(topicId(slot), slot % partitions, from, to, limit) as unknown as Row[];
-    },
+    page: (types) => (types === undefined ? pageOfAll : pageWhere(`AND type IN (${typeIds(db, types).join(', ')})`)),
 
     entry(slot, [offset, appendedAt, type, schema, paged, checksum]) {
       const stored = paged ?? storedAt(slot, offset);
@@ -80,23 +85,15 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
         partition: slot % partitions,
         offset,
         appendedAt,
-        size: bytes.length,
       };
-      const undecodable = (reason: string) => ({
-        ...place,
-        event: null,
-        undecodable: { reason, bytes: bytes.toString('base64') },
-      });
-      if (!isWhole({ type, schema }, bytes, checksum)) return undecodable(damagedReason);
-      try {
-        return { ...place, event: decode(schema, bytes), undecodable: null };
-      } catch (error) {
-        if (!(error instanceof UndecodableError)) throw error;
-        return undecodable(error.message);
-      }
+      if (!isWhole({ type, schema }, bytes, checksum)) return deadEntry(place, damagedReason, bytes);
+      return entryOf(codec, place, schemaOf(schema), bytes);
     },
 
-    decode,
+    decode(id, bytes) {
+      const { type, fingerprint } = schemaOf(id);
+      return codec.decode(type, fingerprint, bytes);
+    },
 
     offsetAt(slot, end, timeMs) {
       let low = 0;
@@ -137,14 +134,14 @@ function typeIds(db: DatabaseSync, types: ReadonlySet<EventType>): number[] {
   return [...types].map((type) => Number(statement.get(type)?.['id'] ?? -1));
 }
 
-/** Decodes by the log's own table of schemas; one met for the first time is read from there. */
-function createDecode(db: DatabaseSync, codec: Codec): Rows['decode'] {
+/** By the log's own table of schemas; one met for the first time is read from there. */
+function createSchemas(db: DatabaseSync, codec: Codec): (id: number) => EventSchema {
   const read = db.prepare(
     'SELECT types.name AS type, fingerprint, json FROM schemas JOIN types ON types.id = schemas.type WHERE schemas.id = ?',
   );
   const known = new Map<number, EventSchema>();
 
-  const schemaOf = (id: number): EventSchema => {
+  const learn = (id: number): EventSchema => {
     const row = read.get(id);
     if (row === undefined) throw new UnknownSchemaError(`the log names schema ${id}, which it does not hold`);
     const schema = { type: String(row['type']), fingerprint: String(row['fingerprint']), json: String(row['json']) };
@@ -153,8 +150,5 @@ function createDecode(db: DatabaseSync, codec: Codec): Rows['decode'] {
     return schema;
   };
 
-  return (id, bytes) => {
-    const schema = known.get(id) ?? schemaOf(id);
-    return codec.decode(schema.type, schema.fingerprint, bytes);
-  };
+  return (id) => known.get(id) ?? learn(id);
 }

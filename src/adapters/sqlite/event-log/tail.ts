@@ -1,6 +1,5 @@
 // Listeners to what is appended from now on: told of a flush by the thread that wrote it, without another read.
 
-import type { DomainEvent } from '../../../domain/events.ts';
 import type { Topic } from '../../../domain/topics.ts';
 import type { LogEntry } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
@@ -14,15 +13,14 @@ export interface Tail {
   tell(events: readonly Append[], appendedAt: number): void;
 }
 
-/** @param decode for events of another thread, of which only the bytes came */
 export function createTail({
   catalog,
   logger,
-  decode,
+  entryOf,
 }: {
   catalog: Catalog;
   logger: Logger;
-  decode: (append: Append) => DomainEvent;
+  entryOf: (append: Append, appendedAt: number) => LogEntry;
 }): Tail {
   const { partitions } = catalog.partitioning;
   const listeners = catalog.topics.map(() => new Set<Listener>());
@@ -30,18 +28,7 @@ export function createTail({
 
   const tellOne = (append: Append, appendedAt: number, told: ReadonlySet<Listener>) => {
     try {
-      const topic = catalog.topics[Math.floor(append.slot / partitions)] as Topic;
-      const { offset, bytes } = append;
-      const event = append.event ?? decode(append);
-      const entry: LogEntry = {
-        topic,
-        partition: append.slot % partitions,
-        offset,
-        appendedAt,
-        size: bytes.length,
-        event,
-        undecodable: null,
-      };
+      const entry = entryOf(append, appendedAt);
       for (const listener of told) listener(entry);
     } catch (error) {
       logger.error('a listener to the end of the event log failed', { err: error });

@@ -11,6 +11,8 @@ export interface Wakeups {
   remove(sleeper: Sleeper): void;
   /** Wakes those that wait for this slot. */
   moved(slot: number): void;
+  /** Whether somebody waits for this slot. */
+  isAwaited(slot: number): boolean;
   readonly size: number;
 }
 
@@ -40,6 +42,7 @@ export function createWakeups(slots: number, onAdd: () => void = () => {}): Wake
         sleeper.wake();
       }
     },
+    isAwaited: (slot) => (waiting[slot]?.size ?? 0) > 0,
     get size() {
       return size;
     },

@@ -1,0 +1,47 @@
+// How large and how long each part is: as measured, or short, where all parts run in a minute and their figures say nothing (for the tests).
+
+import type { LoadEnd } from './protocol.ts';
+
+export interface Sizes {
+  readonly tenants: number;
+  readonly accept: { readonly rounds: number; readonly round: LoadEnd; readonly warmUp: LoadEnd };
+  readonly webhooks: number;
+  readonly latency: { readonly warmUpMs: number; readonly durationMs: number };
+  /** Notifications that the fold begins with nothing of. */
+  readonly folded: number;
+  /** Notifications that are searched, asked for and started with. */
+  readonly stored: number;
+  /** How often each query is asked. */
+  readonly rounds: number;
+  readonly starts: number;
+  /** On bodies of one size. */
+  readonly bodiesMs: number;
+  readonly crowd: { readonly connections: number; readonly durationMs: number };
+}
+
+export const usualSizes: Sizes = {
+  tenants: 20,
+  accept: { rounds: 3, round: { kind: 'after', durationMs: 5000 }, warmUp: { kind: 'after', durationMs: 2000 } },
+  webhooks: 20_000,
+  latency: { warmUpMs: 3000, durationMs: 20_000 },
+  folded: 200_000,
+  stored: 1_000_000,
+  rounds: 200,
+  starts: 5,
+  bodiesMs: 20_000,
+  crowd: { connections: 4000, durationMs: 60_000 },
+};
+
+export const shortSizes: Sizes = {
+  tenants: 2,
+  // Counted: however slow the machine is, 500 requests take some ticks of 10 ms of its processor.
+  accept: { rounds: 1, round: { kind: 'count', requests: 500 }, warmUp: { kind: 'count', requests: 100 } },
+  webhooks: 200,
+  latency: { warmUpMs: 200, durationMs: 1000 },
+  folded: 2000,
+  stored: 10_000,
+  rounds: 3,
+  starts: 1,
+  bodiesMs: 1000,
+  crowd: { connections: 40, durationMs: 2000 },
+};

@@ -1,0 +1,52 @@
+// What every event begins with: its id, when it occurred, whose it is. Read from the bytes alone, for a small part of what decoding them takes.
+//
+//   Avro datum:   length, eventId | occurredAt | length, tenantId | ...        numbers are zigzag, 7 bits a byte, the least first
+
+import avro from 'avsc';
+
+export interface Head {
+  readonly eventId: string;
+  readonly tenantId: string;
+}
+
+/** Of every schema that there ever is, in this order. */
+const headFields = ['eventId string', 'occurredAt long', 'tenantId string'];
+
+export function hasHead(schema: avro.Type): boolean {
+  const fields = schema instanceof avro.types.RecordType ? schema.fields : [];
+  return headFields.every((field, i) => field === `${fields[i]?.name} ${fields[i]?.type.typeName}`);
+}
+
+/** null: the bytes end before it does. */
+export function readHead(bytes: Buffer): Head | null {
+  const cursor = { at: 0 };
+  const eventId = text(bytes, cursor);
+  number(bytes, cursor);
+  const tenantId = text(bytes, cursor);
+  return eventId === null || tenantId === null ? null : { eventId, tenantId };
+}
+
+interface Cursor {
+  at: number;
+}
+
+function text(bytes: Buffer, cursor: Cursor): string | null {
+  const length = number(bytes, cursor);
+  const { at } = cursor;
+  if (length < 0 || at + length > bytes.length) return null;
+  cursor.at += length;
+  return bytes.toString('utf8', at, at + length);
+}
+
+/** Beyond the end there are zeros. */
+function number(bytes: Buffer, cursor: Cursor): number {
+  let raw = 0;
+  let unit = 1;
+  for (let n = 0; n < 10; n++) {
+    const byte = bytes[cursor.at++] ?? 0;
+    raw += (byte & 0x7f) * unit;
+    if (byte < 0x80) break;
+    unit *= 128;
+  }
+  return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
+}

@@ -1,0 +1,52 @@
+// Long work that a tenant asks for in one call: what it is, how far it is, and how much of it there may be.
+//
+//   queued <──turns──> running ──> done
+//      └──── stop ────────┴──────> stopped          (failed: it has not come on for `stuckMaxMs`)
+
+import type { JobId, TenantId } from './ids.ts';
+import type { TraceContext } from './trace-context.ts';
+
+export const jobKinds = ['cancel', 'retry'] as const;
+export type JobKind = (typeof jobKinds)[number];
+
+export const jobStates = ['queued', 'running', 'done', 'stopped', 'failed'] as const;
+export type JobState = (typeof jobStates)[number];
+
+/** How many of its notifications came to what; those of the page in hand aren't in it. */
+export interface JobCounts {
+  readonly done: number;
+  /** It was too late for it, or it was not to be done any more. */
+  readonly skipped: number;
+  readonly failed: number;
+}
+
+export interface Job extends JobCounts {
+  readonly id: JobId;
+  readonly tenantId: TenantId;
+  readonly kind: JobKind;
+  /** Which notifications: plain JSON, as lists of records are asked for (projections/notifications/filter.ts). */
+  readonly filter: object;
+  readonly ratePerSecond: number;
+  /** Of the request for it. */
+  readonly trace: TraceContext;
+  readonly state: JobState;
+  /** So many there were when it was asked for. */
+  readonly total: number;
+  /** UTC ms, all of them. */
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** When it came on last. */
+  readonly movedAt: number;
+}
+
+/** A tenant's jobs that aren't over: one runs, the others wait for it. */
+export const openJobsMax = 10;
+/** Of those that are over the newest so many are shown, for a week: 500 of 1 KiB. */
+export const endedJobsMax = 500;
+export const endedJobsKeptMs = 7 * 24 * 60 * 60 * 1000;
+
+/** What is sent again comes at so many a second unless its job says otherwise; a tenant's own requests come at 10 by default. */
+export const retryRateDefault = 100;
+/** A tenth of what one process takes and folds. A cancel, which sends nothing, comes at it. */
+export const jobRateMax = 500;

@@ -1,0 +1,87 @@
+// Runs the jobs of all tenants: as many at once as there are places, each for a turn, then whoever has waited longest.
+
+import type { Job } from '../domain/job.ts';
+import type { JobStore, StoredJob } from '../ports/job-store.ts';
+import { StaleOwnerError } from '../ports/job-store.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
+import { leaseMs, lookEveryMs, placesMax, stuckMaxMs, troubleRestMs } from './limits.ts';
+import type { TurnDependencies } from './turn.ts';
+import { takeTurn } from './turn.ts';
+
+export interface RunnerDependencies extends Omit<TurnDependencies, 'signal' | 'jobs'> {
+  readonly jobs: JobStore;
+  readonly turns: Pick<ThreadTurns, 'as'>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface JobRunner {
+  /** Pages in hand are finished; the jobs go on elsewhere, or at the next start. */
+  stop(): Promise<void>;
+}
+
+export function runJobs(deps: RunnerDependencies): JobRunner {
+  const { jobs, clock, logger, metrics } = deps;
+  const stopping = new AbortController();
+  for (const state of ['done', 'stopped', 'failed']) metrics.increment('herald_jobs_ended_total', { state }, 0);
+
+  const turnOf = async (job: StoredJob): Promise<void> => {
+    try {
+      const after = await deps.turns.as(job.tenantId, () => takeTurn({ ...deps, signal: stopping.signal }, job));
+      if (after.endedAt !== null) noteEnd(after);
+    } catch (err) {
+      const { id: jobId, kind } = job;
+      if (err instanceof StaleOwnerError) return logger.warn('a job is run by another process', { jobId, kind, err });
+      logger.error('a job does not come on; trying again', { jobId, kind, err });
+      const stored = await jobs.find(job.tenantId, job.id);
+      if (stored !== null && stored.state === 'running' && stored.epoch === job.epoch) await rest(stored);
+    }
+  };
+
+  /** The lease ends soon; nothing else of it is touched, so that its mark stays. */
+  const rest = async (job: StoredJob): Promise<void> => {
+    const now = clock.now();
+    const isHopeless = now - job.movedAt > stuckMaxMs;
+    const changes = isHopeless
+      ? { state: 'failed' as const, endedAt: now, turnAt: now, leaseUntil: null }
+      : { leaseUntil: now + troubleRestMs };
+    const after = await jobs.save({ ...job, ...changes });
+    if (after.endedAt !== null) noteEnd(after);
+  };
+
+  const noteEnd = (job: Job): void => {
+    const { id: jobId, tenantId, kind, state, total, done, skipped, failed } = job;
+    metrics.increment('herald_jobs_ended_total', { state });
+    logger.info('a job has ended', { jobId, tenantId, kind, state, total, done, skipped, failed });
+  };
+
+  /** One place. */
+  const work = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const job = await claimed();
+      if (job === null) await clock.sleep(lookEveryMs, stopping.signal);
+      // The store may be away for what is noted of it as well: its lease ends by itself.
+      else await turnOf(job).catch((err: unknown) => logger.warn('a job could not be noted', { jobId: job.id, err }));
+    }
+  };
+
+  const claimed = async (): Promise<StoredJob | null> => {
+    const now = clock.now();
+    try {
+      return await jobs.claim(now, now + leaseMs);
+    } catch (err) {
+      logger.warn('the jobs could not be asked for', { err });
+      return null;
+    }
+  };
+
+  const places = Array.from({ length: placesMax }, work);
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(places);
+    },
+  };
+}

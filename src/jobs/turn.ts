@@ -1,0 +1,120 @@
+// One turn of a job: from its mark on, a page at a time, until it is over, is to stop, or others wait.
+//
+//   records of the page ──> save the plan ──> act ──rate──> the next page: its plan, and what the one before came to, in one write
+//
+// A plan is in the store before anything of it is in the log, and says in which round each notification was found. So whoever goes on after a crash knows
+// from the records, once they have all that the log has, what of it is done; one that was sent again and has failed again isn't sent a third time.
+
+import type { Job, JobState } from '../domain/job.ts';
+import { partitionsOfTenant } from '../domain/topics.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { JobStore, ListMark, StoredJob } from '../ports/job-store.ts';
+import { StaleOwnerError } from '../ports/job-store.ts';
+import { isListed } from '../projections/notifications/document.ts';
+import type { ListedNotification, NotificationDocument } from '../projections/notifications/document.ts';
+import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { pageOfStatuses } from '../projections/notifications/queries.ts';
+import { waitForPosition } from '../projections/wait.ts';
+import { emptyPageRestMs, leaseMs, pageMax, pagesPerSecond, recordsWaitMs, turnMs } from './limits.ts';
+import type { WorkDependencies } from './work.ts';
+import { addedCounts, worksOf } from './work.ts';
+
+export interface TurnDependencies extends WorkDependencies {
+  readonly jobs: Pick<JobStore, 'save'>;
+  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
+  /** Aborts when the process stops: the page in hand is finished. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves with the job as it is stored then: over, or queued behind others.
+ * @throws StaleOwnerError when somebody else has it; whatever the log and the stores say, with the job running and its mark as it was
+ */
+export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Promise<StoredJob> {
+  const { jobs, clock, signal, log, reader } = deps;
+  const work = worksOf(deps)[claimed.kind];
+  const until = clock.monotonic() + turnMs;
+
+  const save = (job: StoredJob): Promise<StoredJob> => jobs.save({ ...job, leaseUntil: clock.now() + leaseMs });
+  const moved = (job: StoredJob): StoredJob => ({ ...job, movedAt: clock.now() });
+  const over = (job: StoredJob, state: JobState): Promise<StoredJob> => {
+    const endedAt = clock.now();
+    return jobs.save({ ...job, state, endedAt, movedAt: endedAt, turnAt: endedAt, leaseUntil: null });
+  };
+  const giveWay = (job: StoredJob): Promise<StoredJob> =>
+    jobs.save({ ...job, state: 'queued', turnAt: clock.now(), leaseUntil: null });
+
+  /** What is planned is what these came to, and the plan is empty. */
+  const act = async (job: StoredJob, records: readonly ListedNotification[]): Promise<StoredJob> => {
+    // Of a process that slept: somebody else may have it.
+    if ((job.leaseUntil ?? 0) <= clock.now()) throw new StaleOwnerError(`the lease of job ${job.id} is over`);
+    return withCounts(job, addedCounts(job, await work.act(records, job.trace)));
+  };
+
+  /** Until the records have all that the log had of the tenant: what the former owner has done shows there. */
+  const whenRecorded = async (job: StoredJob): Promise<StoredJob> => {
+    let held = job;
+    for (const topic of notificationsReadModel.topics) {
+      const ends = await log.ends(topic);
+      for (const partition of partitionsOfTenant(job.tenantId, log.partitioning)) {
+        const last = { topic, partition, offset: (ends[partition] ?? 0) - 1 };
+        while (!(await waitForPosition({ reader, clock }, notificationsReadModel, last, recordsWaitMs)))
+          held = await save(held);
+      }
+    }
+    return held;
+  };
+
+  /** The page that a former owner had in hand, or this one when something failed; of a job that begins, what the one before has appended. */
+  const caughtUp = async (job: StoredJob): Promise<StoredJob> => {
+    const { planned, next } = job.mark;
+    if (planned.length === 0 && next.kind !== 'first') return job;
+    const recorded = await whenRecorded(job);
+    if (planned.length === 0) return recorded;
+    const held = await save(recorded);
+    const ids = planned.map(({ id }) => id);
+    const found = await reader.get<NotificationDocument>('notifications', ids);
+    let done = 0;
+    const left: ListedNotification[] = [];
+    for (const one of planned) {
+      const record = found.get(one.id);
+      if (record === undefined || !isListed(record) || record.tenantId !== job.tenantId) continue;
+      if (work.isDone(record, one)) done++;
+      else if (record.round === one.round) left.push(record);
+    }
+    const counts = { done, skipped: planned.length - done - left.length, failed: 0 };
+    const counted = moved(withCounts(held, addedCounts(held, counts)));
+    return held.isStopAsked ? counted : act(counted, left);
+  };
+
+  const nextPage = async (job: StoredJob) => {
+    const { tenantId, filter, ratePerSecond, mark } = job;
+    const limit = Math.min(pageMax, Math.max(1, Math.ceil(ratePerSecond / pagesPerSecond)));
+    const place = { limit, ...(mark.next.kind === 'after' ? { after: mark.next.key } : {}) };
+    const { records, next } = await pageOfStatuses(reader, tenantId, filter, work.statuses, place);
+    return { records, next: markOf(next) };
+  };
+
+  let job = await caughtUp(claimed);
+  while (!job.isStopAsked && job.mark.next.kind !== 'end' && !signal.aborted && clock.monotonic() < until) {
+    const begun = clock.monotonic();
+    const { records, next } = await nextPage(job);
+    const planned = records.map(({ id, round }) => ({ id, round }));
+    const held = await save(moved({ ...job, mark: { next, planned } }));
+    // Nothing of the plan is begun.
+    if (held.isStopAsked) return over({ ...held, mark: { next, planned: [] } }, 'stopped');
+    job = await act(held, records);
+    const restMs = records.length === 0 ? emptyPageRestMs : (records.length * 1000) / job.ratePerSecond;
+    await clock.sleep(Math.max(0, begun + restMs - clock.monotonic()), signal);
+  }
+  if (job.isStopAsked) return over(job, 'stopped');
+  return job.mark.next.kind === 'end' ? over(job, 'done') : giveWay(job);
+}
+
+function markOf(next: readonly (string | number | null)[] | null): ListMark {
+  return next === null ? { kind: 'end' } : { kind: 'after', key: next };
+}
+
+function withCounts(job: StoredJob, { done, skipped, failed }: Pick<Job, 'done' | 'skipped' | 'failed'>): StoredJob {
+  return { ...job, done, skipped, failed, mark: { ...job.mark, planned: [] } };
+}

@@ -1,0 +1,19 @@
+// The jobs of a process: what the runner needs of it.
+
+import { wholeReadModels } from '../api/whole-read-models.ts';
+import type { CatchUps } from '../api/whole-read-models.ts';
+import { cancelNotification } from '../commands/cancel-notification.ts';
+import { retryNotification } from '../commands/retry-notification.ts';
+import type { JobRunner } from '../jobs/runner.ts';
+import { runJobs } from '../jobs/runner.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { Adapters } from './adapters.ts';
+
+/** Records that are folded anew are waited for: a part of them would be taken for all. */
+export function startJobs(adapters: Adapters, reader: ReadModelReader, catchUps: CatchUps): JobRunner {
+  return runJobs({
+    ...adapters,
+    reader: wholeReadModels(reader, { catchUps, clock: adapters.clock }),
+    commands: { retryNotification: retryNotification(adapters), cancelNotification: cancelNotification(adapters) },
+  });
+}

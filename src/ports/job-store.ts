@@ -1,0 +1,72 @@
+// Jobs and how far each is: a document with a mark, written by the one process that holds its lease, under the lease's epoch.
+//
+//   add ──> queued ──claim──> running ──save, a page at a time──> done | stopped | failed ──a week──> forgotten
+//             ^──save (its turn is over)──┘  its process ended: whoever claims after `leaseUntil` goes on from the mark
+
+import type { Job } from '../domain/job.ts';
+import type { JobId, NotificationId, TenantId } from '../domain/ids.ts';
+import type { FieldValue } from './read-model-store.ts';
+
+export { StaleOwnerError } from './event-log.ts';
+
+/** One notification that is about to be worked on, in the round that it had when it was found. */
+export interface PlannedNotification {
+  readonly id: NotificationId;
+  readonly round: number;
+}
+
+/** Where a list goes on. */
+export type ListMark =
+  | { readonly kind: 'first' }
+  | { readonly kind: 'after'; readonly key: readonly FieldValue[] }
+  | { readonly kind: 'end' };
+
+export interface JobMark {
+  /** Behind what is planned. */
+  readonly next: ListMark;
+  /** The page in hand: what of it is done the records tell, not the mark. */
+  readonly planned: readonly PlannedNotification[];
+}
+
+export interface StoredJob extends Job {
+  readonly mark: JobMark;
+  /** Asked while it ran, or was to go on: whoever holds it ends it. */
+  readonly isStopAsked: boolean;
+  /** UTC ms: since when a queued one waits for its turn. */
+  readonly turnAt: number;
+  /** Raised by each claim. */
+  readonly epoch: number;
+  /** UTC ms until when nobody else claims a running one; null: it doesn't run. */
+  readonly leaseUntil: number | null;
+}
+
+/** What of the jobs of all tenants should come on. */
+export interface StandingJobs {
+  /** Those that run, 100 at most. */
+  readonly running: readonly Pick<Job, 'id' | 'movedAt'>[];
+  /** How many wait for their turn, and of which nobody would claim another one first; null: none can be claimed. */
+  readonly queued: number;
+  readonly head: JobId | null;
+}
+
+/** Every call rejects with an Error when the store is away; then it may have written all the same. */
+export interface JobStore {
+  /** False, nothing stored: its tenant has `openJobsMax` that aren't over. Exactly, of any number at once. */
+  add(job: StoredJob): Promise<boolean>;
+  /** null: the tenant has none of this id, or it is forgotten. */
+  find(tenantId: TenantId, id: JobId): Promise<StoredJob | null>;
+  /** One that hasn't begun is stopped at once, one that has by its owner, or by the next. What is over stays as it is. */
+  askStop(tenantId: TenantId, id: JobId, now: number): Promise<StoredJob | null>;
+  /**
+   * The job to go on with, running under a new epoch: one whose lease is over (it hasn't come on by that), else the queued one whose tenant has waited longest and has none running.
+   * At once by several each gets another one. null: there is none.
+   */
+  claim(now: number, leaseUntil: number): Promise<StoredJob | null>;
+  /**
+   * In place of what is stored, but for `isStopAsked`, which is as it was asked meanwhile: resolves with what is stored then. When it doesn't run any
+   * more, its tenant's queued ones go behind those of others. @throws StaleOwnerError when it runs under another epoch, or not at all
+   */
+  save(job: StoredJob): Promise<StoredJob>;
+  standing(now: number): Promise<StandingJobs>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,43 @@
+// What a batch costs, by what is in it, and how long its number rests after it.
+
+import type { LogEntry } from '../ports/event-log.ts';
+import type { FoldPace, Write } from '../ports/read-model-store.ts';
+import { foldBytesMax } from './read-model.ts';
+
+/**
+ * A batch with as much in it costs what it holds rather than what a transaction costs: there is nothing to gather by a rest. One event of 195 KiB is such a
+ * batch: with a rest after each, a tenant that posts ten of them a second would leave its number behind for good, and all whose number it is.
+ */
+const largeEvents = 100;
+const largeBytes = foldBytesMax / 4;
+
+/** 5 ms of the thread and more. */
+export function isLarge(entries: readonly LogEntry[]): boolean {
+  return entries.length >= largeEvents || entries.reduce((sum, { size }) => sum + size, 0) >= largeBytes;
+}
+
+/** Whether documents were written that make a batch large, however small its events were: the next of its number is thought to be of the same kind. */
+export function areLarge(writes: readonly Write[]): boolean {
+  let bytes = 0;
+  for (const { document } of writes) {
+    bytes += document === null ? 0 : textLengthOf(document);
+    if (bytes >= largeBytes) return true;
+  }
+  return false;
+}
+
+/** Until when a number rests after these; whoever catches up doesn't. */
+export function restAfter(entries: readonly LogEntry[], { fewMs, manyMs, inThread }: FoldPace, now: number): number {
+  if (entries.length === 0 || isLarge(entries)) return -Infinity;
+  const ms = entries.length >= 5 ? manyMs : fewMs;
+  return inThread ? Math.ceil(now / ms) * ms : now + ms;
+}
+
+/** The characters of its texts: some 50 values in a small document, a µs. */
+function textLengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let sum = 0;
+  for (const inner of Object.values(value)) sum += textLengthOf(inner);
+  return sum;
+}

@@ -1,0 +1,36 @@
+// Long answers on a thread that others wait for.
+
+import { afterEach, expect, it } from '@jest/globals';
+
+import type { ThreadTurns } from '../../src/ports/thread-turns.ts';
+import { wholeTurns } from '../../src/ports/thread-turns.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+
+let app: App;
+
+afterEach(() => app.close());
+
+it('one that may be long waits for its tenant’s turn before it is made a text and before it is made bytes, a short one for none', async () => {
+  let calls: ('wait' | 'piece')[] = [];
+  const turns: ThreadTurns = {
+    ...wholeTurns,
+    isOver: () => true,
+    async next() {
+      calls.push('wait');
+    },
+    piece(work) {
+      calls.push('piece');
+      return work();
+    },
+  };
+  app = await startApp({ delivers: false, replace: () => ({ turns }) });
+  const tenant = await app.tenant('a');
+  const accepted = await tenant.notify({ channel: 'IN_APP', recipient: 'ada', body: 'World' });
+  const shown = await tenant.dashboard('GET', `/notifications/${String(accepted.body['notificationId'])}`);
+  expect(shown.status).toBe(200);
+  expect(calls.slice(-4)).toEqual(['wait', 'piece', 'wait', 'piece']);
+  calls = [];
+  expect((await tenant.dashboard('GET', '/tenant')).status).toBe(200);
+  expect(calls).toEqual(['piece', 'piece']);
+});

@@ -1,0 +1,134 @@
+// The runner of jobs: who has a place, what becomes of a job that can't come on, and what is said of it.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { startJob } from '../../src/commands/start-job.ts';
+import { unavailable } from '../../src/domain/errors.ts';
+import type { JobId, TenantId } from '../../src/domain/ids.ts';
+import { noTrace } from '../../src/domain/trace-context.ts';
+import { placesMax, stuckMaxMs, troubleRestMs } from '../../src/jobs/limits.ts';
+import type { JobRunner, RunnerDependencies } from '../../src/jobs/runner.ts';
+import { runJobs } from '../../src/jobs/runner.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+
+let app: App;
+let runner: JobRunner | null;
+beforeEach(async () => {
+  app = await startApp({ runsJobs: false, delivers: false });
+  runner = null;
+});
+afterEach(async () => {
+  await runner?.stop();
+  await app.close();
+});
+
+const run = (more: Partial<RunnerDependencies> = {}): void => {
+  runner = runJobs({ ...app.deps, commands: app.commands, ...more });
+};
+const ask = (tenant: string): Promise<JobId> =>
+  startJob(app.deps)({
+    tenantId: `tnt_${tenant}` as TenantId,
+    kind: 'retry',
+    filter: { batchId: 'batch_1' },
+    ratePerSecond: 100,
+    total: 0,
+    trace: noTrace,
+  });
+const find = (tenant: string, id: JobId) => app.deps.jobs.find(`tnt_${tenant}` as TenantId, id);
+const said = (message: string) => app.lines.filter((line) => line.message === message);
+
+describe('the runner', () => {
+  it('runs what is asked for, of as many tenants at once as there are places, and of each its jobs one after another', async () => {
+    const { reader } = app.deps;
+    let under = 0;
+    let most = 0;
+    let go: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const find_: typeof reader.find = async (query) => {
+      most = Math.max(most, ++under);
+      await gate;
+      under--;
+      return reader.find(query);
+    };
+    const tenants = Array.from({ length: placesMax + 2 }, (_, i) => String(i));
+    const ids = await Promise.all(tenants.flatMap((tenant) => [tenant, tenant]).map(ask));
+    run({ reader: { ...reader, find: find_ } });
+    await until(() => under === placesMax);
+    const { running, head } = await app.deps.jobs.standing(Date.now());
+    expect(running).toHaveLength(placesMax);
+    expect(head).not.toBeNull();
+    go();
+    await until(() => said('a job has ended').length === ids.length);
+    expect(most).toBe(placesMax);
+    expect(new Set(said('a job has ended').map(({ fields }) => fields['jobId']))).toEqual(new Set(ids));
+  }, 120_000);
+
+  it('one that can not come on says why, leaves its place to others, and goes on once it can', async () => {
+    const { reader, clock } = app.deps;
+    let isAway = true;
+    const find_: typeof reader.find = async (query) => {
+      if (isAway && query.equals['tenantId'] === 'tnt_a') throw unavailable('away');
+      return reader.find(query);
+    };
+    const a = await ask('a');
+    let later = 0;
+    run({ reader: { ...reader, find: find_ }, clock: { ...clock, now: () => clock.now() + later } });
+    for (let times = 1; times <= 3; times++) {
+      await until(() => said('a job does not come on; trying again').length >= times);
+      await until(async () => ((await find('a', a))?.leaseUntil ?? 0) <= clock.now() + later + troubleRestMs);
+      // Its rest is over.
+      later += troubleRestMs;
+    }
+    const before = await find('a', a);
+    expect(before).toMatchObject({ state: 'running', endedAt: null });
+    const others = await Promise.all(['b', 'c', 'd', 'e', 'f'].map(ask));
+    await until(() => said('a job has ended').length === others.length);
+    expect((await find('a', a))?.movedAt).toBe(before?.movedAt);
+    isAway = false;
+    await until(async () => (await find('a', a))?.state === 'done');
+  }, 120_000);
+
+  it('one that has not come on for a day is given up', async () => {
+    const { reader, clock, metrics } = app.deps;
+    const counted: unknown[] = [];
+    const find_: typeof reader.find = async () => {
+      throw new TypeError('a bug');
+    };
+    const id = await ask('a');
+    let later = 0;
+    run({
+      reader: { ...reader, find: find_ },
+      clock: { ...clock, now: () => clock.now() + later },
+      metrics: {
+        ...metrics,
+        increment(name, labels, by = 1) {
+          if (by > 0) counted.push([name, labels]);
+        },
+      },
+    });
+    await until(() => said('a job does not come on; trying again').length === 1);
+    expect(await find('a', id)).toMatchObject({ state: 'running' });
+    later = stuckMaxMs + 1000;
+    await until(async () => (await find('a', id))?.state === 'failed');
+    await until(() => counted.length > 0);
+    expect(counted).toEqual([['herald_jobs_ended_total', { state: 'failed' }]]);
+    expect((await app.deps.jobs.standing(Date.now())).running).toEqual([]);
+  }, 120_000);
+
+  it('another process has it by now: nothing of it is touched', async () => {
+    const { jobs, reader, clock } = app.deps;
+    const id = await ask('a');
+    const later = clock.now() + 60_000;
+    let taken = 0;
+    const find_: typeof reader.find = async () => {
+      if (taken++ === 0) await jobs.claim(later, later + 20_000);
+      throw unavailable('away');
+    };
+    run({ reader: { ...reader, find: find_ } });
+    await until(() => said('a job does not come on; trying again').length === 1);
+    await runner?.stop();
+    expect(await find('a', id)).toMatchObject({ epoch: 2, leaseUntil: later + 20_000 });
+  }, 120_000);
+});

@@ -1,0 +1,317 @@
+// A turn of a job, its process killed or asleep or its stores away at any step: each notification once, and the count right.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { JobKind } from '../../src/domain/job.ts';
+import type { JobId, TenantId } from '../../src/domain/ids.ts';
+import { startJob } from '../../src/commands/start-job.ts';
+import { noTrace } from '../../src/domain/trace-context.ts';
+import { unavailable } from '../../src/domain/errors.ts';
+import type { TurnDependencies } from '../../src/jobs/turn.ts';
+import { takeTurn } from '../../src/jobs/turn.ts';
+import type { StoredJob } from '../../src/ports/job-store.ts';
+import { StaleOwnerError } from '../../src/ports/job-store.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import type { HttpSink } from '../support/http-sink.ts';
+import { startHttpSink } from '../support/http-sink.ts';
+import { until } from '../support/until.ts';
+
+type Tenant = Awaited<ReturnType<App['tenant']>>;
+
+const leaseMs = 20_000;
+/** Any machine may be busy. */
+const waitMaxMs = 60_000;
+let app: App;
+let sink: HttpSink;
+let tenant: Tenant;
+let tenants = 0;
+
+beforeAll(async () => {
+  // Whatever is sent there is refused for good.
+  sink = await startHttpSink({ respond: (_, response) => response.writeHead(410).end() });
+  app = await startApp({ runsJobs: false });
+}, 240_000);
+afterAll(async () => {
+  await app.close();
+  await sink.close();
+});
+
+/** A tenant of its own with a batch; `path` tells them apart at the sink. */
+async function batchOf(count: number, more: (i: number) => object = () => ({})) {
+  tenant = await app.tenant(`tenant-${tenants++}`);
+  const path = `/${tenant.id}`;
+  const hook = { channel: 'WEBHOOK', recipient: `${sink.url}${path}`, body: 'x' };
+  const notifications = Array.from({ length: count }, (_, i) => ({ ...hook, ...more(i) }));
+  const { body } = await tenant.withKey('POST', '/notify/batch', { notifications });
+  const counts = async (): Promise<Record<string, number>> =>
+    (await tenant.withKey('GET', `/notify/batch/${body.batchId}`)).body.statusCounts;
+  const requests = () => sink.requests.filter((request) => request.path === path);
+  /** How often each notification arrived, the fewest and the most. */
+  const arrivals = () => {
+    const byId = Map.groupBy(requests(), ({ body: sent }) => (JSON.parse(sent) as { id: string }).id);
+    const times = [...byId.values()].map((all) => all.length);
+    return [byId.size, Math.min(...times), Math.max(...times)];
+  };
+  const become = (status: string, howMany: number) =>
+    until(async () => (await counts())[status] === howMany, { what: `${howMany} ${status}`, timeoutMs: waitMaxMs });
+  return { batchId: body.batchId as string, counts, requests, arrivals, become };
+}
+
+async function jobOf(kind: JobKind, batchId: string, ratePerSecond = 500): Promise<JobId> {
+  const asked = { tenantId: tenant.id as TenantId, kind, filter: { batchId }, ratePerSecond, total: 0, trace: noTrace };
+  return startJob(app.deps)(asked);
+}
+
+const claimed = async (at = Date.now()): Promise<StoredJob> => {
+  const job = await app.deps.jobs.claim(at, at + leaseMs);
+  if (job === null) throw new Error('there is one');
+  return job;
+};
+const turn = (job: StoredJob, more: Partial<TurnDependencies> = {}) =>
+  takeTurn({ ...app.deps, commands: app.commands, signal: new AbortController().signal, ...more }, job);
+
+/** Of a process that is killed at its n-th write of a mark: that one is not made. */
+const dyingAt = (n: number): Partial<TurnDependencies> => {
+  let saves = 0;
+  return {
+    jobs: {
+      save: async (job) => {
+        if (++saves >= n) throw new Error('killed');
+        return app.deps.jobs.save(job);
+      },
+    },
+  };
+};
+/** Once the lease of whoever was killed is over. */
+const laterOwner = (job: StoredJob) => claimed((job.leaseUntil ?? 0) + 60_000);
+
+describe('sending again', () => {
+  it('what has failed is sent once, and what has failed again by then is not sent a third time', async () => {
+    const { batchId, arrivals, become } = await batchOf(250);
+    await become('FAILED', 250);
+    await jobOf('retry', batchId);
+    const job = await turn(await claimed());
+    expect(job).toMatchObject({ state: 'done', done: 250, skipped: 0, failed: 0 });
+    await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
+    await become('FAILED', 250);
+    expect(arrivals()).toEqual([250, 2, 2]);
+  }, 240_000);
+
+  it.each([2, 3, 4])(
+    'killed before write %d of the mark, all of its page sent and failed again: the next owner sends none of it',
+    async (n) => {
+      const { batchId, arrivals, requests, become } = await batchOf(250);
+      await become('FAILED', 250);
+      await jobOf('retry', batchId);
+      const first = await claimed();
+      await expect(turn(first, dyingAt(n))).rejects.toThrow('killed');
+      const sent = 250 + Math.min((n - 1) * 100, 250);
+      await until(() => requests().length === sent, { timeoutMs: waitMaxMs });
+      await become('FAILED', 250);
+      const job = await turn(await laterOwner(first));
+      expect(job).toMatchObject({ state: 'done', done: 250, skipped: 0, failed: 0, epoch: 2 });
+      await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
+      await become('FAILED', 250);
+      expect(arrivals()).toEqual([250, 2, 2]);
+    },
+    240_000,
+  );
+
+  it('the log goes away in the middle of a page: the rest of it is sent later, and none of it twice', async () => {
+    const { batchId, arrivals, become } = await batchOf(60);
+    await become('FAILED', 60);
+    await jobOf('retry', batchId);
+    let calls = 0;
+    const retryNotification: TurnDependencies['commands']['retryNotification'] = async (...args) => {
+      if (++calls > 25) throw unavailable('away');
+      return app.commands.retryNotification(...args);
+    };
+    const first = await claimed();
+    await expect(turn(first, { commands: { ...app.commands, retryNotification } })).rejects.toThrow('away');
+    const stored = await app.deps.jobs.find(first.tenantId, first.id);
+    expect(stored).toMatchObject({ state: 'running', done: 0 });
+    expect(stored?.mark.planned).toHaveLength(60);
+    const job = await turn(await laterOwner(first));
+    expect(job).toMatchObject({ state: 'done', done: 60, skipped: 0 });
+    await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
+    await become('FAILED', 60);
+    expect(arrivals()).toEqual([60, 2, 2]);
+  }, 240_000);
+
+  it('whoever goes on waits until the records have what the former owner has appended', async () => {
+    const { batchId, arrivals, become } = await batchOf(20);
+    await become('FAILED', 20);
+    await jobOf('retry', batchId);
+    const first = await claimed();
+    await expect(turn(first, dyingAt(2))).rejects.toThrow('killed');
+    const { reader } = app.deps;
+    let isBehind = true;
+    let asked = 0;
+    let appends = 0;
+    const positions: typeof reader.positions = async (...args) => {
+      asked++;
+      return isBehind ? new Map() : reader.positions(...args);
+    };
+    const commands: TurnDependencies['commands'] = {
+      ...app.commands,
+      retryNotification: (...args) => {
+        appends++;
+        return app.commands.retryNotification(...args);
+      },
+    };
+    const second = turn(await laterOwner(first), { reader: { ...reader, positions }, commands });
+    await until(() => asked > 0, { timeoutMs: waitMaxMs });
+    expect(appends).toBe(0);
+    isBehind = false;
+    expect(await second).toMatchObject({ state: 'done', done: 20 });
+    expect(appends).toBe(0);
+    await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
+    await become('FAILED', 20);
+    expect(arrivals()).toEqual([20, 2, 2]);
+  }, 240_000);
+
+  it('a process that slept past its lease begins nothing of its plan', async () => {
+    const { batchId, requests, become } = await batchOf(5);
+    await become('FAILED', 5);
+    await jobOf('retry', batchId);
+    let sleptMs = 0;
+    const { clock, jobs } = app.deps;
+    const sleeping: Partial<TurnDependencies> = {
+      clock: { ...clock, now: () => clock.now() + sleptMs },
+      jobs: {
+        save: async (job) => {
+          const saved = await jobs.save(job);
+          sleptMs = leaseMs + 1;
+          return saved;
+        },
+      },
+    };
+    const first = await claimed();
+    await expect(turn(first, sleeping)).rejects.toBeInstanceOf(StaleOwnerError);
+    const second = await laterOwner(first);
+    await expect(turn(first)).rejects.toBeInstanceOf(StaleOwnerError);
+    expect(requests()).toHaveLength(5);
+    expect(await turn(second)).toMatchObject({ state: 'done', done: 5 });
+  }, 240_000);
+
+  it('what may not be sent again is skipped', async () => {
+    const { batchId, become } = await batchOf(4, (i) => (i === 0 ? { ttlSeconds: 1 } : {}));
+    await become('FAILED', 4);
+    await jobOf('retry', batchId);
+    const { clock } = app.deps;
+    const later = { ...clock, now: () => clock.now() + 5000 };
+    const { retryNotification } = await import('../../src/commands/retry-notification.ts');
+    const commands = { ...app.commands, retryNotification: retryNotification({ log: app.deps.log, clock: later }) };
+    expect(await turn(await claimed(), { commands })).toMatchObject({ state: 'done', done: 3, skipped: 1 });
+  }, 240_000);
+
+  it('comes at the rate that was asked for: a page is a fifth of a second’s, and rests as long', async () => {
+    const { batchId, become } = await batchOf(9);
+    await become('FAILED', 9);
+    await jobOf('retry', batchId, 15);
+    const { clock } = app.deps;
+    const rests: number[] = [];
+    const sleep: typeof clock.sleep = async (ms) => void rests.push(ms);
+    // In no time at all, but for what is slept.
+    const still = { ...clock, monotonic: () => 0, sleep };
+    expect(await turn(await claimed(), { clock: still })).toMatchObject({ done: 9 });
+    expect(rests.slice(0, 3)).toEqual([200, 200, 200]);
+  }, 240_000);
+});
+
+describe('stopping', () => {
+  it('asked half-way it ends behind the page in hand, and what it says is what was sent', async () => {
+    const { batchId, requests, become } = await batchOf(250);
+    await become('FAILED', 250);
+    const id = await jobOf('retry', batchId);
+    const stopping: Partial<TurnDependencies> = {
+      commands: {
+        ...app.commands,
+        retryNotification: async (...args) => {
+          await app.deps.jobs.askStop(tenant.id as TenantId, id, Date.now());
+          return app.commands.retryNotification(...args);
+        },
+      },
+    };
+    const job = await turn(await claimed(), stopping);
+    expect(job).toMatchObject({ state: 'stopped', done: 100, skipped: 0 });
+    await until(() => requests().length === 350, { timeoutMs: waitMaxMs });
+    await become('FAILED', 250);
+    expect(requests()).toHaveLength(350);
+    expect(await app.deps.jobs.find(job.tenantId, id)).toEqual(job);
+  }, 240_000);
+
+  it('asked while its owner is dead the next one sends nothing, and counts what was sent', async () => {
+    const { batchId, requests, become } = await batchOf(250);
+    await become('FAILED', 250);
+    const id = await jobOf('retry', batchId);
+    const first = await claimed();
+    let calls = 0;
+    const retryNotification: TurnDependencies['commands']['retryNotification'] = async (...args) => {
+      if (++calls > 140) throw unavailable('killed');
+      return app.commands.retryNotification(...args);
+    };
+    await expect(turn(first, { commands: { ...app.commands, retryNotification } })).rejects.toThrow('killed');
+    await app.deps.jobs.askStop(first.tenantId, id, Date.now());
+    const job = await turn(await laterOwner(first));
+    expect(job).toMatchObject({ state: 'stopped', done: 140, skipped: 0 });
+    await until(() => requests().length === 390, { timeoutMs: waitMaxMs });
+    await become('FAILED', 250);
+    expect(requests()).toHaveLength(390);
+  }, 240_000);
+
+  it('of the process: what is in hand is finished, and the rest is for the next', async () => {
+    const { batchId, arrivals, become } = await batchOf(250);
+    await become('FAILED', 250);
+    await jobOf('retry', batchId);
+    const stopping = new AbortController();
+    const commands: TurnDependencies['commands'] = {
+      ...app.commands,
+      retryNotification: (...args) => {
+        stopping.abort();
+        return app.commands.retryNotification(...args);
+      },
+    };
+    const half = await turn(await claimed(), { commands, signal: stopping.signal });
+    expect(half).toMatchObject({ state: 'queued', done: 100, leaseUntil: null });
+    expect(await turn(await claimed())).toMatchObject({ state: 'done', done: 250 });
+    await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
+    expect(arrivals()).toEqual([250, 2, 2]);
+  }, 240_000);
+});
+
+describe('cancelling', () => {
+  const sendAt = () => ({ sendAt: new Date(Date.now() + 3_600_000).toISOString() });
+
+  it('what is scheduled or waits for another try is cancelled, and nothing else; again it does nothing', async () => {
+    // Nobody listens there: tried again after 50 ms, then in an hour. Four are too few for a breaker.
+    const { batchId, become, counts } = await batchOf(120, (i) =>
+      i < 100 ? sendAt() : i < 104 ? { recipient: 'http://127.0.0.1:9/' } : {},
+    );
+    await become('FAILED', 16);
+    await become('SCHEDULED', 100);
+    const twice = async () => {
+      const { body } = await tenant.dashboard('GET', `/notifications?batchId=${batchId}&status=RETRYING`);
+      return body.data.map(({ attemptCount }: { attemptCount: number }) => attemptCount).join();
+    };
+    await until(async () => (await twice()) === '2,2,2,2', { what: 'second attempts', timeoutMs: waitMaxMs });
+    await jobOf('cancel', batchId);
+    expect(await turn(await claimed())).toMatchObject({ state: 'done', done: 104, skipped: 0, failed: 0 });
+    expect(await counts()).toMatchObject({ CANCELLED: 104, FAILED: 16 });
+    await jobOf('cancel', batchId);
+    expect(await turn(await claimed())).toMatchObject({ state: 'done', done: 0, skipped: 0, failed: 0 });
+    expect(await counts()).toMatchObject({ CANCELLED: 104, FAILED: 16 });
+  }, 240_000);
+
+  it('killed after it has asked for a page, the next owner counts it', async () => {
+    const { batchId, become, counts } = await batchOf(150, sendAt);
+    await become('SCHEDULED', 150);
+    await jobOf('cancel', batchId);
+    const first = await claimed();
+    await expect(turn(first, dyingAt(2))).rejects.toThrow('killed');
+    await become('CANCELLED', 100);
+    expect(await turn(await laterOwner(first))).toMatchObject({ state: 'done', done: 150, skipped: 0 });
+    expect(await counts()).toMatchObject({ CANCELLED: 150 });
+  }, 240_000);
+});

@@ -1,0 +1,130 @@
+// Failures of a cluster's engines, each behind a proxy that is as slow or as dead as the test says; one process, which is well again after each.
+
+import type { DataDir } from '../../support/data-dir.ts';
+import { makeDataDir } from '../../support/data-dir.ts';
+import { engines } from '../../support/engines.ts';
+import type { FaultyProxy } from '../../support/faulty-proxy.ts';
+import { startFaultyProxy } from '../../support/faulty-proxy.ts';
+import type { Herald } from '../../support/herald.ts';
+import { startHerald } from '../../support/herald.ts';
+import { startProxiedKafka } from '../../support/proxied-kafka.ts';
+import type { Page } from './scrape.ts';
+import { scrape, sumOf } from './scrape.ts';
+import type { Failure } from './stage.ts';
+import { scraped } from './stage.ts';
+
+export interface Cluster {
+  readonly service: Herald;
+  readonly kafka: FaultyProxy;
+  readonly mongo: FaultyProxy;
+  readonly redis: FaultyProxy;
+  close(): Promise<void>;
+}
+
+export async function startCluster(): Promise<Cluster> {
+  const { mongoUrl, redisUrl } = engines();
+  const dataDir: DataDir = await makeDataDir('real');
+  const own = await startProxiedKafka();
+  const mongo = await startFaultyProxy({ target: new URL(mongoUrl).host });
+  const redis = await startFaultyProxy({ target: new URL(redisUrl).host });
+  const database = new URL(dataDir.environment['MONGODB_URL'] ?? '').pathname;
+  const service = await startHerald(dataDir, {
+    KAFKA_BROKERS: own.proxy.address,
+    MONGODB_URL: `mongodb://${mongo.address}${database}?directConnection=true`,
+    REDIS_URL: `redis://${redis.address}`,
+  });
+  return {
+    service,
+    kafka: own.proxy,
+    mongo,
+    redis,
+    async close() {
+      await service.kill();
+      await Promise.all([own.stop(), mongo.close(), redis.close()]);
+      await dataDir.remove();
+    },
+  };
+}
+
+type ClusterFailure = Omit<Failure, 'run'> & { run(cluster: Cluster): ReturnType<Failure['run']> };
+
+/** A round trip takes twice as long; an append is over a second and has its answer before it is sent again. */
+const slowMs = 700;
+const inApp = { channel: 'IN_APP', recipient: 'ada', body: 'Hello' };
+
+export const failingCluster: readonly ClusterFailure[] = [
+  {
+    what: 'Redis is away',
+    fires: ['HeraldRedisDown'],
+    async run({ service, redis }) {
+      const before = await scraped(service, (page) => sumOf(page, 'herald_redis_up') === 1, 'Redis');
+      redis.cut();
+      const failing = await scraped(service, (page) => sumOf(page, 'herald_redis_up') === 0, 'Redis to be away');
+      redis.mend();
+      return { before, failing };
+    },
+  },
+  {
+    what: 'the store of Idempotency-Keys is slow',
+    fires: ['HeraldAcceptsSlow'],
+    async run({ service, mongo }) {
+      await accepted(service, 'a');
+      const before = await scrape(service);
+      mongo.delay(slowMs);
+      await accepted(service, 'b');
+      const failing = await counted(service, before);
+      mongo.delay(0);
+      return { before, failing };
+    },
+  },
+  {
+    what: 'the brokers are slow',
+    fires: ['HeraldAcceptsSlow', 'HeraldAppendsSlow'],
+    async run({ service, kafka }) {
+      await accepted(service);
+      const before = await scrape(service);
+      kafka.delay(slowMs);
+      await accepted(service);
+      const failing = await counted(service, before);
+      kafka.delay(0);
+      return { before, failing };
+    },
+  },
+  {
+    what: 'the brokers do not answer, and appends pile up',
+    fires: ['HeraldAppendQueueLong'],
+    async run({ service, kafka }) {
+      await accepted(service);
+      const before = await scrape(service);
+      kafka.freeze();
+      const notifications = Array.from({ length: 500 }, () => inApp);
+      const batches = Array.from({ length: 4 }, () =>
+        service.call('POST', '/api/v1/notify/batch', {
+          body: { notifications },
+          headers: { 'x-api-key': service.apiKey },
+        }),
+      );
+      const failing = await scraped(service, (page) => sumOf(page, 'herald_append_queue') > 1_000, 'appends that wait');
+      kafka.mend();
+      await Promise.all(batches);
+      return { before, failing };
+    },
+  },
+];
+
+/** An answer is measured once it is written, which its client may have before. */
+function counted(service: Herald, before: Page): Promise<Page> {
+  const count = (page: Page) => sumOf(page, 'herald_accept_seconds_count');
+  return scraped(service, (page) => count(page) > count(before), 'the answer to be measured');
+}
+
+async function accepted(service: Herald, idempotencyKey?: string): Promise<void> {
+  const { status } = await service.call('POST', '/api/v1/notify', {
+    body: inApp,
+    headers: {
+      'x-api-key': service.apiKey,
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    },
+  });
+  if (status !== 202) throw new Error(`it was answered with ${status}`);
+}

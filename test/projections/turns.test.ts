@@ -1,0 +1,123 @@
+// Who folds when on a thread that read models share: large batches one at a time, small ones at once, what may lag in the time that is left.
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { FoldPace } from '../../src/ports/read-model-store.ts';
+import type { Turns } from '../../src/projections/turns.ts';
+import { createTurns } from '../../src/projections/turns.ts';
+
+const { signal } = new AbortController();
+const pace: FoldPace = { eventsMax: 500, fewMs: 25, manyMs: 100, unrestedMax: 3, inThread: true };
+
+let now: number;
+let sleeps: number[];
+let running: number;
+let turns: Turns;
+
+beforeEach(() => {
+  [now, sleeps, running] = [0, [], 0];
+  turns = createTurns({ monotonic: () => now, sleep: async (ms: number) => void sleeps.push(ms) });
+});
+
+/** 20 ms, and never two at once. */
+async function work(): Promise<void> {
+  expect(++running).toBe(1);
+  now += 20;
+  await Promise.resolve();
+  running--;
+}
+
+async function failing(): Promise<void> {
+  await work();
+  throw new Error('no');
+}
+
+describe('what may lag', () => {
+  it('folds one batch at a time, and rests while others have much to do', async () => {
+    await Promise.all([turns.lagging(signal, work), turns.lagging(signal, work)]);
+    expect(sleeps).toEqual([]);
+    turns.noted({ entries: 500, isLarge: true, waitedMs: 0 });
+    await Promise.all([turns.lagging(signal, work), turns.lagging(signal, work)]);
+    expect(sleeps).toEqual([80, 80]);
+    await expect(turns.lagging(signal, failing)).rejects.toThrow('no');
+    now += 1000;
+    await turns.lagging(signal, work);
+    expect(sleeps).toHaveLength(3);
+  });
+});
+
+describe('large batches', () => {
+  it('are folded one at a time, also after one that failed', async () => {
+    const all = [work, failing, work].map((one) => turns.large(signal, one));
+    const outcomes = await Promise.allSettled(all);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('rest as long as they took while others fold small ones, and not at all where nobody does', async () => {
+    turns.noted({ entries: 500, isLarge: true, waitedMs: 0 });
+    await turns.large(signal, work);
+    expect(sleeps).toEqual([]);
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 0 });
+    await turns.large(signal, work);
+    expect(sleeps).toEqual([20]);
+    now += 500;
+    await turns.large(signal, work);
+    expect(sleeps).toEqual([20]);
+  });
+
+  it('rest no more where they have waited for seconds, until they have caught up', async () => {
+    const small = { entries: 1, isLarge: false, waitedMs: 60_000 };
+    turns.noted(small);
+    turns.noted({ entries: 2, isLarge: true, waitedMs: 5000 });
+    await turns.large(signal, work);
+    expect(sleeps).toEqual([]);
+    now += 500;
+    turns.noted(small);
+    turns.noted({ entries: 2, isLarge: true, waitedMs: 4999 });
+    await turns.large(signal, work);
+    expect(sleeps).toEqual([20]);
+  });
+});
+
+describe('small batches', () => {
+  it('are followed by no rest while there are few of them in a beat', () => {
+    const inBeat = () => Array.from({ length: 5 }, () => turns.needsNoRest(pace));
+    expect(inBeat()).toEqual([true, true, true, false, false]);
+    now += 99;
+    expect(turns.needsNoRest(pace)).toBe(false);
+    now += 1;
+    expect(inBeat()).toEqual([true, true, true, false, false]);
+  });
+});
+
+describe('small batches', () => {
+  const small = (entries: number) => ({ entries, isLarge: false, waitedMs: 0 });
+  /** Of five in a beat. */
+  const unrested = (entries: number) =>
+    Array.from({ length: 5 }, () => {
+      turns.noted(small(entries));
+      return turns.needsNoRest(pace);
+    }).filter(Boolean).length;
+
+  it('are followed by no rest, a few of each beat, while all numbers together have little', () => {
+    expect(unrested(1)).toBe(3);
+    now += 100;
+    expect(unrested(39)).toBe(3);
+    now += 100;
+    expect(unrested(1)).toBe(3);
+  });
+
+  it('all rest after a beat with much in it, until one had little again', () => {
+    unrested(60);
+    now += 100;
+    expect(unrested(60)).toBe(0);
+    now += 100;
+    expect(unrested(1)).toBe(0);
+    now += 100;
+    expect(unrested(1)).toBe(3);
+    // Of long ago.
+    unrested(99);
+    now += 200;
+    expect(unrested(1)).toBe(3);
+  });
+});

@@ -125,11 +125,20 @@ export function addOddities(path: string): void {
   db.close();
 }
 
-export async function everythingIn(log: EventLog): Promise<LogEntry[]> {
-  const entries: LogEntry[] = [];
+/** What an entry tells, read whole: entries themselves hold their codec, and decode when they are asked. */
+export type Told = Pick<
+  LogEntry,
+  'topic' | 'partition' | 'offset' | 'appendedAt' | 'size' | 'head' | 'event' | 'undecodable'
+>;
+
+export async function everythingIn(log: EventLog): Promise<Told[]> {
+  const entries: Told[] = [];
   for (const topic of eventLogShape.topics) {
     for (const [partition, to] of (await log.ends(topic)).entries())
-      for await (const entry of log.read({ topic, partition, from: 0, to })) entries.push(entry);
+      for await (const entry of log.read({ topic, partition, from: 0, to })) {
+        const { offset, appendedAt, size, head, event, undecodable } = entry;
+        entries.push({ topic, partition, offset, appendedAt, size, head, event, undecodable });
+      }
   }
   return entries;
 }

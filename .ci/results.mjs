@@ -1,7 +1,7 @@
 // What the test runs of .ci/run came to: counts their tests, names what has to be run again, and says at last "N passed, N failed".
 //
-//   results.mjs again REPORT     the files of it that failed, a line each; nothing when there is no report, or too many for chance
-//   results.mjs total FOLDER     FOLDER holds NAME.status, NAME.json and, where files were run again, NAME-again.json
+//   results.mjs again FOLDER NAME   the files of that run that failed, a line each; nothing when there is no report, or too many for chance
+//   results.mjs total FOLDER        FOLDER holds NAME.status, NAME.journal, NAME.json and, where files were run again, the same of NAME-again
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,26 +9,27 @@ import { join } from 'node:path';
 /** More files than this don't fail by chance: what broke them is shown at once, and not waited for twice. */
 const againMax = 5;
 
-const [command, path] = process.argv.slice(2);
+const [command, folder, name] = process.argv.slice(2);
 const say = (line) => process.stdout.write(`${line}\n`);
-if (command === 'again') again(path).forEach(say);
-else process.exitCode = total(path) ? 0 : 1;
+if (command === 'again') again(name).forEach(say);
+else process.exitCode = total() ? 0 : 1;
 
-function again(report) {
-  const read = reportIn(report);
+function again(name) {
+  const read = reportOf(name);
   const files =
     read === null ? [] : read.testResults.filter(({ status }) => status === 'failed').map(({ name }) => name);
   return files.length > againMax ? [] : files;
 }
 
-function total(folder) {
+function total() {
   const hasFailed = (name) => readFileSync(join(folder, `${name}.status`), 'utf8').trim() !== '0';
   const ranLast = (name) => (existsSync(join(folder, `${name}-again.status`)) ? `${name}-again` : name);
   let passed = 0;
   let failed = ['check', 'first-start'].filter(hasFailed).length;
   for (const name of ['embedded', 'tools', 'engines']) {
-    const own = countOf(name, folder);
+    const own = countOf(name);
     if (own.failed === 0 && hasFailed(ranLast(name))) own.failed = 1;
+    for (const file of [name, `${name}-again`].flatMap(unendedOf)) say(`NOT ENDED ${name}: ${file}`);
     for (const test of own.unsteady) say(`UNSTEADY ${name}: failed, then passed by itself: ${test}`);
     say(`${name}: ${own.passed} passed, ${own.failed} failed, ${own.unsteady.length} of those passed unsteady`);
     passed += own.passed;
@@ -38,11 +39,14 @@ function total(folder) {
   return failed === 0;
 }
 
-/** Jest's own figures; a file that could not be run counts as one failed, and so does a test that was skipped and a report that was never written. */
-function countOf(name, folder) {
-  const first = reportIn(join(folder, `${name}.json`));
-  if (first === null) return { passed: 0, failed: 1, unsteady: [] };
-  const second = reportIn(join(folder, `${name}-again.json`));
+/**
+ * Jest's own figures; a file that could not be run counts as one failed, and so does a test that was skipped. Of a run that was ended from outside, and so
+ * left no report, what had ended by then counts, and each file that had not as one failed.
+ */
+function countOf(name) {
+  const first = reportOf(name);
+  if (first === null) return { ...endedOf(name), unsteady: [] };
+  const second = reportOf(`${name}-again`);
   const was = figuresOf(first);
   if (second === null) return { ...was, unsteady: [] };
   const now = figuresOf(second);
@@ -66,10 +70,40 @@ function figuresOf({ testResults }) {
   return figures;
 }
 
-function reportIn(file) {
+function endedOf(name) {
+  const ended = journalOf(name).filter(({ began }) => began !== true);
+  const sum = (of) => ended.reduce((all, line) => all + line[of], 0);
+  return { passed: sum('passed'), failed: Math.max(1, sum('failed') + unendedOf(name).length) };
+}
+
+/** The files that had begun when the run was ended. */
+function unendedOf(name) {
+  const lines = journalOf(name);
+  const ended = new Set(lines.filter(({ began }) => began !== true).map(({ file }) => file));
+  return lines.filter(({ began, file }) => began === true && !ended.has(file)).map(({ file }) => file);
+}
+
+function reportOf(name) {
+  return read(`${name}.json`, JSON.parse, null);
+}
+
+/** What journal.mjs wrote; the last line may be cut. */
+function journalOf(name) {
+  const whole = (text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  return read(
+    `${name}.journal`,
+    (text) =>
+      whole(text)
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    [],
+  );
+}
+
+function read(file, parse, otherwise) {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return parse(readFileSync(join(folder, file), 'utf8'));
   } catch {
-    return null;
+    return otherwise;
   }
 }

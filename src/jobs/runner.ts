@@ -25,6 +25,7 @@ export interface JobRunner {
 export function runJobs(deps: RunnerDependencies): JobRunner {
   const { jobs, clock, logger, metrics } = deps;
   const stopping = new AbortController();
+  let resting = new AbortController();
   for (const state of ['done', 'stopped', 'failed']) metrics.increment('herald_jobs_ended_total', { state }, 0);
 
   const turnOf = async (job: StoredJob): Promise<void> => {
@@ -57,14 +58,29 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
     logger.info('a job has ended', { jobId, tenantId, kind, state, total, done, skipped, failed });
   };
 
-  /** One place. */
+  /** Looks for work as long as a place is free: one look for all places, so that what is idle asks the store twice a second. */
   const work = async (): Promise<void> => {
+    const under = new Set<Promise<void>>();
     while (!stopping.signal.aborted) {
-      const job = await claimed();
-      if (job === null) await clock.sleep(lookEveryMs, stopping.signal);
+      const job = under.size < placesMax ? await claimed() : null;
+      if (job === null) {
+        await placeOrTime(under);
+        continue;
+      }
       // The store may be away for what is noted of it as well: its lease ends by itself.
-      else await turnOf(job).catch((err: unknown) => logger.warn('a job could not be noted', { jobId: job.id, err }));
+      const turn = turnOf(job).catch((err: unknown) => logger.warn('a job could not be noted', { jobId: job.id, err }));
+      under.add(turn);
+      void turn.then(() => under.delete(turn));
     }
+    await Promise.all(under);
+  };
+
+  /** Who has had a turn may have another at once. */
+  const placeOrTime = async (under: ReadonlySet<Promise<void>>): Promise<void> => {
+    if (stopping.signal.aborted) return;
+    resting = new AbortController();
+    await Promise.race([clock.sleep(lookEveryMs, resting.signal), ...under]);
+    resting.abort();
   };
 
   const claimed = async (): Promise<StoredJob | null> => {
@@ -77,11 +93,12 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
     }
   };
 
-  const places = Array.from({ length: placesMax }, work);
+  const working = work();
   return {
     async stop() {
       stopping.abort();
-      await Promise.all(places);
+      resting.abort();
+      await working;
     },
   };
 }

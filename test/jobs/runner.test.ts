@@ -6,7 +6,7 @@ import { startJob } from '../../src/commands/start-job.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import type { JobId, TenantId } from '../../src/domain/ids.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
-import { placesMax, stuckMaxMs, troubleRestMs } from '../../src/jobs/limits.ts';
+import { lookEveryMs, placesMax, stuckMaxMs, troubleRestMs } from '../../src/jobs/limits.ts';
 import type { JobRunner, RunnerDependencies } from '../../src/jobs/runner.ts';
 import { runJobs } from '../../src/jobs/runner.ts';
 import type { App } from '../support/app.ts';
@@ -64,6 +64,38 @@ describe('the runner', () => {
     expect(most).toBe(placesMax);
     expect(new Set(said('a job has ended').map(({ fields }) => fields['jobId']))).toEqual(new Set(ids));
   }, 120_000);
+
+  it('asks the store for work twice a second while there is none, however many places are free', async () => {
+    const { jobs, clock } = app.deps;
+    let asked = 0;
+    let under = 0;
+    let most = 0;
+    const slept: number[] = [];
+    run({
+      jobs: {
+        ...jobs,
+        async claim(...args) {
+          asked++;
+          most = Math.max(most, ++under);
+          const job = await jobs.claim(...args);
+          under--;
+          return job;
+        },
+      },
+      clock: {
+        ...clock,
+        sleep(ms, signal) {
+          slept.push(ms);
+          // Time passes as fast as it is waited for.
+          return clock.sleep(0, signal);
+        },
+      },
+    });
+    await until(() => slept.length >= 10);
+    expect(new Set(slept)).toEqual(new Set([lookEveryMs]));
+    expect(asked).toBeLessThanOrEqual(slept.length + 1);
+    expect(most).toBe(1);
+  });
 
   it('one that can not come on says why, leaves its place to others, and goes on once it can', async () => {
     const { reader, clock } = app.deps;

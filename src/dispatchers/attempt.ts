@@ -3,6 +3,7 @@
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import { isExpired } from '../domain/delivery-request.ts';
 import type { ProviderRole, WorkEvent } from '../domain/events.ts';
+import { redactionOf } from '../domain/redaction.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryContext } from '../ports/provider-registry.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -139,9 +140,6 @@ const thrown: DeliveryOutcome = {
 /** The error with its stack, the tenant's secrets taken out: nobody knows what a bug says. */
 function describe(err: unknown, means: ReadyMeans): string {
   const { settings, webhookSecret, secrets } = means;
-  let text = err instanceof Error ? (err.stack ?? err.message) : String(err);
-  for (const secret of [...secrets, webhookSecret, settings?.apiKey ?? '', settings?.previousApiKey ?? '']) {
-    if (secret !== '') text = text.replaceAll(secret, '[secret]');
-  }
-  return text;
+  const text = err instanceof Error ? (err.stack ?? err.message) : String(err);
+  return redactionOf([...secrets, webhookSecret, settings?.apiKey ?? '', settings?.previousApiKey ?? '']).applied(text);
 }

@@ -1,24 +1,27 @@
-// What is kept of a receiver's answer: at most 1 KiB of plain text, with every secret cut out in every form in which it may come back.
+// Cuts secrets out of texts that others wrote (a receiver's answer, an error), in every form in which they may come back.
 
-const keptBytesMax = 1_024;
-/** How much of an answer is looked at to keep 1 KiB of it. */
-const readMax = 8_192;
 const replacement = '[secret]';
 /** Shorter ones are found in ordinary words as well. */
 const longMin = 8;
 
-/**
- * The text as it may be stored and shown: secrets replaced by `[secret]`, control characters and runs of white space by one space.
- * For failures; what succeeds keeps nothing of an answer but an id.
- */
-export function kept(text: string, secrets: readonly string[]): string {
-  const forms = formsOf(secrets.filter((secret) => secret.length >= longMin));
-  let window = text.slice(0, readMax);
-  for (const form of forms) window = window.replaceAll(form, replacement);
-  window = withoutShort(window, formsOf(secrets.filter((secret) => secret.length < longMin)));
-  // The end of the window may hold the beginning of a secret, which no form matches.
-  if (text.length > readMax) window = window.slice(0, Math.max(0, window.length - (forms[0]?.length ?? 0)));
-  return cut(window.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim());
+export interface Redaction {
+  /** The text with every secret replaced by `[secret]`: long ones wherever they stand, short ones where they stand by themselves. */
+  applied(text: string): string;
+  /** A text that was cut may end in the beginning of a secret, which no form matches: so many characters of it at most. */
+  readonly longest: number;
+}
+
+export function redactionOf(secrets: readonly string[]): Redaction {
+  const long = formsOf(secrets.filter((secret) => secret.length >= longMin));
+  const short = formsOf(secrets.filter((secret) => secret.length < longMin));
+  return {
+    applied: (text) =>
+      withoutShort(
+        long.reduce((left, form) => left.replaceAll(form, replacement), text),
+        short,
+      ),
+    longest: long[0]?.length ?? 0,
+  };
 }
 
 /** The longest first, so that no form is broken up by a shorter one inside it. */
@@ -103,14 +106,3 @@ function standingAlone(form: string): string {
 function literal(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
-
-function cut(text: string): string {
-  if (Buffer.byteLength(text) <= keptBytesMax) return text;
-  // A character cut in two decodes to U+FFFD, which is taken off.
-  return Buffer.from(text)
-    .toString('utf8', 0, keptBytesMax - ellipsis.length)
-    .replace(/\uFFFD$/, '')
-    .concat('...');
-}
-
-const ellipsis = '...';

@@ -156,6 +156,19 @@ describe('a failed attempt', () => {
     expect(String(line?.fields['thrown'])).toContain('broke with [secret] and [secret]');
     expect(JSON.stringify([lines, failed])).not.toMatch(/sk_provider-key|tenant-secret/);
   });
+
+  it('by a provider that throws is logged with its words whole, where a secret is as short as a part of them', async () => {
+    const { lines } = await world.run({
+      send: async () => {
+        throw new TypeError('a broken token at key:ok');
+      },
+      directory: { provider: (tenantId) => Promise.resolve({ ...settingsOf(tenantId, 'WEBHOOK'), apiKey: 'ok' }) },
+    });
+    await world.append([requested()]);
+    await firstFailure();
+    const line = lines.find(({ level }) => level === 'error');
+    expect(String(line?.fields['thrown'])).toContain('TypeError: a broken token at key:[secret]');
+  });
 });
 
 describe('an attempt without what it needs', () => {

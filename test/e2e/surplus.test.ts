@@ -24,6 +24,8 @@ import { until } from '../support/until.ts';
 const floodPosts = Number(process.env['E2E_FLOOD_POSTS'] ?? '6000');
 /** How long the flood's receiver takes. */
 const sinkMs = Number(process.env['E2E_SINK_MS'] ?? '15000');
+/** So slow that the flood is there longer than the other's are measured. */
+const waitsFromMs = 100;
 /** The other's, in turn HIGH and BULK, ten a second, in each phase. */
 const besidePosts = Number(process.env['E2E_BESIDE_POSTS'] ?? '60');
 /** A machine that runs other tests beside this one has pauses of its own. */
@@ -83,7 +85,8 @@ it("a flood of BULK to a slow receiver, more than a tenant may hold: another's H
   });
   const waiting = floodPosts - floodArrived;
   tell({ sinkMs, floodPosts, waiting, postedPerSecond, floodAlone, floodBeside, unloaded, whilePosted, whileWaiting });
-  expect(waiting).toBeGreaterThan(0);
+  // A receiver that answers at once has had all of it by then.
+  if (sinkMs >= waitsFromMs) expect(waiting).toBeGreaterThan(0);
   for (const { HIGH, BULK } of [whilePosted, whileWaiting as Beside | null].filter((one) => one !== null)) {
     expect(HIGH.p99).toBeLessThan(highP99MaxMs);
     expect(BULK.p99).toBeLessThan(bulkP99MaxMs);

@@ -59,12 +59,12 @@ function recorded(found: ListedNotification): Recorded {
 }
 
 /** As it was asked for: what a template has filled in follows from its name and the data. */
-function askedForBy({ channel, recipient, priority, request }: ListedNotification): AskedFor {
+function askedForBy({ channel, recipient, priority, request, resendOf }: ListedNotification): AskedFor {
   const { template, subject, body, rawSubject, rawBody, data, metadata, sendAt, expiresAt = null } = request;
   const { replyTo = null, cc = [], bcc = [], transactional = false } = request;
   const expiry: Expiry | null = expiresAt === null ? null : { kind: 'at', at: expiresAt };
   const own =
     template === null ? { subject: rawSubject ?? subject, body: rawBody ?? body } : { subject: null, body: null };
   const asked = { channel, recipient, priority, template: template?.name ?? null, ...own, data, metadata };
-  return { ...asked, sendAt, expiry, replyTo, cc, bcc, transactional };
+  return { ...asked, sendAt, expiry, replyTo, cc, bcc, transactional, resendOf: resendOf ?? null };
 }

@@ -111,6 +111,7 @@ export function notificationRequest(
     cc: fields.cc ?? nobody,
     bcc: fields.bcc ?? nobody,
     transactional: fields.transactional ?? false,
+    resendOf: null,
     ...times,
   };
 }

@@ -27,6 +27,7 @@ export function toRecord(document: ListedNotification) {
     bcc: request.bcc ?? [],
     transactional: request.transactional ?? false,
     batchId: request.batchId,
+    resendOf: document.resendOf ?? null,
     provider: last?.outcome.provider ?? null,
     attemptCount: attemptCountOf(document),
     lastError: lastFailed === undefined ? null : errorOf(lastFailed.outcome),

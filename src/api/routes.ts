@@ -88,6 +88,7 @@ export function routesOf({
       endpoint: notifications.attempts,
     },
     { method: 'POST', path: '/notifications/:id/retry', auth: 'bearer', sends: true, endpoint: notifications.retry },
+    { method: 'POST', path: '/notifications/:id/resend', auth: 'bearer', sends: true, endpoint: notifications.resend },
     { method: 'POST', path: '/notifications/:id/cancel', auth: 'bearer', endpoint: notifications.cancel },
     { method: 'GET', path: '/suppressions', auth: 'bearer', endpoint: suppressions.list },
     { method: 'POST', path: '/suppressions', auth: 'bearer', endpoint: suppressions.create },

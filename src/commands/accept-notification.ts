@@ -39,6 +39,8 @@ export interface NotificationInput {
   readonly cc: readonly string[];
   readonly bcc: readonly string[];
   readonly transactional: boolean;
+  /** The notification whose content it has; null: a request of its own. */
+  readonly resendOf: NotificationId | null;
   readonly trace: TraceContext;
 }
 
@@ -50,7 +52,7 @@ export interface Accepted {
 /** Everything of a notification but who it is. */
 export interface Prepared {
   readonly input: NotificationInput;
-  readonly source: Source;
+  readonly template: TemplateReference | null;
   readonly rendered: RenderedTemplate;
 }
 
@@ -74,9 +76,16 @@ interface Dependencies {
  */
 export function acceptNotification(deps: Dependencies) {
   const prepare = prepareNotification(deps);
-  const append = appendNotification(deps);
+  const accept = acceptPrepared(deps);
   return async (input: NotificationInput, batchId: BatchId | null = null): Promise<Accepted> => {
-    const prepared = await prepare(input);
+    return accept(await prepare(input), batchId);
+  };
+}
+
+/** @throws DomainError SERVICE_UNAVAILABLE */
+export function acceptPrepared(deps: Pick<Dependencies, 'log' | 'clock'>) {
+  const append = appendNotification(deps);
+  return async (prepared: Prepared, batchId: BatchId | null = null): Promise<Accepted> => {
     const notificationId = notificationIdOf(deps.clock.uuidV7());
     const result = await append(prepared, { notificationId, requestedAt: deps.clock.now(), batchId });
     if (result.kind === 'durable') return { notificationId, position: result.position };
@@ -98,8 +107,8 @@ export function prepareNotification({ directory, renderer }: Pick<Dependencies, 
         });
     const rendered = rendering instanceof Promise ? await rendering : rendering;
     checkSizes(rendered);
-    if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
-    return { input, source, rendered };
+    await checkProvider(directory, input);
+    return { input, template: source.reference, rendered };
   };
 }
 
@@ -156,12 +165,12 @@ function checkSizes({ subject, body }: RenderedTemplate): void {
 }
 
 function requested(
-  { input, source, rendered }: Prepared,
+  { input, template, rendered }: Prepared,
   { notificationId, requestedAt, batchId }: Identity,
   log: Dependencies['log'],
 ): NotificationRequested {
   const { tenantId, channel, recipient, priority, trace } = input;
-  const isRaw = source.reference === null;
+  const isRaw = template === null;
   return {
     type: 'NotificationRequested',
     eventId: eventIdFrom('requested', notificationId),
@@ -183,7 +192,7 @@ function requested(
       rawBody: isRaw ? ownForm(input.body, rendered.body) : null,
       data: input.dataText,
       metadata: input.metadata,
-      template: source.reference,
+      template,
       sendAt: input.sendAt !== null && input.sendAt > requestedAt ? input.sendAt : null,
       batchId,
       expiresAt: expiresAtOf(input.expiry, input.sendAt, requestedAt),
@@ -194,12 +203,21 @@ function requested(
       tracestate: trace.tracestate,
       baggage: trace.baggage,
     },
+    ...(input.resendOf === null ? {} : { resendOf: input.resendOf }),
   };
 }
 
 /** A body of 200 KiB isn't kept twice: null where nothing was filled in. */
 function ownForm(raw: string | null, rendered: string | null): string | null {
   return raw === rendered ? null : raw;
+}
+
+/** @throws DomainError NO_PROVIDER_CONFIGURED */
+export async function checkProvider(
+  directory: Pick<TenantDirectory, 'canDeliver'>,
+  { tenantId, channel }: Pick<NotificationInput, 'tenantId' | 'channel'>,
+): Promise<void> {
+  if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
 }
 
 function noProvider(channel: Channel): DomainError {

@@ -57,6 +57,8 @@ export interface KeyedInput {
   readonly input: NotificationInput;
   readonly key: string;
   readonly batchId: BatchId | null;
+  /** How it is made ready, where it isn't rendered as a request is. */
+  readonly prepare?: (input: NotificationInput) => Promise<Prepared>;
 }
 
 export interface AcceptedOnce extends Accepted {
@@ -169,7 +171,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
 
   const lead = async (under: Under): Promise<AcceptedOnce> => {
     const { input, keyHash, batchId } = under;
-    const prepared = await prepare(input).catch(async (error: unknown) => {
+    const prepared = await (under.prepare ?? prepare)(input).catch(async (error: unknown) => {
       // What was accepted once is answered once more, whatever became of its template or provider.
       const before = error instanceof DomainError ? await keys.find({ ...input, keyHash }, clock.now()) : null;
       const same = before === null ? null : replayed(under, before);
@@ -220,9 +222,9 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
 function askedForIn(given: NotificationInput): AskedFor {
   const { tenantId: _, trace: _2, data: _3, strict: _4, ...input } = given;
   const { channel, recipient, priority, template, subject, body, dataText, metadata, sendAt, expiry, ...more } = input;
-  const { replyTo, cc, bcc, transactional, ...none } = more;
+  const { replyTo, cc, bcc, transactional, resendOf, ...none } = more;
   const asked = { channel, recipient, priority, template, subject, body, data: dataText, metadata, sendAt, expiry };
-  return { ...asked, replyTo, cc, bcc, transactional, ...(none satisfies Record<string, never>) };
+  return { ...asked, replyTo, cc, bcc, transactional, resendOf, ...(none satisfies Record<string, never>) };
 }
 
 function keyReused(): DomainError {

@@ -28,6 +28,7 @@ import { markInboxRead } from './mark-inbox-read.ts';
 import { provisionTenant } from './provision-tenant.ts';
 import { recordBatch } from './record-batch.ts';
 import { regenerateKey } from './regenerate-key.ts';
+import { resendNotification } from './resend-notification.ts';
 import { retryNotification } from './retry-notification.ts';
 import { saveProvider } from './save-provider.ts';
 import { startJob } from './start-job.ts';
@@ -65,11 +66,13 @@ export interface Asked {
 export function createCommands(deps: CommandDependencies & Asked) {
   const prepare = prepareNotification(deps);
   const append = appendNotification(deps);
+  const once = acceptOnce({ ...deps, keys: deps.idempotency, prepare, append });
   return {
     acceptNotification: acceptNotification(deps),
-    acceptOnce: acceptOnce({ ...deps, keys: deps.idempotency, prepare, append }),
+    acceptOnce: once,
     recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),
+    resendNotification: resendNotification({ ...deps, once }),
     cancelNotification: cancelNotification(deps),
     startJob: startJob(deps),
     stopJob: stopJob(deps),

@@ -106,6 +106,8 @@ interface Continued extends Attempted {
 export interface NotificationRequested extends NotificationEnvelope {
   readonly type: 'NotificationRequested';
   readonly request: DeliveryRequest;
+  /** The notification whose content this one has: a person sent it once more. */
+  readonly resendOf?: NotificationId | null;
 }
 
 export interface DeliveryDeferred extends NotificationEnvelope, Continued {

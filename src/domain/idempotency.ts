@@ -51,12 +51,13 @@ export interface AskedFor {
   readonly cc: readonly string[];
   readonly bcc: readonly string[];
   readonly transactional: boolean;
+  readonly resendOf: NotificationId | null;
 }
 
 /** One text for all requests that ask for the same, however their fields are named and in whichever order they come. */
 export function contentText(asked: AskedFor, requestedAt: number): string {
   const { channel, recipient, priority, template, subject, body, data, metadata, sendAt, expiry } = asked;
-  const { replyTo, cc, bcc, transactional } = asked;
+  const { replyTo, cc, bcc, transactional, resendOf } = asked;
   const ahead = sendAt !== null && sendAt > requestedAt ? sendAt : null;
   const values = [channel, recipient, priority, template, subject, body, sorted(JSON.parse(data)), sorted(metadata)];
   const expiresAt = expiresAtOf(expiry, sendAt, requestedAt);
@@ -65,6 +66,7 @@ export function contentText(asked: AskedFor, requestedAt: number): string {
     ...(expiresAt === null ? [] : [expiresAt]),
     ...(replyTo === null && cc.length + bcc.length === 0 ? [] : [{ replyTo, cc, bcc }]),
     ...(transactional ? [{ transactional }] : []),
+    ...(resendOf === null ? [] : [{ resendOf }]),
   ];
   return JSON.stringify([...values, ahead, ...later]);
 }

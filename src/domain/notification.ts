@@ -21,6 +21,7 @@ import type {
   NotificationContent,
   NotificationEnvelope,
   NotificationEvent,
+  NotificationRequested,
   Priority,
 } from './events.ts';
 import type { NotificationId, TenantId } from './ids.ts';
@@ -52,6 +53,8 @@ export interface NotificationFacts {
   readonly updatedAt: number;
   /** It was too large to be stored whole: its texts are cut, so it can't be sent again. */
   readonly isCut?: true;
+  /** The one whose content it has. Documents hold it only where there is one. */
+  readonly resendOf?: NotificationId;
 }
 
 /** The request itself is the first round. A retry by hand is one more, and the last of so many is the last. */
@@ -62,7 +65,7 @@ export function mergeEvent(before: NotificationFacts | null, event: Notification
   const base = before === null ? first(event) : withEnvelope(before, event);
   switch (event.type) {
     case 'NotificationRequested':
-      return { ...base, request: lesser(base, event) };
+      return { ...base, request: lesser(base, event), ...originOf(base, event) };
     case 'DeliveryDue':
       return event.attempt === 1 ? { ...base, firstDue: true } : base;
     case 'RetryRequested':
@@ -178,6 +181,16 @@ function lesser(facts: NotificationFacts, event: { readonly request: DeliveryReq
   const content = canonicalContent(event.request);
   if (facts.request === null) return content;
   return compareText(JSON.stringify(content), JSON.stringify(facts.request)) < 0 ? content : facts.request;
+}
+
+/** Of two requests with one id that name one the least. */
+function originOf(
+  { resendOf: known }: NotificationFacts,
+  { resendOf: told }: NotificationRequested,
+): Pick<NotificationFacts, 'resendOf'> {
+  const origin = told ?? known;
+  if (origin === undefined) return {};
+  return { resendOf: known !== undefined && compareText(known, origin) < 0 ? known : origin };
 }
 
 function laterDeferral(

@@ -247,6 +247,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   'POST /notifications/:id/retry': notification((id) => `/notifications/${id}/retry`),
+  'POST /notifications/:id/resend': notification((id) => `/notifications/${id}/resend`),
   'POST /notifications/:id/cancel': notification((id) => `/notifications/${id}/cancel`),
   'GET /dashboard/stats': [{ unnamed: { path: '/dashboard/stats?range=all' }, status: 200, says: { total: 0 } }],
 };

@@ -119,7 +119,8 @@ describe('schemas', () => {
       const { type, fingerprint, bytes } = firstWritten(event);
       const request = 'request' in event && event.request !== null ? { ...event.request, ...laterFields } : null;
       const role = 'role' in event ? { role: 'primary' } : {};
-      const expected = request === null ? { ...event, ...role } : { ...event, ...role, request };
+      const origin = type === 'NotificationRequested' ? { resendOf: null } : {};
+      const expected = { ...event, ...role, ...origin, ...(request === null ? {} : { request }) };
       expect(plain(codec.decode(type, fingerprint, bytes))).toEqual(plain(expected));
     }
   });
@@ -171,6 +172,7 @@ const pinned = {
   'NotificationRequested.v3': '08a60c71d60f3a0f92ff86454643b214',
   'NotificationRequested.v4': 'dd17052846071e8180c0d97ca5019e3a',
   'NotificationRequested.v5': 'f691ea706b4871e5cf6da215ffe19cd9',
+  'NotificationRequested.v6': '4d67da914a2bde69c8f4317b321c5d3d',
   'RecipientReleased.v1': '221544d5ea70fb0b475c5d18058ebd0a',
   'RecipientSuppressed.v1': '84de987cf1df2cc1326652329a075bea',
   'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',

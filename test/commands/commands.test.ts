@@ -176,6 +176,7 @@ describe('accept', () => {
     cc: [],
     bcc: [],
     transactional: false,
+    resendOf: null,
     trace: noTrace,
   };
   const accepting = (log: ReturnType<typeof logAnswering>) =>

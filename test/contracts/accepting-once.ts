@@ -33,6 +33,7 @@ const input: NotificationInput = {
   cc: [],
   bcc: [],
   transactional: false,
+  resendOf: null,
   trace: noTrace,
 };
 

@@ -90,6 +90,7 @@ const sending = new Set([
   'retryBatch',
   'retryNotification',
   'retryNotifications',
+  'resendNotification',
   'testProvider',
 ]);
 const inApp = { channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: 'World' };
@@ -138,6 +139,10 @@ describe('an answer of success is as documented', () => {
     const gone = (await call('notify', { body: { ...hook, recipient: `${sink.url}/gone` } })).body.notificationId;
     await becomes(gone, 'FAILED');
     expect((await call('retryNotification', { params: { id: gone } })).status).toBe(202);
+    for (let i = 0; i < 2; i++)
+      expect(
+        (await call('resendNotification', { headers: { 'idempotency-key': 'again' }, params: { id } })).status,
+      ).toBe(202);
   });
 
   it('for the inbox', async () => {
@@ -401,6 +406,15 @@ describe('a refusal is as documented', () => {
         send(own, credentials(notify, keyed), notify, { headers: { 'idempotency-key': 'order-17' }, body });
       await statusIs(post(inApp), 409);
       await statusIs(post({ ...inApp, body: 'Else' }), 422);
+      const resend = contract.operation('resendNotification');
+      const again = async () => {
+        const { body } = await keyed.notify(inApp);
+        const given = { headers: { 'idempotency-key': 'order-18' }, params: { id: body.notificationId } };
+        return send(own, credentials(resend, keyed), resend, given);
+      };
+      held = null;
+      await statusIs(again(), 409);
+      await statusIs(again(), 422);
     });
   });
 
@@ -413,7 +427,14 @@ describe('a refusal is as documented', () => {
       await statusIs(as('notify', { body: inApp }), 429);
       await statusIs(as('streamInbox'), 429);
       await statusIs(as('streamChanges'), 429);
-      for (const id of ['notifyBatch', 'retryBatch', 'retryNotification', 'retryNotifications', 'testProvider'])
+      for (const id of [
+        'notifyBatch',
+        'retryBatch',
+        'retryNotification',
+        'retryNotifications',
+        'resendNotification',
+        'testProvider',
+      ])
         await statusIs(as(id), 429);
     }));
 

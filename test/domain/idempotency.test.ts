@@ -45,6 +45,7 @@ describe('what was asked for', () => {
     cc: [],
     bcc: [],
     transactional: false,
+    resendOf: null,
   };
 
   it('is the same in whichever order its fields come', () => {

@@ -61,7 +61,7 @@ const continued = { ...attempted, firstAttempt: small };
 const tries = { provider: text, role: fc.constantFrom(...providerRoles), waitedMs: fc.nat(), tookMs: fc.nat() };
 
 const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
-  NotificationRequested: { ...ofNotification, request: anyRequest },
+  NotificationRequested: { ...ofNotification, request: anyRequest, resendOf: orNull(fc.uuid()) },
   DeliveryDeferred: {
     ...ofNotification,
     ...continued,

@@ -56,6 +56,7 @@ export const notification = {
   bcc: [],
   transactional: false,
   batchId: null,
+  resendOf: null,
   provider: 'resend',
   attemptCount: 1,
   lastError: null,

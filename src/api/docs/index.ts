@@ -46,6 +46,7 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'GET /notifications/:id/attempts': logDocs.attempts,
   'POST /notifications/retry': jobDocs.retryMany,
   'POST /notifications/:id/retry': logDocs.retry,
+  'POST /notifications/:id/resend': logDocs.resend,
   'POST /notifications/:id/cancel': logDocs.cancel,
   'GET /suppressions': suppressionDocs.list,
   'POST /suppressions': suppressionDocs.create,

@@ -8,7 +8,7 @@ import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
 import { notificationParam } from './params.ts';
-import { attempt, count, message, nextCursor, notification } from './shapes.ts';
+import { accepted, attempt, count, message, nextCursor, notification } from './shapes.ts';
 
 const area = 'Log';
 const params = { id: notificationParam };
@@ -105,6 +105,31 @@ const retry: OperationDocs = {
   },
 };
 
+const resend: OperationDocs = {
+  id: 'resendNotification',
+  area,
+  summary: 'Send the content of a notification once more, whatever became of it',
+  description:
+    'A new notification, which names this one as `resendOf`: the same texts as they were rendered then, to the same recipient, at once. What was to expire is worth as long as it was. ' +
+    'With an `Idempotency-Key` it may be repeated until it is answered, as `POST /notify`.',
+  params,
+  isKeyed: true,
+  answer: answers(
+    accepted,
+    { notificationId: examples.notificationId, notification_id: examples.notificationId, status: 'queued' },
+    { status: 202, description: 'The new one is accepted: durable from now on.', position: 'always', isPlaced: true },
+  ),
+  refusals: {
+    NOT_FOUND: noSuch,
+    CONFLICT: 'This notification was too large to be kept whole: send a new one instead.',
+    IDEMPOTENCY_KEY_REUSED:
+      'This Idempotency-Key was used for another request within 24 h: repeat that request as it was, or send this one with another key.',
+    NO_PROVIDER_CONFIGURED: 'No enabled provider is configured for EMAIL: save one with POST /api/v1/providers.',
+    SERVICE_UNAVAILABLE: 'Nothing was accepted: the event log takes nothing at the moment. Send the request again.',
+  },
+  leadsTo: { getNotification: { id: 'notificationId' }, listAttempts: { id: 'notificationId' } },
+};
+
 const cancel: OperationDocs = {
   id: 'cancelNotification',
   area,
@@ -133,4 +158,4 @@ const cancel: OperationDocs = {
   },
 };
 
-export const logDocs = { showByKey, list, show, attempts, retry, cancel };
+export const logDocs = { showByKey, list, show, attempts, retry, resend, cancel };

@@ -1,25 +1,10 @@
 // POST /notify, documented.
 
-import { z } from 'zod';
-
 import { notificationSchema } from '../notification-request.ts';
 import * as examples from './examples.ts';
 import type { DescribedRoute } from './operation.ts';
 import { answers } from './operation.ts';
-import { notificationId } from './shapes.ts';
-
-const accepted = z
-  .looseObject({
-    notificationId,
-    status: z.literal('queued'),
-  })
-  // Two names of one thing become one name twice in clients whose language has but one way to write it.
-  .meta({
-    id: 'Accepted',
-    description:
-      'The notification is in the log: it will be sent. `notification_id` says the same as `notificationId`.',
-    additionalProperties: true,
-  });
+import { accepted } from './shapes.ts';
 
 /** It stands beside the routes table, in a file of its own: the hot path. */
 export const notifyRoute: DescribedRoute = {

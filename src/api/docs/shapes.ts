@@ -68,6 +68,7 @@ export const notification = z
     bcc: z.array(text),
     transactional: z.boolean().describe('It goes to suppressed recipients, too.'),
     batchId: text.nullable(),
+    resendOf: text.nullable().describe('The notification whose content it has: `POST /notifications/:id/resend`.'),
     provider: text.nullable().describe('Of the last attempt.'),
     attemptCount: count,
     lastError: text.nullable(),
@@ -161,3 +162,16 @@ export const errorBody = z
     requestId: text,
   })
   .meta({ id: 'Error', description: 'Every refusal of every route.' });
+
+export const accepted = z
+  .looseObject({
+    notificationId,
+    status: z.literal('queued'),
+  })
+  // Two names of one thing become one name twice in clients whose language has but one way to write it.
+  .meta({
+    id: 'Accepted',
+    description:
+      'The notification is in the log: it will be sent. `notification_id` says the same as `notificationId`.',
+    additionalProperties: true,
+  });

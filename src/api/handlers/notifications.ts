@@ -8,6 +8,7 @@ import { isNotificationId, timeOfNotificationId } from '../../domain/ids.ts';
 import { traceContextOf } from '../../domain/trace-context.ts';
 import { parseTraceparent } from '../../domain/traceparent.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Metrics } from '../../ports/metrics.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { ListedNotification } from '../../projections/notifications/document.ts';
@@ -19,6 +20,7 @@ import { isSearch } from '../../projections/search/queries.ts';
 import { waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
+import { idempotencyKeyOf, idempotentReplayedHeader } from '../idempotency-key.ts';
 import type { OwnWrites } from '../own-writes.ts';
 import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
@@ -27,11 +29,12 @@ import { ok } from '../respond.ts';
 import { filterOf, listQuery, paginationOf, placeOf } from './notification-list.ts';
 
 interface Dependencies {
-  readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification'>;
+  readonly commands: Pick<Commands, 'retryNotification' | 'resendNotification' | 'cancelNotification'>;
   readonly reader: ReadModelReader;
   readonly turns: ThreadTurns;
   readonly cursors: Cursors;
-  readonly ownWrites: Pick<OwnWrites, 'note'>;
+  readonly ownWrites: Pick<OwnWrites, 'note' | 'noteItem'>;
+  readonly metrics: Pick<Metrics, 'increment'>;
   readonly clock: Clock;
 }
 
@@ -43,7 +46,8 @@ const decisionWaitMs = 2000;
 const youngMs = 5000;
 const youngWaitMs = 2000;
 
-export function createNotificationHandlers({ commands, reader, turns, cursors, ownWrites, clock }: Dependencies) {
+export function createNotificationHandlers(deps: Dependencies) {
+  const { commands, reader, turns, cursors, ownWrites, clock, metrics } = deps;
   /** Another tenant's id is waited for as one that doesn't exist. */
   const settled = async (tenantId: TenantId, { id = '' }: Readonly<Record<string, string>>): Promise<void> => {
     if (!isNotificationId(id)) return;
@@ -118,6 +122,25 @@ export function createNotificationHandlers({ commands, reader, turns, cursors, o
     },
   });
 
+  const resend = endpoint('bearer', {
+    awaits: ({ tenant }, { params }) => settled(tenant.id, params),
+    async handle({ tenant }, { params, headers: sent }) {
+      const key = idempotencyKeyOf({ headers: sent });
+      const facts = await found(tenant.id, params);
+      const accepted = await commands.resendNotification({ facts, key, trace: traceContextOf(sent) });
+      const { notificationId, position, isReplayed } = accepted;
+      ownWrites.note(tenant.id, position);
+      if (facts.channel === 'IN_APP') ownWrites.noteItem(tenant.id, facts.recipient, notificationId);
+      metrics.increment(isReplayed ? 'herald_replayed_total' : 'herald_accepted_total');
+      const headers = {
+        location: `/api/v1/notify/${notificationId}`,
+        [eventPositionHeader]: positionText(position),
+        ...(isReplayed ? { [idempotentReplayedHeader]: 'true' } : {}),
+      };
+      return { status: 202, body: { notificationId, notification_id: notificationId, status: 'queued' }, headers };
+    },
+  });
+
   const cancel = endpoint('bearer', {
     awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params, headers: sent }) {
@@ -145,7 +168,7 @@ export function createNotificationHandlers({ commands, reader, turns, cursors, o
     return decided;
   };
 
-  return { list, show, showByKey, attempts, retry, cancel };
+  return { list, show, showByKey, attempts, retry, resend, cancel };
 }
 
 /** Between two attempts the decision may still come: the cancel is kept for the next timer. */

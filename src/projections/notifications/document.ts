@@ -69,5 +69,6 @@ export function toDocument(facts: NotificationFacts): NotificationDocument {
     batchId: request?.batchId ?? null,
     listedAt: request === null ? null : facts.requestedAt,
     ...(facts.isCut === true ? { isCut: true } : {}),
+    ...(facts.resendOf === undefined ? {} : { resendOf: facts.resendOf }),
   };
 }

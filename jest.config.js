@@ -6,6 +6,7 @@ export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
+  testSequencer: '<rootDir>/test/support/longest-first.js',
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 30_000,

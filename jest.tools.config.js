@@ -6,4 +6,6 @@ export default {
   displayName: 'tools',
   testMatch: ['<rootDir>/test/**/*.tools.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
+  // Of `it.concurrent`: they wait for services and other programs more than they compute.
+  maxConcurrency: 3,
 };

@@ -4,8 +4,10 @@
 //   results.mjs total FOLDER        FOLDER holds NAME.status, NAME.journal, NAME.json and, where files were run again, the same of NAME-again
 
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
+/** Of each run so many of its slowest files are named (test/support/file-seconds.json). */
+const slowestMax = 15;
 /** More files than this don't fail by chance: what broke them is shown at once, and not waited for twice. */
 const againMax = 5;
 
@@ -29,6 +31,7 @@ function total() {
   for (const name of ['embedded', 'tools', 'engines']) {
     const own = countOf(name);
     if (own.failed === 0 && hasFailed(ranLast(name))) own.failed = 1;
+    say(`${name}, its slowest files: ${JSON.stringify(secondsOf(name))}`);
     for (const file of [name, `${name}-again`].flatMap(unendedOf)) say(`NOT ENDED ${name}: ${file}`);
     for (const test of own.unsteady) say(`UNSTEADY ${name}: failed, then passed by itself: ${test}`);
     say(`${name}: ${own.passed} passed, ${own.failed} failed, ${own.unsteady.length} of those passed unsteady`);
@@ -68,6 +71,15 @@ function figuresOf({ testResults }) {
     figures.failedNames.push(`${file}: the file itself`);
   }
   return figures;
+}
+
+/** By file, the slowest first. */
+function secondsOf(name) {
+  const took = (reportOf(name)?.testResults ?? []).map(({ name: file, startTime, endTime }) => [
+    relative('', file),
+    Math.round((endTime - startTime) / 1000),
+  ]);
+  return Object.fromEntries(took.sort(([, a], [, b]) => b - a).slice(0, slowestMax));
 }
 
 function endedOf(name) {

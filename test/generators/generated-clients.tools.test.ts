@@ -88,7 +88,7 @@ print(len([importlib.import_module(one.name) for one in pkgutil.walk_packages(pa
 `;
 
 describe('the client of', () => {
-  it(
+  it.concurrent(
     'openapi-typescript compiles, and knows requests and answers as they are',
     async () => {
       const cwd = await folderOf('openapi-typescript');
@@ -99,7 +99,7 @@ describe('the client of', () => {
     generateMaxMs,
   );
 
-  it(
+  it.concurrent(
     '@hey-api/openapi-ts compiles and does the main job',
     async () => {
       const cwd = await folderOf('hey-api');
@@ -114,7 +114,7 @@ describe('the client of', () => {
     generateMaxMs,
   );
 
-  it(
+  it.concurrent(
     'openapi-python-client can be imported whole and does the main job',
     async () => {
       const cwd = await folderOf('openapi-python-client');
@@ -131,7 +131,7 @@ describe('the client of', () => {
     generateMaxMs,
   );
 
-  it(
+  it.concurrent(
     'openapi-generator for Go compiles and does the main job',
     async () => {
       const cwd = await folderOf('go');
@@ -146,7 +146,7 @@ describe('the client of', () => {
     generateMaxMs,
   );
 
-  it(
+  it.concurrent(
     'openapi-generator for Python can be imported whole',
     async () => {
       const cwd = await folderOf('python');
@@ -157,7 +157,7 @@ describe('the client of', () => {
     generateMaxMs,
   );
 
-  it(
+  it.concurrent(
     'openapi-generator for typescript-fetch compiles',
     async () => {
       const cwd = await folderOf('typescript-fetch');

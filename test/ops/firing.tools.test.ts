@@ -10,6 +10,7 @@ import { failingEngines } from './firing/failing-engines.ts';
 import { answersEach, firesExactly } from './firing/evaluate.ts';
 import { doingWell } from './firing/doing-well.ts';
 import type { Seen } from './firing/series.ts';
+import type { Failure } from './firing/stage.ts';
 import { staged } from './firing/stage.ts';
 import { alertRules, boardQueries } from './ops-files.ts';
 import { findPromtool } from './promtool.ts';
@@ -32,6 +33,23 @@ it('there is a failure for every alert', () => {
   );
 });
 
+const firesAsItSays = async (failure: Failure) => {
+  const seen = await staged(failure, 'embedded');
+  expect(await firesExactly(promtool, seen, failure.fires)).toContain('SUCCESS');
+};
+const nameOf = ({ what, fires }: Failure) => `${what}: ${fires.join(', ')}`;
+
+// Some at once: most of a failure is waiting, for a standstill of 30 s or for receivers that answer after 12.
+describe('where', () => {
+  for (const failure of failures.filter(({ isAlone }) => isAlone !== true))
+    it.concurrent(nameOf(failure), () => firesAsItSays(failure), caseTimeoutMs);
+});
+
+describe('by itself, where', () => {
+  for (const failure of failures.filter(({ isAlone }) => isAlone === true))
+    it(nameOf(failure), () => firesAsItSays(failure), caseTimeoutMs);
+});
+
 describe('a service that does well', () => {
   let seen: Seen;
 
@@ -46,17 +64,4 @@ describe('a service that does well', () => {
   it('has an answer to every query of the board', async () => {
     expect(await answersEach(promtool, seen, boardQueries())).toContain('SUCCESS');
   });
-});
-
-describe('where', () => {
-  for (const failure of failures) {
-    const { what, fires } = failure;
-    it(
-      `${what}: ${fires.join(', ')}`,
-      async () => {
-        expect(await firesExactly(promtool, await staged(failure, 'embedded'), fires)).toContain('SUCCESS');
-      },
-      caseTimeoutMs,
-    );
-  }
 });

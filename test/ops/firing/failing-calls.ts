@@ -40,6 +40,7 @@ export const failingCalls: readonly Failure[] = [
   {
     what: 'clients of seven tenants do not read their answers',
     fires: ['HeraldAnswersHeld'],
+    isAlone: true,
     async run(stage) {
       const dataDir = await stage.folder();
       const service = await stage.start({ dataDir });
@@ -83,6 +84,7 @@ export const failingCalls: readonly Failure[] = [
   {
     what: 'a tenant keeps the main thread',
     fires: ['HeraldTenantBusy'],
+    isAlone: true,
     async run({ folder, start, sink, atEnd }) {
       const dataDir = await folder();
       const service = await start({ dataDir });

@@ -36,6 +36,7 @@ export const failingEngines: readonly Failure[] = [
   {
     what: 'the process gets no processor time',
     fires: ['HeraldLoopBlocked'],
+    isAlone: true,
     async run({ start }) {
       const service = await start();
       const before = await scrape(service);

@@ -13,6 +13,8 @@ import type { Seen } from './series.ts';
 export interface Failure {
   readonly what: string;
   readonly fires: readonly string[];
+  /** It is about processor time: others at once would take it away. */
+  readonly isAlone?: true;
   run(stage: Stage): Promise<Seen>;
 }
 

@@ -56,6 +56,7 @@ function causeOf(event: DomainEvent, channel: Channel): EventId | null {
     case 'AttemptSucceeded':
     case 'AttemptFailed':
     case 'DeliveryDeferred':
+    case 'NotificationCancelled':
       return event.channel === channel ? event.causeId : null;
     default:
       return null;

@@ -11,6 +11,7 @@ import { priorities } from '../domain/events.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Topic } from '../domain/topics.ts';
 import { workTopic } from '../domain/topics.ts';
+import type { Cancels } from '../ports/cancels.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -57,6 +58,8 @@ export interface DispatcherDependencies {
   readonly limits: DispatcherLimits;
   /** To whom tenants send nothing any more. Absent: they send to all. */
   readonly suppressions?: Suppressions;
+  /** What is due and waits here, and a person wants stopped. Absent: nobody can want that. */
+  readonly cancels?: Cancels;
   /** Where every process sees which providers aren't called for a while. Absent: metrics and the log tell of it alone. */
   readonly noteBreakers?: SettingsStore['noteBreakers'];
   /** Where to begin on partitions that have events and no position: a person's decision. */

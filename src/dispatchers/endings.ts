@@ -60,7 +60,7 @@ export function createEndings(dependencies: EndingsDependencies): Endings {
       underWay.drop(item);
       return leave(attempt);
     }
-    if (event.type !== 'DeliveryDeferred') report(event);
+    if (event.type === 'AttemptSucceeded' || event.type === 'AttemptFailed') report(event);
     void say(event, item);
     leave(attempt);
   }

@@ -8,10 +8,11 @@
 import { isExpired } from '../domain/delivery-request.ts';
 import type { Channel, Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
+import type { Cancels } from '../ports/cancels.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
-import { beingSent, deadlinePassed, expired, newAttempt, notToBeSent, send } from './attempt.ts';
+import { beingSent, deadlinePassed, newAttempt, notToBeSent, send } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
 import type { Breakers } from './breakers.ts';
@@ -29,6 +30,7 @@ import type { Standing } from './standing.ts';
 import type { TenantShares } from './tenant-shares.ts';
 import { createTurns } from './turns.ts';
 import { createUnderWay } from './under-way.ts';
+import { createWaitingEnds } from './waiting-ends.ts';
 import { ageMs } from './work-item.ts';
 import type { WorkItem } from './work-item.ts';
 
@@ -46,6 +48,7 @@ export interface ExecutorDependencies {
   readonly standing: Standing;
   readonly report: AttemptReport;
   readonly suppressions?: Suppressions;
+  readonly cancels?: Cancels;
   /** A tenant is passed over for a while. */
   readonly noteKept: (tenantId: TenantId) => void;
 }
@@ -74,14 +77,12 @@ const outcomeWaitMaxMs = 1_000;
 /** An attempt in flight for longer is said to have started, and is one of those of which a tenant may have a share alone. */
 const slowAfterMs = 1_000;
 const sweepEveryMs = 100;
-/** What waits is looked through for what has expired: a pass over all that is read ahead, under a ms. */
-const expiredEveryMs = 1_000;
 /** An attempt that is so far past its deadline isn't ending by itself. */
 const overdueMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const { channel, clock, logger, limits, askPermit } = dependencies;
-  const { outcomeEvents, outcomes, sayStarted, standing, report, suppressions } = dependencies;
+  const { outcomeEvents, outcomes, sayStarted, standing, suppressions } = dependencies;
   const turns = createTurns<WorkItem>(dependencies);
   const { gate, lanes } = turns;
   const inFlight = new Set<Attempt>();
@@ -90,6 +91,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const holds = createHolds({ ...dependencies, turns, stopping: stopping.signal, askTurn });
   const endings = createEndings({ ...dependencies, inFlight, turns, underWay, goOn });
   const { land, conclude, returnToLane, say, tellBreaker } = endings;
+  const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say });
   let isTurnAsked = false;
   let isSweeping = false;
   let noteIdle: (() => void) | null = null;
@@ -118,23 +120,6 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     underWay.add(item);
     if (!isSweeping) void sweep();
     void make(attempt);
-  }
-
-  /** What waits for its tenant's provider or rate doesn't wait for its turn to end. */
-  function endExpired(): void {
-    if (!standing.isSure()) return;
-    const now = clock.now();
-    const over: WorkItem[] = [];
-    lanes.removeWhere((item) => isExpired(item.event, now) && over.push(item) > 0);
-    for (const item of over) expire(item);
-  }
-
-  /** What was read too late ends at once. */
-  function expire(item: WorkItem): void {
-    const event = outcomeEvents.ended(newAttempt(item, clock), noProviderName, expired(item));
-    report(event);
-    underWay.add(item);
-    void say(event, item);
   }
 
   async function make(attempt: Attempt): Promise<void> {
@@ -187,16 +172,12 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** One timer for all deadlines, AttemptStarted and tenants on hold; it runs while there is one of them. */
   async function sweep(): Promise<void> {
     isSweeping = true;
-    let lookedAt = -Infinity;
     while (inFlight.size > 0 || (gate.holding > 0 && !stopping.signal.aborted)) {
       await clock.sleep(sweepEveryMs);
       const now = clock.monotonic();
       for (const attempt of inFlight) lookAfter(attempt, now - attempt.startedMonotonic);
       holds.endUntil(now);
-      if (now - lookedAt >= expiredEveryMs) {
-        lookedAt = now;
-        endExpired();
-      }
+      waitingEnds.look(now);
       askTurn();
     }
     isSweeping = false;
@@ -238,7 +219,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     ageMs: (priority) => ageMs(lanes.heads(priority), clock.now()),
     offer(item) {
       if (underWay.adopts(item)) return;
-      if (isExpired(item.event, clock.now()) && standing.isSure()) return expire(item);
+      if (isExpired(item.event, clock.now()) && standing.isSure()) return waitingEnds.expire(item);
       lanes.push(item.event.priority, item.event.tenantId, item);
       askTurn();
     },

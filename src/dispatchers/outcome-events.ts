@@ -9,21 +9,24 @@ import type {
   AttemptSucceeded,
   DeferralReason,
   DeliveryDeferred,
+  NotificationCancelled,
   NotificationEnvelope,
 } from '../domain/events.ts';
 import type { EventId } from '../domain/ids.ts';
-import { uuidText } from '../domain/ids.ts';
+import { eventIdFrom, uuidText } from '../domain/ids.ts';
 import { retryDelayMs } from '../domain/retry-policy.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Attempt } from './attempt.ts';
 import type { WorkItem } from './work-item.ts';
 
-export type OutcomeEvent = DeliveryDeferred | AttemptSucceeded | AttemptFailed;
+export type OutcomeEvent = DeliveryDeferred | AttemptSucceeded | AttemptFailed | NotificationCancelled;
 
 export interface OutcomeEvents {
   /** No attempt was made: it is to be sent at `dueAt`, or then it has expired. */
   deferred(item: WorkItem, dueAt: number, reason: DeferralReason): DeliveryDeferred;
+  /** No attempt is made: a person wants it stopped. */
+  cancelled(item: WorkItem): NotificationCancelled;
   started(attempt: Attempt, provider: string): AttemptStarted;
   ended(attempt: Attempt, provider: string, outcome: DeliveryOutcome): AttemptSucceeded | AttemptFailed;
 }
@@ -98,6 +101,10 @@ export function createOutcomeEvents(by: { clock: Clock; retryPolicy: RetryPolicy
         dueAt: dueBeforeExpiry(event.request, dueAt),
         request: event.request,
       };
+    },
+    cancelled(item) {
+      const { attempt: _, ...rest } = envelope(item, clock.now());
+      return { type: 'NotificationCancelled', ...rest, eventId: eventIdFrom('cancelled', item.event.eventId) };
     },
     started: (attempt, provider) => ({
       type: 'AttemptStarted',

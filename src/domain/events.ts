@@ -163,7 +163,7 @@ export interface CancelRequested extends NotificationEnvelope {
   readonly type: 'CancelRequested';
 }
 
-/** `causeId` is the eventId of what had set the timer that was taken away. */
+/** `causeId` is the eventId of what had set the timer that was taken away, or of the work event that was due and waited for its turn. */
 export interface NotificationCancelled extends NotificationEnvelope {
   readonly type: 'NotificationCancelled';
   readonly causeId: EventId;

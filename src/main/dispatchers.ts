@@ -6,7 +6,9 @@ import { defaultDispatcherLimits } from '../dispatchers/limits.ts';
 import type { Channel } from '../domain/events.ts';
 import { defaultRetryPolicy, fixedRetryPolicy } from '../domain/retry-policy.ts';
 import type { Adapters } from './adapters.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
+import { cancelsAsked } from '../projections/timers/queries.ts';
 import type { Config } from './config.ts';
 
 export async function startDispatchers(
@@ -16,10 +18,12 @@ export async function startDispatchers(
     from,
     channels,
     suppressions,
+    reader,
   }: {
     readonly from: 'beginning' | 'end' | number | null;
     readonly channels: readonly Channel[];
     readonly suppressions: Suppressions;
+    readonly reader: ReadModelReader;
   },
 ): Promise<readonly Dispatcher[]> {
   const { log, directory, registry: providers, settings, limiter, clock, logger, metrics } = adapters;
@@ -37,6 +41,7 @@ export async function startDispatchers(
         logger,
         metrics,
         suppressions,
+        cancels: { asked: (partition) => cancelsAsked(reader, partition) },
         noteBreakers: settings.noteBreakers,
         limits: { ...defaultDispatcherLimits(channel), attemptDeadlineMs: config.ATTEMPT_DEADLINE },
         ...(from === null ? {} : { from }),

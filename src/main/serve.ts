@@ -121,7 +121,7 @@ async function startRoles(
   const folding = () => thread?.folding() ?? [];
   health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps }));
   const suppressions = await suppressionsFor(roles, adapters, running, signal);
-  const dispatching = { from, channels, suppressions };
+  const dispatching = { from, channels, suppressions, reader };
   const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, dispatching) : [];
   running.push(...dispatchers);
   if (runsScheduler) running.push(startJobs(adapters, reader, catchUpsOf(adapters.log, reader)));

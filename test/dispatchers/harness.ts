@@ -22,6 +22,7 @@ import { ordinaryShare } from '../../src/domain/tenant.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
 import { allTopics, defaultPartitioning, deliveriesTopic, workTopics } from '../../src/domain/topics.ts';
+import type { Cancels } from '../../src/ports/cancels.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventLog } from '../../src/ports/event-log.ts';
 import type { Logger } from '../../src/ports/logger.ts';
@@ -55,6 +56,7 @@ export interface ProcessOptions {
   readonly from?: StartFrom;
   readonly limiter?: Pick<RateLimiter, 'pace'>;
   readonly suppressions?: Suppressions;
+  readonly cancels?: Cancels;
   readonly wrapLog?: (log: EventLog) => EventLog;
   readonly metrics?: Metrics;
 }
@@ -190,6 +192,7 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
     limits: limitsOf(channel, options.limits),
     ...(options.from === undefined ? {} : { from: options.from }),
     ...(options.suppressions === undefined ? {} : { suppressions: options.suppressions }),
+    ...(options.cancels === undefined ? {} : { cancels: options.cancels }),
   });
   return { dispatcher, sends, lines, kill: die };
 }

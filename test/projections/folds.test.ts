@@ -3,6 +3,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import type { DeliveryDue, DomainEvent } from '../../src/domain/events.ts';
+import { eventIdFrom } from '../../src/domain/ids.ts';
 import type { Document } from '../../src/ports/read-model-store.ts';
 import type { ReadModel } from '../../src/projections/read-model.ts';
 import { inboxReadModel } from '../../src/projections/inbox/index.ts';
@@ -227,6 +229,31 @@ describe('the timers', () => {
       const [timers] = documentsOf<TimersDocument>(await folded(timersReadModel, [entriesOf(order)]), 'timers');
       expect(timers).toMatchObject({ nextDueAt: 0, cancels: [1], doneAt: null });
     }
+  });
+
+  it('that have fired leave a cancel to whoever has the notification in hand, until its round has ended', async () => {
+    const life = lifeOf(plan({ isScheduled: true, isCancelled: true }), 1);
+    const [requested, deferred, cancel] = life;
+    const cancelled = life.find(({ type }) => type === 'NotificationCancelled');
+    if (deferred?.type !== 'DeliveryDeferred' || requested?.type !== 'NotificationRequested')
+      throw new Error('deferred');
+    if (cancel === undefined || cancelled === undefined) throw new Error('cancelled');
+    const due: DeliveryDue = {
+      ...requested,
+      type: 'DeliveryDue',
+      eventId: eventIdFrom('due', deferred.causeId),
+      causeId: deferred.eventId,
+      attempt: 1,
+      firstAttempt: 1,
+      dueAt: deferred.dueAt,
+    };
+    const of = async (events: readonly DomainEvent[]) =>
+      documentsOf<TimersDocument>(await folded(timersReadModel, [entriesOf(events)]), 'timers')[0]?.cancelAsked;
+    expect(await of([requested, deferred, due])).toBeNull();
+    expect(await of([requested, deferred, cancel])).toBeNull();
+    expect(await of([requested, deferred, due, cancel])).toBe(1);
+    expect(await of([requested, cancel, deferred, due])).toBe(1);
+    expect(await of([requested, deferred, due, cancel, cancelled])).toBeNull();
   });
 
   it('end with their round, and keep no request then', async () => {

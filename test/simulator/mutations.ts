@@ -164,6 +164,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'what is cancelled while it waits keeps its place',
+    edits: [
+      {
+        file: 'dispatchers/waiting-ends.ts',
+        from: 'isMeant(item) && items.push(item) > 0',
+        to: 'isMeant(item) && items.push(item) < 0',
+      },
+    ],
+  },
+  {
     name: 'an event that stands twice in the log is sent twice',
     edits: [
       {

@@ -2,6 +2,7 @@
 
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
+import { cancelsAsked } from '../../src/projections/timers/queries.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
@@ -57,6 +58,7 @@ export function startNode(world: World, name: string): Node {
       providers: createReceivers({ machine, tenants, time, random, witness, healedAt: plan.healedAt }),
       retryPolicy: retryPolicyOf(plan.retryDelaysMs),
       limiter: createLimiter(machine, world.takeRate, witness),
+      cancels: { asked: (partition) => cancelsAsked(store, partition) },
       limits: {
         inFlightMax: plan.inFlightMax,
         inFlightHighOnly: plan.inFlightHighOnly,

@@ -1,6 +1,6 @@
 // Sees everything that happens in a world, and says at once what must never be.
 
-import type { DomainEvent, WorkEvent } from '../../src/domain/events.ts';
+import type { DomainEvent, EventType, WorkEvent } from '../../src/domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFacts, Status } from '../../src/domain/notification.ts';
 import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
@@ -36,6 +36,13 @@ export interface Witness extends AttemptWitness {
 }
 
 const endings: ReadonlySet<Status> = new Set(['DELIVERED', 'FAILED', 'CANCELLED']);
+/** Of work events by a dispatcher. A cancel that the scheduler says answers none. */
+const answering: ReadonlySet<EventType> = new Set<EventType>([
+  'AttemptSucceeded',
+  'AttemptFailed',
+  'DeliveryDeferred',
+  'NotificationCancelled',
+]);
 /** Lines that say that a part of Herald broke. */
 const brokenLines: ReadonlySet<string> = new Set([
   'a projector loop broke',
@@ -141,9 +148,8 @@ export function createWitness(by: {
       const { event, topic, partition, offset } = entry;
       if (event === null || !('notificationId' in event)) return;
       trace(machine, 'appends', `${topic.slice('notifications.'.length)}/${partition}@${offset}`, labelOf(event));
-      if (event.type === 'AttemptSucceeded' || event.type === 'AttemptFailed' || event.type === 'DeliveryDeferred') {
-        if (!answers.has(event.causeId)) answers.set(event.causeId, { at: time.now, by: machine });
-      }
+      const isAnswer = answering.has(event.type) && 'causeId' in event;
+      if (isAnswer && !answers.has(event.causeId)) answers.set(event.causeId, { at: time.now, by: machine });
       const { notificationId } = event;
       const merged = mergeEvent(facts.get(notificationId) ?? null, event);
       facts.set(notificationId, merged);

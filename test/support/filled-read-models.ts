@@ -50,6 +50,7 @@ export async function fillTimers(store: ReadModelStore, now: number, generation 
     (i: number) => timerOf(i, { retryAt: now + dayMs + i }),
     (i: number) => withoutTimer(i, now - 8 * dayMs + i),
     (i: number) => decide(timerOf(i, { retryAt: now - 1 }), { wall: now, steady: now }),
+    (i: number) => cancelAskedOf(i, now),
   ];
   for (let from = 0; from < 2400; from += eventsPerBatch) {
     const writes = Array.from({ length: eventsPerBatch }, (_, i): Write => {
@@ -119,6 +120,12 @@ function withoutTimer(i: number, doneAt: number): TimersDocument {
   const ids = { eventId: `due-${i}` as EventId, causeId: `failed-${i}` as EventId };
   const due = { attempt: 2, firstAttempt: 1, dueAt: doneAt, request: requestOf(), occurredAt: doneAt };
   return told(mergeTimerEvent(null, { type: 'DeliveryDue', ...envelopeOf(i), ...ids, ...due }));
+}
+
+/** Of one that is due already, and is to be stopped. */
+function cancelAskedOf(i: number, now: number): TimersDocument {
+  const cancel = { type: 'CancelRequested', ...envelopeOf(i), eventId: `cancel-${i}` as EventId } as const;
+  return told(mergeTimerEvent(withoutTimer(i, now), cancel));
 }
 
 function told(document: TimersDocument | null): TimersDocument {

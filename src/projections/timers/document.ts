@@ -3,6 +3,8 @@
 //   waiting ──> firing ────> (DeliveryDue folded: gone, its id remembered in `fired`)
 //      └──────> cancelled ─> (NotificationCancelled folded: the round has ended, gone)
 //
+// A cancel that comes once its timer has fired is for the dispatcher (`cancelAsked`), until the attempt has set the next timer or ended the round.
+//
 // A timer is keyed by the eventId of the DeliveryDue that it becomes, which follows from the work event that its setter answered:
 // an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go.
 
@@ -43,6 +45,8 @@ export interface TimersDocument {
   readonly nextDueAt: number | null;
   /** 1 while a timer is decided and the event of it not folded. */
   readonly decided: 1 | null;
+  /** 1 while a cancel is asked for and no timer waits for it: what is due is decided by whoever has it in hand. Absent in documents of former versions. */
+  readonly cancelAsked?: 1 | null;
   /** Without a timer: the latest occurredAt seen, from which the document is kept for a while; else null. */
   readonly doneAt: number | null;
   readonly updatedAt: number;
@@ -60,10 +64,11 @@ export interface TimersDocument {
 
 export const timersCollection: CollectionDefinition = {
   name: 'timers',
-  fields: { partition: 'number', nextDueAt: 'number', decided: 'number', doneAt: 'number' },
+  fields: { partition: 'number', nextDueAt: 'number', decided: 'number', cancelAsked: 'number', doneAt: 'number' },
   indexes: [
     { fields: ['partition', 'nextDueAt'], sparse: true },
     { fields: ['partition', 'decided'], sparse: true },
+    { fields: ['partition', 'cancelAsked'], sparse: true },
     { fields: ['partition', 'doneAt'], sparse: true },
   ],
 };
@@ -196,6 +201,7 @@ function settled(
     recipient: document.recipient,
     nextDueAt: due.length === 0 ? null : Math.min(...due),
     decided: live.length > waiting.length ? 1 : null,
+    cancelAsked: cancels.length > 0 && live.length === 0 ? 1 : null,
     doneAt: live.length === 0 ? updatedAt : null,
     updatedAt,
     begun,
@@ -218,6 +224,7 @@ function emptyDocument(event: NotificationEvent): TimersDocument {
     recipient,
     nextDueAt: null,
     decided: null,
+    cancelAsked: null,
     doneAt: null,
     updatedAt: event.occurredAt,
     begun: false,

@@ -16,6 +16,7 @@ import {
 } from '../../../src/projections/notifications/statistics-range.ts';
 import type { Status } from '../../../src/domain/notification.ts';
 import { statistics } from '../../../src/projections/notifications/statistics.ts';
+import { cancelsAsked } from '../../../src/projections/timers/queries.ts';
 import { waitForPosition } from '../../../src/projections/wait.ts';
 import { runScheduler } from '../../../src/scheduler/index.ts';
 import { timersFeed } from '../../../src/watch/feeds.ts';
@@ -178,13 +179,14 @@ describe('MongoDB: the queries of the read models', () => {
     await expectCheap(db, sent);
   });
 
-  it('of the scheduler and the watchdog: what is decided, what is due and what is long done', async () => {
+  it('of the scheduler, the dispatchers and the watchdog: what is decided, what is due, what is to be stopped and what is long done', async () => {
     const { log, metrics, close } = await openEngines();
     await filled.fillTimers(store, clock.now());
     const decided = { collection: 'timers', equals: { partition, decided: 1 } };
     const sent = await sentBy(db, async () => {
       const within = <T>(asked: Promise<T>): Promise<T | null> => asked;
       await timersFeed({ reader: store, log, group: 'timers', clock }).look({ within, ends: async () => [] });
+      expect((await cancelsAsked(store, partition)).length).toBeGreaterThan(500);
       const scheduler = await runScheduler({ log, store, clock, logger, metrics });
       await until(async () => (await store.count(decided, 1)).count === 0, {
         what: 'the decided timers to be done',
@@ -196,7 +198,11 @@ describe('MongoDB: the queries of the read models', () => {
     // As many as before, by an owner after the scheduler.
     await filled.fillTimers(store, clock.now(), 1_000);
     expect(new Set(sent.map(({ find, hint }) => (find === undefined ? null : hint)))).toEqual(
-      new Set([null, undefined, ...['nextDueAt', 'decided', 'doneAt'].map((field) => `by_partition_${field}_sparse`)]),
+      new Set([
+        null,
+        undefined,
+        ...['nextDueAt', 'decided', 'cancelAsked', 'doneAt'].map((field) => `by_partition_${field}_sparse`),
+      ]),
     );
     await expectCheap(db, sent);
   }, 60_000);

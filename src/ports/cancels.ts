@@ -1,0 +1,13 @@
+// Which notifications that are due a person wants stopped: no timer waits for them any more, so whoever has them in hand decides.
+
+import type { NotificationId } from '../domain/ids.ts';
+
+export interface AskedCancel {
+  readonly notificationId: NotificationId;
+  readonly round: number;
+}
+
+export interface Cancels {
+  /** Of a partition number. @throws Error when they can't be had now */
+  asked(partition: number): Promise<readonly AskedCancel[]>;
+}

@@ -12,6 +12,8 @@ export default {
   globalSetup: '<rootDir>/test/engines/setup.ts',
   globalTeardown: '<rootDir>/test/engines/teardown.ts',
   setupFiles: ['<rootDir>/test/support/on-real-engines.ts'],
+  // A file is 8 to 34 s of processor time, and takes longer by a third: groups, sessions and engines that come back are waited for. Each worker holds some 1.2 GiB with its services.
+  maxWorkers: 3,
   // A start makes topics and indexes first; a group waits up to 10 s for a member that was killed.
   testTimeout: 120_000,
 };

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** The slowest file takes four minutes on two busy cores. */
+/** Well over what the slowest file takes on two busy cores. */
 const fileMaxMs = 10 * 60_000;
 const lookEveryMs = 5_000;
 

@@ -20,7 +20,7 @@ import type { ProviderRegistry } from '../ports/provider-registry.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
-import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
 import { createFindAnswered } from './answered.ts';
 import { createAttemptReport } from './attempt-report.ts';
 import { createBreakerNotes } from './breaker-notes.ts';
@@ -47,7 +47,7 @@ import type { StartFrom } from './start-position.ts';
 export interface DispatcherDependencies {
   readonly channel: Channel;
   readonly log: EventLog;
-  readonly directory: TenantDirectory;
+  readonly directory: DeliveryDirectory;
   readonly providers: ProviderRegistry;
   readonly retryPolicy: RetryPolicy;
   /** For the rates that tenants set for their providers. */

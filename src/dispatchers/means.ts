@@ -6,7 +6,7 @@ import type { TenantId } from '../domain/ids.ts';
 import type { ProviderSettings } from '../domain/tenant.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
-import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
 
 export interface ReadyMeans {
   readonly kind: 'ready';
@@ -36,7 +36,7 @@ export type FindMeans = (tenantId: TenantId) => Promise<Means>;
 
 export function createFindMeans(from: {
   channel: Channel;
-  directory: TenantDirectory;
+  directory: DeliveryDirectory;
   providers: ProviderRegistry;
 }): FindMeans {
   const { channel, directory, providers } = from;

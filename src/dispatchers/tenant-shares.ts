@@ -4,7 +4,7 @@ import type { TenantId } from '../domain/ids.ts';
 import type { TenantShare } from '../domain/tenant.ts';
 import { ordinaryShare } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
 
 export interface TenantShares {
   /** Everybody's until its own was heard. */
@@ -23,7 +23,7 @@ const askEveryMs = 1_000;
 const heardMax = 10_000;
 
 export function createTenantShares(by: {
-  readonly directory: Pick<TenantDirectory, 'share'>;
+  readonly directory: Pick<DeliveryDirectory, 'share'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 }): TenantShares {
   const { directory, clock } = by;

@@ -1,6 +1,6 @@
 // The entry of the projectors' thread: projectors and scheduler on engines of its own.
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 
 import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
@@ -16,10 +16,10 @@ import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
 import { countAppends } from './count-appends.ts';
 import { openThreadEngines } from './thread-engines.ts';
-import type { FromThread, ProjectorThreadInput, ToThread } from './projector-thread.ts';
+import type { FoldingTold, ProjectorThreadInput } from './projector-thread.ts';
+import { toMainThread } from './thread-entry.ts';
 
 const input = workerData as ProjectorThreadInput;
-const tell = (message: FromThread) => parentPort?.postMessage(message);
 
 const clock = createClock();
 const logger = createLogger({ level: input.logLevel });
@@ -41,35 +41,22 @@ if (input.runsProjectors)
   for (const readModel of projectedReadModels) running.push(await runProjector({ ...deps, readModel }));
 if (input.runsScheduler) running.push(await runScheduler(deps));
 
-parentPort?.on('message', (message: ToThread) => {
-  if (message.kind === 'stop') void stop();
-  else void metrics.snapshot().then((snapshot) => tell({ kind: 'metrics', id: message.id, snapshot }));
-});
 const folded = [
   ...(input.runsProjectors ? projectedReadModels : []),
   ...(input.runsScheduler ? [timersReadModel] : []),
 ];
 const foldsOver = new AbortController();
 const noting = folded.map((readModel) => noteWhenCaughtUp({ ...deps, readModel, signal: foldsOver.signal }));
-tell({ kind: 'started' });
-
-/** Told when it is another than before: a thread at rest says nothing. */
-const tellEveryMs = 1000;
-let told = '';
-const telling = setInterval(() => {
-  const states = report.states();
-  const text = JSON.stringify(states);
-  if (text !== told) tell({ kind: 'folding', states });
-  told = text;
-}, tellEveryMs);
-
-async function stop(): Promise<void> {
-  clearInterval(telling);
-  stopping.abort();
-  await Promise.all(running.map((one) => one.stop()));
-  foldsOver.abort();
-  await Promise.all(noting);
-  await engines.close();
-  logger.flush();
-  tell({ kind: 'stopped' });
-}
+const main = toMainThread<FoldingTold>({
+  metrics,
+  async stop() {
+    stopping.abort();
+    await Promise.all(running.map((one) => one.stop()));
+    foldsOver.abort();
+    await Promise.all(noting);
+    await engines.close();
+    logger.flush();
+  },
+});
+main.started();
+main.tellChanges(report.states);

@@ -11,26 +11,30 @@ export interface KeyHolder {
 }
 
 /** Rejections of every call: an Error when the settings are neither cached (at most 15 minutes stale) nor to be had. */
-export interface TenantDirectory {
-  /** null: no such key, or it ended. A further key's use is noted. */
-  holderOfApiKey(apiKey: string): Promise<KeyHolder | null>;
-  tenantBySubject(subject: string): Promise<Tenant | null>;
-  tenant(tenantId: TenantId): Promise<Tenant | null>;
+export interface DeliveryDirectory {
   /** Everybody's for an unknown tenant. */
   share(tenantId: TenantId): Promise<TenantShare>;
   /** null when there is none. `enabled` is not looked at. @throws SecretBoxError when its key can't be opened. */
   provider(tenantId: TenantId, channel: Channel): Promise<ProviderSettings | null>;
   /** The channel's second provider, in the same way. */
   fallback(tenantId: TenantId, channel: Channel): Promise<ProviderSettings | null>;
+  /** `whsec_...`, the tenant's own. @throws SecretBoxError when it can't be opened */
+  webhookSecret(tenantId: TenantId): Promise<string>;
+  /** Everything of the tenant that must never be told to anyone: API keys, signing secrets; as far as it can be opened. */
+  secretsOf(tenantId: TenantId): Promise<readonly string[]>;
+}
+
+/** The same, and what accepting needs. */
+export interface TenantDirectory extends DeliveryDirectory {
+  /** null: no such key, or it ended. A further key's use is noted. */
+  holderOfApiKey(apiKey: string): Promise<KeyHolder | null>;
+  tenantBySubject(subject: string): Promise<Tenant | null>;
+  tenant(tenantId: TenantId): Promise<Tenant | null>;
   /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */
   canDeliver(tenantId: TenantId, channel: Channel): Promise<boolean>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
   /** The current main API key, whole. @throws SecretBoxError when it can't be opened */
   apiKey(tenantId: TenantId): Promise<string>;
-  /** `whsec_...`, the tenant's own. @throws SecretBoxError when it can't be opened */
-  webhookSecret(tenantId: TenantId): Promise<string>;
-  /** Everything of the tenant that must never be told to anyone: API keys, signing secrets; as far as it can be opened. */
-  secretsOf(tenantId: TenantId): Promise<readonly string[]>;
   /** Forget what is known of a tenant, after a change on this node. */
   forget(tenantId: TenantId): void;
 }

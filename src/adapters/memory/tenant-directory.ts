@@ -1,38 +1,28 @@
 // Settings from memory: what a warm tenant needs costs no read of a store and no hashing.
 //
-// Every node asks the store every `pollMs` which tenants have changed and forgets those; a change made on this node is
-// forgotten at once. While the store is away what is known is served for `staleMaxMs` since the last successful look;
-// what isn't known rejects.
+// A change made on this node is forgotten at once, others' within seconds (delivery-directory.ts).
 
-import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { ApiKeyId, TenantId } from '../../domain/ids.ts';
-import { ordinaryShare } from '../../domain/tenant.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { ApiKeys } from '../../ports/api-keys.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Logger } from '../../ports/logger.ts';
-import type { SecretBox } from '../../ports/secret-box.ts';
 import type { SettingsStore } from '../../ports/settings-store.ts';
 import type { KeyHolder, TenantDirectory } from '../../ports/tenant-directory.ts';
 import { createBoundedCache } from './bounded-cache.ts';
+import { createDeliveryDirectory, type DeliveryDirectoryOptions } from './delivery-directory.ts';
 import { createKeyUses, type KeyUses } from './key-uses.ts';
 import { hasEnded, type KnownTenant } from './known-tenant.ts';
-import { createKnownTenants, type KnownTenants } from './known-tenants.ts';
-import { watchSettings } from './settings-watch.ts';
+import type { KnownTenants } from './known-tenants.ts';
 
-export interface TenantDirectoryOptions {
+export interface TenantDirectoryOptions extends DeliveryDirectoryOptions {
   readonly store: SettingsStore;
-  readonly secretBox: SecretBox;
   readonly apiKeys: ApiKeys;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly pollMs?: number;
-  readonly staleMaxMs?: number;
 }
 
 export interface RunningTenantDirectory extends TenantDirectory {
   /** Until it resolves nothing is served from memory. Rejects when the store is away. */
   start(): Promise<void>;
+  /** Called with each tenant that is forgotten after a change on this node. */
+  onForget(listener: (tenantId: TenantId) => void): void;
   close(): Promise<void>;
 }
 
@@ -41,40 +31,37 @@ const subjectsMax = 20_000;
 const templateBytesMax = 32 * 1024 * 1024;
 
 export function createTenantDirectory(options: TenantDirectoryOptions): RunningTenantDirectory {
-  const { store, secretBox, clock, logger, pollMs = 2000, staleMaxMs = 15 * 60 * 1000 } = options;
-  const isFresh = () => watch.ageMs() <= staleMaxMs;
-  const tenants = createKnownTenants({ store, secretBox, clock, isFresh });
+  const { store, clock, logger } = options;
+  const delivery = createDeliveryDirectory(options);
+  const { tenants, isFresh, needed, start, share, provider, fallback, webhookSecret, secretsOf } = delivery;
   const uses = createKeyUses({ store, clock, logger });
-  const watch = watchSettings({ store, clock, logger, pollMs, changed: tenants.drop });
-  const providerOf = (known: KnownTenant | null, channel: Channel, role: ProviderRole) =>
-    known?.provider(channel, role, clock.now()) ?? null;
-  const needed = async (tenantId: TenantId): Promise<KnownTenant> => {
-    const known = await tenants.tenant(tenantId);
-    if (known === null) throw new Error(`there is no tenant ${tenantId}`);
-    return known;
-  };
+  const listeners: ((tenantId: TenantId) => void)[] = [];
 
   return {
-    start: watch.start,
+    start,
+    onForget: (listener) => void listeners.push(listener),
     async close() {
-      await watch.close();
+      await delivery.close();
       await uses.close();
     },
     holderOfApiKey: lookUpKeys(options, { tenants, uses, isFresh }),
     tenantBySubject: lookUpSubjects(store, tenants),
     templateByName: lookUpTemplates(store, tenants),
     tenant: async (tenantId) => (await tenants.tenant(tenantId))?.tenant ?? null,
-    share: async (tenantId) => (await tenants.tenant(tenantId))?.share ?? ordinaryShare,
-    provider: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'primary'),
-    fallback: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'fallback'),
+    share,
+    provider,
+    fallback,
     async canDeliver(tenantId, channel) {
       if (channel === 'WEBHOOK' || channel === 'IN_APP') return true;
       return (await tenants.tenant(tenantId))?.hasEnabledProvider(channel) ?? false;
     },
     apiKey: async (tenantId) => (await needed(tenantId)).apiKey(),
-    webhookSecret: async (tenantId) => (await needed(tenantId)).webhookSecret(),
-    secretsOf: async (tenantId) => (await tenants.tenant(tenantId))?.secrets(clock.now()) ?? [],
-    forget: (tenantId) => tenants.drop([tenantId]),
+    webhookSecret,
+    secretsOf,
+    forget(tenantId) {
+      delivery.forget(tenantId);
+      for (const listener of listeners) listener(tenantId);
+    },
   };
 }
 

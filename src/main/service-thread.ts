@@ -1,0 +1,108 @@
+// A thread of the service as the main thread sees it: told to stop, asked for what it has counted, heard when it says something of itself.
+
+import type { Transferable } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
+
+import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
+import { assertNever } from '../domain/assert-never.ts';
+
+export type ToThread = { readonly kind: 'stop' } | { readonly kind: 'metrics'; readonly id: number };
+/** `Told` is plain data: what this thread says of itself, unasked. */
+export type FromThread<Told> =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'failed'; readonly error: Error }
+  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  | { readonly kind: 'told'; readonly told: Told };
+
+export interface ServiceThread {
+  /** Resolves, never rejects, with the reason when the thread ended by itself, or what it does had to. */
+  readonly failed: Promise<Error>;
+  /** What it has counted; none when it doesn't answer within a second. */
+  metrics(): Promise<readonly MetricsSnapshot[]>;
+  /** Finishes what it has in hand. */
+  stop(): Promise<void>;
+}
+
+export interface ThreadOptions<Told> {
+  /** Of its thread, as systems and metrics show it. */
+  readonly name: 'projectors' | 'dispatchers';
+  readonly entry: URL;
+  /** Plain data, and what is transferred with it. */
+  readonly input: unknown;
+  readonly transfers: readonly unknown[];
+  readonly engines: keyof typeof youngGenerationMb;
+  readonly stopWithinMs: number;
+  /** Aborts when the process is told to stop: a thread that isn't started by then is ended. */
+  readonly signal: AbortSignal;
+  hear(told: Told): void;
+}
+
+/** The embedded process stays small; beside real engines a third less time goes into collecting garbage. */
+const youngGenerationMb = { embedded: 12, cluster: 48 } as const;
+const metricsWithinMs = 1000;
+
+/** Resolves when it has started. */
+export async function startThread<Told>(options: ThreadOptions<Told>): Promise<ServiceThread> {
+  const { name, entry, input, transfers, engines, stopWithinMs, signal, hear } = options;
+  const worker = new Worker(entry, {
+    workerData: input,
+    transferList: transfers as readonly Transferable[] as Transferable[],
+    name,
+    resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb[engines] },
+  });
+  const failure = Promise.withResolvers<Error>();
+  const started = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const asked = new Map<number, (snapshot: MetricsSnapshot) => void>();
+  let lastId = 0;
+  worker.on('message', (message: FromThread<Told>) => {
+    switch (message.kind) {
+      case 'started':
+        return started.resolve();
+      case 'stopped':
+        return stopped.resolve();
+      case 'failed':
+        return failure.resolve(message.error);
+      case 'metrics':
+        return asked.get(message.id)?.(message.snapshot);
+      case 'told':
+        return hear(message.told);
+      default:
+        return assertNever(message);
+    }
+  });
+  worker.on('error', (error) => failure.resolve(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', () => {
+    stopped.resolve();
+    failure.resolve(new Error(`the thread of the ${name} ended`));
+  });
+  const tell = (message: ToThread) => worker.postMessage(message);
+
+  const giveUp = () => void worker.terminate();
+  signal.addEventListener('abort', giveUp);
+  await Promise.race([started.promise, failure.promise.then((error) => Promise.reject(error))]);
+  signal.removeEventListener('abort', giveUp);
+  return {
+    failed: failure.promise,
+    metrics: () =>
+      new Promise((resolve) => {
+        const id = ++lastId;
+        const done = (snapshots: readonly MetricsSnapshot[]) => {
+          clearTimeout(timer);
+          asked.delete(id);
+          resolve(snapshots);
+        };
+        const timer = setTimeout(() => done([]), metricsWithinMs);
+        asked.set(id, (snapshot) => done([snapshot]));
+        tell({ kind: 'metrics', id });
+      }),
+    async stop() {
+      tell({ kind: 'stop' });
+      const timer = setTimeout(() => stopped.resolve(), stopWithinMs);
+      await stopped.promise;
+      clearTimeout(timer);
+      await worker.terminate();
+    },
+  };
+}

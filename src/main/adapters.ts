@@ -46,6 +46,8 @@ export async function openAdapters(deps: AdapterDependencies) {
     turns,
     engines,
     log,
+    /** By the appends of this thread. */
+    logIsUp: isUp,
     settings,
     idempotency,
     jobs,

@@ -29,8 +29,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
   const settings = await openMongoSettingsStore({ connection, logger, clock });
   health.need('settings', () => settings.ready());
   const log = await openClusterLog(deps);
-  const keyPrefix = `${config.KAFKA_PREFIX ?? ''}herald:`;
-  const limiter = createRedisRateLimiter({ url: config.REDIS_URL, keyPrefix, logger, metrics });
+  const limiter = createRedisRateLimiter({ ...limitsOf(config), logger, metrics });
   health.like('limits', async () => limiter.isUp());
   return {
     log,
@@ -46,6 +45,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
       const reader = openMongoReadModelReader({ connection, logger, clock });
       return { reader, damage: () => null, thread: hasThread ? { kind: 'cluster', config } : null };
     },
+    forDispatchers: () => ({ kind: 'cluster', config }),
     async close() {
       await limiter.close();
       await log.close();
@@ -139,6 +139,24 @@ export async function openClusterThreadEngines(deps: ClusterDependencies) {
       await connection.close();
     },
   };
+}
+
+/** Log and limits with connections of their own; whether Redis is up the main thread measures. */
+export async function openClusterDispatcherEngines(deps: ClusterDependencies) {
+  const log = await openClusterLog(deps);
+  const limiter = createRedisRateLimiter({ ...limitsOf(deps.config), logger: deps.logger });
+  return {
+    log,
+    limiter,
+    async close() {
+      await limiter.close();
+      await log.close();
+    },
+  };
+}
+
+function limitsOf({ REDIS_URL: url, KAFKA_PREFIX: prefix }: ClusterConfig) {
+  return { url, keyPrefix: `${prefix ?? ''}herald:` };
 }
 
 function openClusterLog(

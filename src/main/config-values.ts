@@ -89,3 +89,9 @@ function json(text: string): unknown {
     return undefined;
   }
 }
+
+/** There is nothing that a fourth would do. */
+export const threads = z
+  .string()
+  .regex(/^(auto|2|3)$/, 'should be auto, 2 or 3')
+  .transform((text): 'auto' | number => (text === 'auto' ? text : Number(text)));

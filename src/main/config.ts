@@ -11,6 +11,7 @@ import {
   port,
   providerUrls,
   rateLimit,
+  threads,
   tokenAlgorithms,
 } from './config-values.ts';
 import type { Variable } from './config-engines.ts';
@@ -143,6 +144,12 @@ const variables = {
     about: "replaces every channel's retry table, no jitter: 1s,2s,4s makes 4 attempts",
   },
   ATTEMPT_DEADLINE: { schema: duration, fallback: '15s', about: 'an attempt still in flight then is cut and retried' },
+  THREADS: {
+    schema: threads,
+    fallback: 'auto',
+    about:
+      'threads of a process: 2 (main, projectors) or 3 (dispatchers in one of their own); auto: 3 from three cores on, where it accepts and delivers',
+  },
   OUTBOUND_ALLOW: {
     schema: z.string().transform(list).pipe(z.array(cidr)),
     fallback: loopback,

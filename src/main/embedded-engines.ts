@@ -69,6 +69,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
       const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
       return { reader, damage, thread: { kind: 'embedded', ...shared } };
     },
+    forDispatchers: () => ({ kind: 'embedded', log: log.share() }),
     async close() {
       await limiter.close();
       await close();

@@ -15,7 +15,7 @@ import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { Config } from './config.ts';
 import { isCluster } from './config.ts';
 import type { Health } from './health.ts';
-import type { ThreadEngines } from './thread-engines.ts';
+import type { DispatcherEngines, ThreadEngines } from './thread-engines.ts';
 
 /** A log and settings that are for one another, and where a person finds them. */
 export interface Tie {
@@ -41,6 +41,8 @@ export interface Engines {
   openJobs(): Promise<JobStore>;
   /** A reader of the read models, whose collections exist then; and what the projectors' thread opens its own engines from. */
   openViews(hasThread: boolean): Promise<Views>;
+  /** What the dispatchers' thread opens its own from, where there is one. */
+  forDispatchers(): DispatcherEngines;
   close(): Promise<void>;
 }
 

@@ -7,20 +7,17 @@ import type { Channel } from '../domain/events.ts';
 import { bullets } from '../domain/tenant.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
-import type { SuppressionList } from '../ports/suppressions.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
 import type { CatchUp } from '../projections/catching-up.ts';
 import { createCatchUp } from '../projections/catching-up.ts';
 import { readModels } from '../projections/index.ts';
-import { followSuppressions } from '../projections/suppressions/follow.ts';
-import { createSuppressionList } from '../projections/suppressions/list.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
 import { banner } from './banner.ts';
 import type { Config, Role } from './config.ts';
 import { isCluster, letsLoopbackThrough } from './config.ts';
-import { startDispatchers } from './dispatchers.ts';
+import { startDelivering } from './delivering.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { keepHeapsSmall } from './heap.ts';
@@ -29,7 +26,6 @@ import { startApi, startOperations } from './http.ts';
 import { startJobs } from './jobs.ts';
 import { checkPositions } from './positions-check.ts';
 import { createProcess } from './process.ts';
-import type { ProjectorThread } from './projector-thread.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { checkSecretFiles } from './secrets.ts';
 import { readModelHealth } from './read-model-health.ts';
@@ -75,8 +71,9 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     running.push(operations);
     const adapters = await openAdapters({ ...parts, config, health, signal: told.signal });
     running.push({ stop: () => adapters.close() });
-    const { url, thread } = await startRoles(config, { ...options, signal: told.signal }, adapters, health, running);
-    if (thread !== null) threadMetrics = () => thread.metrics();
+    const started = await startRoles(config, { ...options, signal: told.signal }, adapters, health, running);
+    const { url } = started;
+    threadMetrics = started.metrics;
     operations.started();
     logger.info('started', { roles: [...options.roles], url, operationsUrl: operations.url });
     if (letsLoopbackThrough(config))
@@ -106,7 +103,7 @@ async function startRoles(
   adapters: Adapters,
   health: Health,
   running: Running[],
-): Promise<{ readonly url: string | null; readonly thread: ProjectorThread | null }> {
+): Promise<{ readonly url: string | null; metrics(): Promise<readonly MetricsSnapshot[]> }> {
   const { engines, directory } = adapters;
   await directory.start();
   const runsProjectors = roles.has('projector');
@@ -115,35 +112,26 @@ async function startRoles(
   running.push({ stop: async () => reader.close() });
   await checkPositions({ log: adapters.log, reader, clock: adapters.clock });
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
-  const thread = threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told });
+  const thread =
+    threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told }, signal);
   if (thread !== null) running.push(thread);
   const catchUps = roles.has('api') ? catchUpsOf(adapters.log, reader) : new Map<string, CatchUp>();
   const folding = () => thread?.folding() ?? [];
   health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps }));
-  const suppressions = await suppressionsFor(roles, adapters, running, signal);
-  const dispatching = { from, channels, suppressions, reader };
-  const dispatchers = roles.has('dispatcher') ? await startDispatchers(adapters, config, dispatching) : [];
-  running.push(...dispatchers);
+  const delivering = await startDelivering(adapters, config, { roles, from, channels, reader, signal });
+  running.push(...delivering.running);
+  health.need('log', async () => {
+    const isUp = await adapters.logIsUp();
+    return isUp === true ? delivering.logIsUp() : isUp;
+  });
   if (runsScheduler) running.push(startJobs(adapters, reader, catchUpsOf(adapters.log, reader)));
-  running.push(startWatching({ isCluster: isCluster(config), adapters, health, roles, reader, thread, dispatchers }));
-  if (!roles.has('api')) return { url: null, thread };
+  running.push(startWatching({ isCluster: isCluster(config), adapters, health, roles, reader, thread, delivering }));
+  const metrics = async () => (await Promise.all([thread?.metrics() ?? [], delivering.metrics()])).flat();
+  if (!roles.has('api')) return { url: null, metrics };
+  const { suppressions } = delivering;
   const api = await startApi({ adapters, config, reader, suppressions, catchUps });
   running.push(api);
-  return { url: api.url, thread };
-}
-
-/** Whoever delivers or accepts has them before it begins. */
-async function suppressionsFor(
-  roles: ReadonlySet<Role>,
-  adapters: Adapters,
-  running: Running[],
-  signal: AbortSignal,
-): Promise<SuppressionList> {
-  if (!roles.has('dispatcher') && !roles.has('api')) return createSuppressionList();
-  const followed = await followSuppressions(adapters, signal);
-  running.push({ stop: async () => followed.stop() });
-  adapters.metrics.gauge('herald_suppressions', () => followed.list.size);
-  return followed.list;
+  return { url: api.url, metrics };
 }
 
 function catchUpsOf(log: EventLog, reader: ReadModelReader): ReadonlyMap<string, CatchUp> {

@@ -1,5 +1,6 @@
-// The engines of the projectors' thread: what it is told by the main thread, and what it opens from that.
+// The engines of the projectors' and of the dispatchers' thread: what each is told by the main thread, and what it opens from that.
 
+import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
 import { connectEventLog } from '../adapters/sqlite/event-log/connected.ts';
 import type { SharedEventLog } from '../adapters/sqlite/event-log/shared.ts';
 import type { ChangeSignalEnd } from '../adapters/sqlite/read-models/change-signal.ts';
@@ -9,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModelStore } from '../ports/read-model-store.ts';
 import type { ClusterConfig } from './config.ts';
 import { createDamageWatch } from './damage-watch.ts';
@@ -22,6 +24,11 @@ export type ThreadEngines =
       readonly changes: ChangeSignalEnd;
       readonly viewsPath: string;
     }
+  | { readonly kind: 'cluster'; readonly config: ClusterConfig };
+
+export type DispatcherEngines =
+  /** The thread reads log.db by itself and asks the main thread to append. */
+  | { readonly kind: 'embedded'; readonly log: SharedEventLog }
   | { readonly kind: 'cluster'; readonly config: ClusterConfig };
 
 interface ThreadDependencies {
@@ -51,6 +58,20 @@ export async function openThreadEngines(
       await store.close();
     },
   };
+}
+
+export async function openDispatcherEngines(
+  input: DispatcherEngines,
+  deps: ThreadDependencies,
+): Promise<{ readonly log: EventLog; readonly limiter: RateLimiter; close(): Promise<void> }> {
+  if (input.kind === 'cluster') {
+    const { openClusterDispatcherEngines } = await import('./cluster-engines.ts');
+    return openClusterDispatcherEngines({ ...deps, config: input.config });
+  }
+  const log = await connectEventLog(input.log, { ...deps, recentBytesMax: 0 });
+  // Nobody but dispatchers takes of what it paces (ports/rate-limiter.ts): windows of their own are exact.
+  const limiter = createMemoryRateLimiter();
+  return { log, limiter, close: () => log.close() };
 }
 
 /** What must be transferred, not copied, to the thread. */

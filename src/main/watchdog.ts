@@ -2,7 +2,6 @@
 // for lines and metrics alone: when the last dispatcher dies, somebody has to say so, and the others are as ready as before.
 
 import type { UpOrWhy } from '../api/operations.ts';
-import type { Dispatcher } from '../dispatchers/dispatcher.ts';
 import { dispatcherGroup } from '../dispatchers/dispatcher.ts';
 import type { Channel } from '../domain/events.ts';
 import { channels, priorities } from '../domain/events.ts';
@@ -18,6 +17,7 @@ import type { Feed, Watchdog } from '../watch/watchdog.ts';
 import { startWatchdog } from '../watch/watchdog.ts';
 import type { Adapters } from './adapters.ts';
 import type { Role } from './config.ts';
+import type { Delivering } from './delivering.ts';
 import type { Health } from './health.ts';
 import type { ProjectorThread } from './projector-thread.ts';
 
@@ -29,15 +29,15 @@ export interface Watched {
   readonly roles: ReadonlySet<Role>;
   readonly reader: ReadModelReader;
   readonly thread: ProjectorThread | null;
-  readonly dispatchers: readonly Dispatcher[];
+  readonly delivering: Pick<Delivering, 'channels' | 'activity'>;
 }
 
 export function startWatching(watched: Watched): Watchdog {
-  const { adapters, health, roles, dispatchers, isCluster } = watched;
+  const { adapters, health, roles, delivering, isCluster } = watched;
   const projects = roles.has('projector');
   const schedules = roles.has('scheduler');
   const responsibilities: Responsibility[] = [
-    ...channels.map((channel) => ofDispatcher(adapters, dispatchers, channel)),
+    ...channels.map((channel) => ofDispatcher(adapters, delivering, channel)),
     ...projectedReadModels.map((readModel) => ({ isOwn: projects, feed: () => feedOfReadModel(watched, readModel) })),
     { isOwn: schedules, feed: () => feedOfReadModel(watched, timersReadModel) },
     { isOwn: schedules, feed: () => feedOfTimers(watched) },
@@ -63,12 +63,11 @@ interface Responsibility {
   feed(): Feed;
 }
 
-function ofDispatcher({ log }: Adapters, dispatchers: readonly Dispatcher[], channel: Channel): Responsibility {
-  const own = dispatchers.find((dispatcher) => dispatcher.channel === channel);
+function ofDispatcher({ log }: Adapters, delivering: Watched['delivering'], channel: Channel): Responsibility {
   const topics = priorities.map((priority) => workTopic(channel, priority));
-  const activity = () => own?.activity() ?? [];
+  const activity = () => delivering.activity(channel);
   return {
-    isOwn: own !== undefined,
+    isOwn: delivering.channels.includes(channel),
     feed: () => dispatcherFeed({ log, group: dispatcherGroup(channel), topics, activity }),
   };
 }

@@ -27,6 +27,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm test': '.ci/run',
   'npm run check': '.ci/run',
   'SIM_SEEDS=10000 npm test -- test/simulator': '.ci/run',
+  'npm run test:threads': '.ci/run',
   'npm run test:tools': '.ci/run',
   'npm run test:engines': '.ci/run',
   'npm run engines:up': 'test/engines/engines.engines.test.ts',

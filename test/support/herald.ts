@@ -156,13 +156,14 @@ function found(text: string, pattern: RegExp): string {
   return match;
 }
 
-/** What a process of Herald gets: nothing of the environment of the tests but the path. */
 /** Tests wait by asking again and again. */
 const readOften = '1000000/10s';
 
-/** What a process of the service gets: nothing of the environment of the tests but PATH. */
+/** What a process of the service gets: nothing of the environment of the tests but PATH, and THREADS, which the same tests are run with. */
 export function processEnvironment(environment: Environment): Record<string, string> {
-  return { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', READ_LIMIT: readOften, ...environment };
+  const { PATH = '', THREADS } = process.env;
+  const threads = THREADS === undefined ? {} : { THREADS };
+  return { PATH, LOG_LEVEL: 'warn', READ_LIMIT: readOften, ...threads, ...environment };
 }
 
 function nodeArguments(packageJson: string): string[] {

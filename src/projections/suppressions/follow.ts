@@ -21,15 +21,25 @@ export interface FollowedSuppressions {
 /** Before another try, when the log can't be read. */
 const retryMs = 1_000;
 
-/** Resolves once the lists have what the log had when it was asked. Nothing may be sent before. @throws what keeps the log from being read, once the signal aborts */
+/**
+ * Resolves once the lists have what the log had when it was asked. Nothing may be sent before.
+ *
+ * @param onFold called with each event of after the call, once the lists have it.
+ * @throws what keeps the log from being read, once the signal aborts
+ */
 export async function followSuppressions(
   { log, clock, logger }: Dependencies,
   signal: AbortSignal,
+  onFold: (entry: LogEntry) => void = () => {},
 ): Promise<FollowedSuppressions> {
   const list = createSuppressionList();
   let waiting: LogEntry[] | null = [];
+  const fold = (entry: LogEntry) => {
+    list.fold(entry);
+    onFold(entry);
+  };
   const stop = log.tail([settingsTopic], (entry) => {
-    if (waiting === null) list.fold(entry);
+    if (waiting === null) fold(entry);
     else waiting.push(entry);
   });
   for (;;) {
@@ -42,7 +52,7 @@ export async function followSuppressions(
       await clock.sleep(retryMs, signal);
     }
   }
-  for (const entry of waiting) list.fold(entry);
+  for (const entry of waiting) fold(entry);
   waiting = null;
   return { list, stop };
 }

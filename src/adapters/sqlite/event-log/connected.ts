@@ -21,16 +21,18 @@ export interface ConnectedDependencies {
   readonly codec: Codec;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of the newest events that are kept for a thread's other readers; 0 where each event has one reader. */
+  readonly recentBytesMax?: number;
 }
 
 /** Some 2,600 small events: what read models under load are apart from one another, a beat of 100 ms or, the search, of 400. */
-const recentBytesMax = 4 * 1024 * 1024;
+const recentBytesDefault = 4 * 1024 * 1024;
 /** What close waits for at most, in ms, when the writing thread doesn't answer. */
 const closeWaitMs = 10_000;
 
 export async function connectEventLog(
   shared: SharedEventLog,
-  { codec, clock, logger }: ConnectedDependencies,
+  { codec, clock, logger, recentBytesMax = recentBytesDefault }: ConnectedDependencies,
 ): Promise<EventLog> {
   const db = openDatabase(shared.path, { readOnly: true });
   const catalog = createCatalog(shared.topics, shared.partitioning);
@@ -62,7 +64,7 @@ export async function connectEventLog(
   const claimDependencies: ClaimDependencies = {
     catalog,
     // What one read model's reader has decoded the others take as it is.
-    rows: recentRows(rows, catalog.slots, recentBytesMax),
+    rows: recentBytesMax === 0 ? rows : recentRows(rows, catalog.slots, recentBytesMax),
     ends,
     wakeups,
     logger,

@@ -1,0 +1,130 @@
+// A process whose dispatchers have a thread of their own: what one thread is told the other goes by, from the answer on.
+// That everything else holds there is shown by the other suites, run with THREADS=3 (`npm run test:threads`).
+
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+import type { DataDir, Herald } from '../support/herald.ts';
+import { makeDataDir, startHerald } from '../support/herald.ts';
+import type { HttpSink } from '../support/http-sink.ts';
+import { startHttpSink } from '../support/http-sink.ts';
+import { until } from '../support/until.ts';
+
+const rounds = 20;
+const sender = { fromName: 'Shop', fromEmail: 'shop@example.com' };
+
+let dataDir: DataDir;
+let service: Herald;
+let resend: HttpSink;
+let sendgrid: HttpSink;
+
+beforeAll(async () => {
+  dataDir = await makeDataDir();
+  resend = await startHttpSink({
+    respond: (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"id":"4ef9a417-02e9-4d39-ad75-9611e0fcc33c"}'),
+  });
+  sendgrid = await startHttpSink({
+    respond: (_, response) => response.writeHead(202, { 'x-message-id': 'sg-1' }).end(),
+  });
+  service = await startHerald(dataDir, {
+    THREADS: '3',
+    OUTBOUND_ALLOW: '127.0.0.1/32',
+    PROVIDER_URLS: JSON.stringify({ resend: resend.url, sendgrid: sendgrid.url }),
+    RATE_LIMIT: '1000000/10s',
+  });
+}, 120_000);
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([resend.close(), sendgrid.close()]);
+  await dataDir.remove();
+}, 60_000);
+
+it('has the thread, and metrics tell all threads together', async () => {
+  await save('resend');
+  await sent(await mail('metrics@example.com'));
+  const page = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  for (const thread of ['main', 'projectors', 'dispatchers'])
+    expect(page).toContain(`herald_event_loop_delay_seconds{thread="${thread}"}`);
+  expect(page).toMatch(/^herald_attempts_total\{.*provider="resend".*outcome="delivered".*\} 1$/m);
+  // Both threads fold the lists; they are the process's all the same.
+  expect(page).toMatch(/^herald_suppressions 0$/m);
+});
+
+it('a provider that was saved is the one that the next mail goes by', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const [name, sink] = round % 2 === 0 ? (['sendgrid', sendgrid] as const) : (['resend', resend] as const);
+    await save(name);
+    const before = sink.requests.length;
+    await sent(await mail(`round-${round}@example.com`));
+    expect({ round, by: name, arrived: sink.requests.length - before }).toEqual({ round, by: name, arrived: 1 });
+  }
+});
+
+it('to a recipient that was suppressed the next mail is not sent, and the one after its release is', async () => {
+  await save('resend');
+  for (let round = 0; round < rounds; round++) {
+    const recipient = `suppressed-${round}@example.com`;
+    const { status, body } = await service.dashboard('POST', '/suppressions', { channel: 'EMAIL', recipient });
+    expect(status).toBe(201);
+    const before = resend.requests.length;
+    expect(await ended(await mail(recipient))).toBe('FAILED');
+    expect(resend.requests).toHaveLength(before);
+    await service.dashboard('DELETE', `/suppressions/${String(body['id'])}`);
+    await sent(await mail(recipient));
+    expect(resend.requests).toHaveLength(before + 1);
+  }
+});
+
+it('what is in flight when it is told to stop is finished and written down before it ends', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const slow = await startHttpSink({
+    respond(_, response) {
+      arrived.resolve();
+      void answer.promise.then(() => response.writeHead(200).end());
+    },
+  });
+  const accepted = await service.notify({ channel: 'WEBHOOK', recipient: slow.url, body: 'hi' });
+  const id = String(accepted.body['notificationId']);
+  await arrived.promise;
+  const stopped = service.stop();
+  await until(async () => (await fetch(`${service.operationsUrl}/health/ready`).catch(() => null))?.status !== 200, {
+    what: 'a process that stops',
+  });
+  answer.resolve();
+  expect(await stopped).toBe(0);
+  service = await startHerald(dataDir, { OUTBOUND_ALLOW: '127.0.0.1/32', THREADS: '3' });
+  await sent(id);
+  expect(slow.requests).toHaveLength(1);
+  await slow.close();
+});
+
+async function save(provider: 'resend' | 'sendgrid'): Promise<void> {
+  const apiKey = provider === 'resend' ? 're_0123456789abcdef' : 'SG.0123456789abcdef';
+  const body = { channel: 'EMAIL', provider, apiKey, config: sender, enabled: true };
+  const { status, body: answer } = await service.dashboard('POST', '/providers', body);
+  if (status >= 300) throw new Error(`${provider} was not saved: ${status} ${JSON.stringify(answer)}`);
+}
+
+async function mail(recipient: string): Promise<string> {
+  const { status, body } = await service.notify({ channel: 'EMAIL', recipient, subject: 'Hi', body: 'hi' });
+  if (status !== 202) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  return String(body['notificationId']);
+}
+
+async function sent(id: string): Promise<void> {
+  expect(await ended(id)).toBe('DELIVERED');
+}
+
+async function ended(id: string): Promise<unknown> {
+  return until(
+    async () => {
+      const { body } = await service.dashboard('GET', `/notifications/${id}`);
+      const { status } = (body['notification'] ?? body) as Record<string, unknown>;
+      return (status === 'DELIVERED' || status === 'FAILED') && status;
+    },
+    { timeoutMs: 60_000, what: `the end of ${id}` },
+  );
+}

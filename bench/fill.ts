@@ -19,6 +19,7 @@ import { readConfig } from '../src/main/config.ts';
 import { openLogAndViews } from '../src/main/engines.ts';
 import { eventLogShape } from '../src/main/event-log-shape.ts';
 import type { EventLog } from '../src/ports/event-log.ts';
+import { notificationsReadModel } from '../src/projections/notifications/index.ts';
 import { searchReadModel } from '../src/projections/search/index.ts';
 import type { Filled, FillPlan } from './protocol.ts';
 
@@ -81,7 +82,7 @@ async function fill({ notifications, tenantIds, share }: FillPlan): Promise<Fill
   return {
     tookMs,
     foldedEvents: {
-      notifications: 2 * notifications,
+      [notificationsReadModel.definition.name]: 2 * notifications,
       inbox_2: inApp + notifications,
       [searchReadModel.definition.name]: notifications,
     },

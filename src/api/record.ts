@@ -37,6 +37,7 @@ export function toRecord(document: ListedNotification) {
     expiresAt: isoTimeOrNull(request.expiresAt ?? null),
     updatedAt: isoTime(document.updatedAt),
     deliveredAt: isoTimeOrNull(deliveredAtOf(document)),
+    failedAt: isoTimeOrNull(document.failedAt),
     nextRetryAt: isoTimeOrNull(nextRetryAtOf(document)),
   };
 }
@@ -70,6 +71,7 @@ function toAttempt({ attempt, startedAt, outcome }: EndedAttempt) {
     status: failed === null ? 'DELIVERED' : 'FAILED',
     provider: outcome.provider,
     role: outcome.role ?? 'primary',
+    messageId: outcome.kind === 'succeeded' ? outcome.messageId : null,
     error: failed?.message ?? null,
     errorCode: failed?.code ?? null,
     errorClass: failed?.failureClass ?? null,

@@ -94,6 +94,7 @@ export function routesOf({
     { method: 'POST', path: '/suppressions', auth: 'bearer', endpoint: suppressions.create },
     { method: 'DELETE', path: '/suppressions/:id', auth: 'bearer', endpoint: suppressions.remove },
     { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },
+    { method: 'GET', path: '/dashboard/failures', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.failures },
     { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', endpoint: streams.dashboard },
   ] as const satisfies readonly Route[];
 }

@@ -37,7 +37,7 @@ export function createAttemptReport(by: {
     metrics.observe('herald_attempt_seconds', tookMs / 1000, { channel, provider });
     if (event.type === 'AttemptSucceeded') {
       metrics.increment('herald_attempts_total', { channel, provider, outcome: 'delivered', class: 'none' });
-      logger.debug('attempt', { ...base, outcome: 'delivered' });
+      logger.debug('attempt', { ...base, outcome: 'delivered', messageId: event.messageId });
       return;
     }
     const outcome = event.retryAt === null ? 'failed' : 'retrying';

@@ -19,6 +19,11 @@ export function asciiAddress(text: string): string | null {
   return address.length <= addressMax && plainAddress.test(address) ? address : null;
 }
 
+/** One form for all ways to write a mail address (upper and lower case, a domain and its name in ASCII); any other text stays as it is. */
+export function comparedAddress(text: string): string {
+  return text.includes('@') ? (asciiAddress(text)?.toLowerCase() ?? text) : text;
+}
+
 export const emailAddressRule = `must be one email address of at most ${addressMax} characters, such as ada@example.com`;
 
 function asciiDomain(domain: string): string | null {

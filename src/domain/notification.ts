@@ -12,7 +12,7 @@
 // Merging is commutative, associative and idempotent: a test shuffles, repeats and splits histories.
 
 import { assertNever } from './assert-never.ts';
-import type { AttemptFacts } from './attempts.ts';
+import type { AttemptFacts, AttemptOutcome } from './attempts.ts';
 import { outcomeOf, withAttempt } from './attempts.ts';
 import { canonicalContent } from './delivery-request.ts';
 import type {
@@ -109,6 +109,11 @@ export function statusOf(facts: NotificationFacts): Status {
 /** Also of those that are no longer kept: numbers go on from 1 over the rounds. */
 export function attemptCountOf({ attempts }: Pick<NotificationFacts, 'attempts'>): number {
   return attempts.at(-1)?.attempt ?? 0;
+}
+
+/** Of the last attempt that has ended, over all rounds. */
+export function lastOutcomeOf({ attempts }: Pick<NotificationFacts, 'attempts'>): AttemptOutcome | null {
+  return attempts.findLast(({ outcome }) => outcome !== null)?.outcome ?? null;
 }
 
 /** UTC ms of the delivery that ended the current round; null when it isn't DELIVERED. */

@@ -10,7 +10,7 @@ import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { JobStore, ListMark, StoredJob } from '../ports/job-store.ts';
 import { StaleOwnerError } from '../ports/job-store.ts';
-import { isListed } from '../projections/notifications/document.ts';
+import { isListed, notificationsCollection } from '../projections/notifications/document.ts';
 import type { ListedNotification, NotificationDocument } from '../projections/notifications/document.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
 import { pageOfStatuses } from '../projections/notifications/queries.ts';
@@ -73,7 +73,7 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
     if (planned.length === 0) return recorded;
     const held = await save(recorded);
     const ids = planned.map(({ id }) => id);
-    const found = await reader.get<NotificationDocument>('notifications', ids);
+    const found = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
     let done = 0;
     const left: ListedNotification[] = [];
     for (const one of planned) {

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { PlannedNotification } from '../ports/job-store.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
+import { notificationsCollection } from '../projections/notifications/document.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
 import { waitUntil } from '../projections/wait.ts';
 import { decisionWaitMs } from './limits.ts';
@@ -59,7 +60,9 @@ function cancelling({ commands, reader, clock }: WorkDependencies): Work {
   /** Beside the documents, which aren't read: it is asked again with each change of the records. */
   const statusesOf = async (records: readonly ListedNotification[]): Promise<(Status | null)[]> => {
     const ids = records.map(({ id }) => id);
-    const found = await reader.get<{ readonly status: Status }>('notifications', ids, { fields: ['status'] });
+    const found = await reader.get<{ readonly status: Status }>(notificationsCollection.name, ids, {
+      fields: ['status'],
+    });
     return ids.map((id) => found.get(id)?.status ?? null);
   };
   return {

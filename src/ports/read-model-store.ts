@@ -84,6 +84,23 @@ export interface Only {
   readonly fields?: readonly string[];
 }
 
+/** An equality, one of several values, or a half-open range [from, to), in which null isn't. */
+export type FieldFilter = FieldValue | readonly FieldValue[] | FieldRange;
+
+export interface FieldRange {
+  readonly from?: FieldValue;
+  readonly to?: FieldValue;
+}
+
+export function isFieldRange(filter: FieldFilter): filter is FieldRange {
+  return typeof filter === 'object' && filter !== null && !Array.isArray(filter);
+}
+
+/** The values of a filter that isn't a range. */
+export function wantedValues(filter: FieldValue | readonly FieldValue[]): readonly FieldValue[] {
+  return typeof filter === 'object' && filter !== null ? filter : [filter];
+}
+
 export interface Query extends Only {
   readonly collection: string;
   /** Equality on an index's leading fields. */
@@ -92,8 +109,8 @@ export interface Query extends Only {
   readonly range?: { readonly field: string; readonly from?: FieldValue; readonly to?: FieldValue };
   /** The index's order fields, all in this direction, then the id in it. */
   readonly order: { readonly fields: readonly string[]; readonly direction: 'ascending' | 'descending' };
-  /** Checked on the rows that the index gives, each an equality or one of several values. */
-  readonly filter?: Readonly<Record<string, FieldValue | readonly FieldValue[]>>;
+  /** Checked on the rows that the index gives. */
+  readonly filter?: Readonly<Record<string, FieldFilter>>;
   /** The key of the last row seen: the values of the order fields, then the id. */
   readonly after?: readonly FieldValue[];
   readonly limit: number;

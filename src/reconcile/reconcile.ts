@@ -14,6 +14,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry, Position } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { inOrderOfTime } from '../projections/in-order-of-time.ts';
+import { notificationsReadModel } from '../projections/notifications/index.ts';
 import type { Account } from './account.ts';
 import { createAccount } from './account.ts';
 import type { Known, Open } from './ledger.ts';
@@ -109,7 +110,7 @@ async function momentOf({ log, reader, groupOf, clock }: ReconcileDependencies, 
     const positions = await log.committed(groupOf(topic), topic);
     committed.set(topic, positions[partition]?.offset ?? null);
   }
-  const records = await reader.positions('notifications', partition);
+  const records = await reader.positions(notificationsReadModel.definition.name, partition);
   const timers = await reader.positions('timers', partition);
   return { partition, committed, folded: { records, timers }, ends: await endsOf(log, partition), startedAt };
 }

@@ -250,6 +250,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'POST /notifications/:id/resend': notification((id) => `/notifications/${id}/resend`),
   'POST /notifications/:id/cancel': notification((id) => `/notifications/${id}/cancel`),
   'GET /dashboard/stats': [{ unnamed: { path: '/dashboard/stats?range=all' }, status: 200, says: { total: 0 } }],
+  'GET /dashboard/failures': [{ unnamed: { path: '/dashboard/failures' }, status: 200, says: { total: 0 } }],
 };
 
 /** What has no id, by its name in the cases. */

@@ -7,7 +7,9 @@ import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import type { RebuildableStore } from '../../src/ports/read-model-rebuild.ts';
 import {
   documentBytesMax,
+  type FieldFilter,
   type FieldValue,
+  isFieldRange,
   NoFittingIndexError,
   type Query,
   type ReadModelDefinition,
@@ -15,6 +17,7 @@ import {
   type ReadModelStore,
   rowsPerPageMax,
   TooManyBytesError,
+  wantedValues,
   type Write,
 } from '../../src/ports/read-model-store.ts';
 import { until } from '../support/until.ts';
@@ -490,6 +493,8 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await count(5, { filter: { status: 'new' } })).toEqual({ count: 4, exact: true });
         expect((await count(4, { filter: { status: ['new', 'read'] } })).exact).toBe(false);
         expect(await count(9, { range: { field: 'at', from: 2, to: 4 } })).toEqual({ count: 2, exact: true });
+        expect(await count(9, { filter: { at: { from: 2, to: 4 } } })).toEqual({ count: 2, exact: true });
+        expect(await count(9, { filter: { tag: { from: '' } } })).toEqual({ count: 0, exact: true });
       });
     });
 
@@ -642,6 +647,9 @@ const anyQuery: fc.Arbitrary<Query> = fc.record(
       { status: ['new', ''], tag: [null, 't'] },
       { tag: null },
       { tag: [] },
+      { at: { from: -1, to: 2 } },
+      { at: { to: 1 }, tag: { from: '' } },
+      { tag: { from: 't', to: 'u' } },
       {},
     ),
     limit: fc.integer({ min: 1, max: 7 }),
@@ -650,6 +658,12 @@ const anyQuery: fc.Arbitrary<Query> = fc.record(
   },
   { requiredKeys: ['collection', 'equals', 'order', 'limit'] },
 );
+
+function lets(wanted: FieldFilter, value: FieldValue): boolean {
+  if (!isFieldRange(wanted)) return wantedValues(wanted).includes(value);
+  const { from = null, to = null } = wanted;
+  return value !== null && (from === null || value >= from) && (to === null || value < to);
+}
 
 /** The port's words, over a plain array. */
 function searchAll(stored: readonly (readonly [string, Letter])[], query: Query): string[] {
@@ -665,9 +679,7 @@ function searchAll(stored: readonly (readonly [string, Letter])[], query: Query)
     .filter(({ fields }) =>
       Object.entries(equals).every(([field, value]) => field === 'labels' || fields[field] === value),
     )
-    .filter(({ fields }) =>
-      Object.entries(filter).every(([field, wanted]) => [wanted].flat().includes(fields[field] ?? null)),
-    )
+    .filter(({ fields }) => Object.entries(filter).every(([field, wanted]) => lets(wanted, fields[field] ?? null)))
     .sort((a, b) => sign * (a.at - b.at || (a.id < b.id ? -1 : 1)))
     .map(({ id }) => id);
 }

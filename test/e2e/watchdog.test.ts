@@ -53,17 +53,17 @@ it('views.db locked by another program: said within 40 s, counted, not ready; an
   expect(Date.now() - lockedAt).toBeLessThan(45_000);
   expect(stopped).toMatchObject({
     status: 'not ready',
-    dependencies: { progress: expect.stringMatching(/^down: .*projector-notifications \d+.* stand still$/) },
+    dependencies: { progress: expect.stringMatching(/^down: .*projector-notifications_2 \d+.* stand still$/) },
   });
   await until(() => service.logs().includes('partition numbers stand still'), { what: 'the line' });
-  expect(await metric(/herald_stalls_total\{group="projector-notifications"\}/)).toBeGreaterThanOrEqual(1);
-  expect(await metric(/herald_standing_still\{group="projector-notifications"\}/)).toBe(1);
-  expect(await metric(/herald_projector_lag\{read_model="notifications"\}/)).toBeGreaterThan(25);
+  expect(await metric(/herald_stalls_total\{group="projector-notifications_2"\}/)).toBeGreaterThanOrEqual(1);
+  expect(await metric(/herald_standing_still\{group="projector-notifications_2"\}/)).toBe(1);
+  expect(await metric(/herald_projector_lag\{read_model="notifications_2"\}/)).toBeGreaterThan(25);
   other.exec('ROLLBACK');
   other.close();
   await until(async () => (await readinessOf(service.operationsUrl))?.status === 'ready', {
     timeoutMs: 30_000,
     what: 'to be ready again',
   });
-  expect(await metric(/herald_standing_still\{group="projector-notifications"\}/)).toBe(0);
+  expect(await metric(/herald_standing_still\{group="projector-notifications_2"\}/)).toBe(0);
 }, 120_000);

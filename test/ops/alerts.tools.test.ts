@@ -85,8 +85,8 @@ const cases: Readonly<Record<string, Case>> = {
     labels: { read_model: 'timers' },
   },
   HeraldDocumentCut: {
-    series: { 'herald_documents_cut_total{read_model="notifications"}': '0x25 1x15' },
-    labels: { read_model: 'notifications' },
+    series: { 'herald_documents_cut_total{read_model="notifications_2"}': '0x25 1x15' },
+    labels: { read_model: 'notifications_2' },
   },
   HeraldNumbersOwnedAgain: {
     series: { 'herald_numbers_owned_again_total{read_model="timers"}': rising },

@@ -73,16 +73,16 @@ describe('a read model that is new', () => {
     const projector = await runProjector({ ...engines, readModel: notificationsReadModel });
     await until(async () => (await progress()) === null);
     await projector.stop();
-    expect(await engines.store.hasCaughtUp('notifications')).toBe(false);
+    expect(await engines.store.hasCaughtUp('notifications_2')).toBe(false);
     stopping.abort();
     await note;
-    expect(await engines.store.hasCaughtUp('notifications')).toBe(true);
+    expect(await engines.store.hasCaughtUp('notifications_2')).toBe(true);
   });
 
   it('goes on catching up after a restart in the middle', async () => {
     await append(1, 10);
     await engines.store.prepare(notificationsReadModel.definition);
-    const owner = await engines.store.own('notifications', 5, { generation: 1 });
+    const owner = await engines.store.own('notifications_2', 5, { generation: 1 });
     await engines.store.transact(owner, new Map([['notifications.deliveries', 3]]), []);
     engines = await engines.reopen();
     expect(await catchUp().progress()).toEqual({ done: 3, total: 20 });

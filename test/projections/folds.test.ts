@@ -14,7 +14,7 @@ import type { NotificationDocument } from '../../src/projections/notifications/d
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { bucketOf } from '../../src/projections/notifications/latency-histogram.ts';
 import type { StatisticsCell } from '../../src/projections/notifications/statistics-cells.ts';
-import { resolutionMs, resolutions } from '../../src/projections/notifications/statistics-cells.ts';
+import { resolutionMs, resolutions } from '../../src/projections/notifications/resolutions.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { documentsOf, folded } from './folded.ts';
@@ -82,9 +82,9 @@ describe('the statistics', () => {
         const cut = batches(interleaved(history, seed), seed);
         for (let upTo = 1; upTo <= cut.length; upTo += 3) {
           const all = await folded(notificationsReadModel, cut.slice(0, upTo));
-          const cells = documentsOf<StatisticsCell>(all, 'statistics');
+          const cells = documentsOf<StatisticsCell>(all, 'statistics_2');
           expect(countsOfCells(cells)).toEqual(
-            countsOfRecords(documentsOf<NotificationDocument>(all, 'notifications')),
+            countsOfRecords(documentsOf<NotificationDocument>(all, 'notifications_2')),
           );
         }
       }),
@@ -96,10 +96,11 @@ describe('the statistics', () => {
     const all = await folded(notificationsReadModel, [
       entriesOf([...lifeOf(plan({ steps: ['succeeded'] }), 1), ...lifeOf(plan({ steps: ['final'] }), 2)]),
     ]);
-    for (const cell of documentsOf<StatisticsCell>(all, 'statistics')) {
+    for (const cell of documentsOf<StatisticsCell>(all, 'statistics_2')) {
       // Every event of a life comes 700 ms after the one before; the second one delivers.
-      expect(cell.latency).toEqual({ [bucketOf(1400)]: 1 });
-      expect(cell.counts).toEqual({ 'EMAIL.DEFAULT.DELIVERED': 1, 'EMAIL.DEFAULT.FAILED': 1 });
+      expect(cell.latency).toEqual({ 'EMAIL.DEFAULT.p': { [bucketOf(1400)]: 1 } });
+      expect(JSON.parse(cell.counts)).toEqual({ 'EMAIL.DEFAULT.DELIVERED.p': 1, 'EMAIL.DEFAULT.FAILED.p': 1 });
+      expect(JSON.parse(cell.failures ?? '{}')).toEqual({ 'EMAIL.provider.p.510': 1 });
     }
   });
 });
@@ -114,13 +115,13 @@ describe('the counts of a batch', () => {
           const counts: Counts = {};
           for (const { tenantId, batchId, listedAt, status } of documentsOf<NotificationDocument>(
             all,
-            'notifications',
+            'notifications_2',
           )) {
             const key = `${tenantId} ${status}`;
             if (batchId !== null && listedAt !== null) counts[key] = (counts[key] ?? 0) + 1;
           }
           const told: Counts = {};
-          for (const { tenantId, counts: of } of documentsOf<{ tenantId: string; counts: Counts }>(all, 'batches'))
+          for (const { tenantId, counts: of } of documentsOf<{ tenantId: string; counts: Counts }>(all, 'batches_2'))
             for (const [status, count] of Object.entries(of)) told[`${tenantId} ${status}`] = count;
           expect(told).toEqual(counts);
         }
@@ -134,8 +135,8 @@ describe('a record', () => {
   it('is in no list and no statistic as long as only its delivery was seen', async () => {
     const delivered = entriesOf(lifeOf(plan({ steps: ['succeeded'] }), 1)).slice(1);
     const all = await folded(notificationsReadModel, [delivered]);
-    expect(documentsOf<NotificationDocument>(all, 'notifications')[0]?.listedAt).toBeNull();
-    expect(documentsOf(all, 'statistics')).toEqual([]);
+    expect(documentsOf<NotificationDocument>(all, 'notifications_2')[0]?.listedAt).toBeNull();
+    expect(documentsOf(all, 'statistics_2')).toEqual([]);
   });
 });
 
@@ -301,23 +302,33 @@ type Counts = Record<string, number>;
 
 function countsOfCells(cells: readonly StatisticsCell[]): Counts {
   const counts: Counts = {};
-  for (const { tenantId, resolution, at, counts: of, latency } of cells) {
-    for (const [key, n] of Object.entries(of)) counts[`${tenantId} ${resolution} ${at} ${key}`] = n;
-    const delivered = Object.values(latency).reduce((a, b) => a + b, 0);
-    if (delivered > 0) counts[`${tenantId} ${resolution} ${at} latency`] = delivered;
+  for (const { tenantId, resolution, at, counts: requested, failures, latency } of cells) {
+    const place = `${tenantId} ${resolution} ${at}`;
+    for (const [key, n] of Object.entries(JSON.parse(requested) as Counts)) counts[`${place} ${key}`] = n;
+    for (const [key, n] of Object.entries(JSON.parse(failures ?? '{}') as Counts)) counts[`${place} failed ${key}`] = n;
+    for (const [key, histogram] of Object.entries(latency))
+      counts[`${place} latency ${key}`] = Object.values(histogram).reduce((a, b) => a + b, 0);
   }
   return counts;
 }
 
+/** By other means than the fold's: from the attempts. */
 function countsOfRecords(records: readonly NotificationDocument[]): Counts {
   const counts: Counts = {};
-  for (const { tenantId, requestedAt, listedAt, channel, priority, status } of records) {
+  const count = (key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
+  for (const { tenantId, requestedAt, listedAt, channel, priority, status, attempts } of records) {
     if (listedAt === null) continue;
+    const outcomes = attempts.flatMap(({ outcome }) => (outcome === null ? [] : [outcome]));
+    const last = outcomes.at(-1);
     for (const resolution of resolutions) {
-      const at = requestedAt - (requestedAt % resolutionMs[resolution]);
-      const key = `${tenantId} ${resolution} ${at} `;
-      counts[`${key}${channel}.${priority}.${status}`] = (counts[`${key}${channel}.${priority}.${status}`] ?? 0) + 1;
-      if (status === 'DELIVERED') counts[`${key}latency`] = (counts[`${key}latency`] ?? 0) + 1;
+      const placeOf = (time: number) => `${tenantId} ${resolution} ${time - (time % resolutionMs[resolution])}`;
+      const provider = last?.provider ?? '';
+      count(`${placeOf(requestedAt)} ${channel}.${priority}.${status}.${provider}`);
+      if (status === 'DELIVERED') count(`${placeOf(requestedAt)} latency ${channel}.${priority}.${provider}`);
+      if (status === 'FAILED' && last?.kind === 'failed')
+        count(
+          `${placeOf(last.occurredAt)} failed ${[channel, last.failureClass, provider, last.code ?? []].flat().join('.')}`,
+        );
     }
   }
   return counts;

@@ -142,15 +142,15 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
     events.push({ type, ...envelope, channel, priority, recipient, round, partition, ...fields } as NotificationEvent);
     return id_;
   };
-  const how = { provider: 'p', waitedMs: 3, tookMs: 40 };
-  const why = { failureClass: 'provider', code: '500', message: 'no' };
+  const how = { provider: number % 3 === 0 ? 'q' : 'p', waitedMs: 3, tookMs: 40 };
+  const why = () => ({ failureClass: 'provider', code: attempt % 3 === 0 ? null : `5${attempt % 2}0`, message: 'no' });
   const fail = (work: EventId, retryAt: number | null): EventId =>
     tell('AttemptFailed', {
       causeId: work,
       attempt,
       firstAttempt,
       ...how,
-      ...why,
+      ...why(),
       retryAt,
       request: retryAt === null ? null : request,
     });

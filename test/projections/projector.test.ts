@@ -85,7 +85,7 @@ describe('a projector', () => {
     await appendAll(engines.log, deliveries(1, 10));
     await until(async () => (await deliveredCount()) === 10);
     for (const [round, generation] of [firstGeneration, firstGeneration + 5].entries()) {
-      await engines.store.own('notifications', partition, { generation });
+      await engines.store.own('notifications_2', partition, { generation });
       await appendAll(engines.log, deliveries(11 + 10 * round, 10));
       await until(async () => (await deliveredCount()) === 20 + 10 * round, { what: 'the number to be folded again' });
       expect(engines.counted.get('herald_numbers_owned_again_total')).toBe(round + 1);
@@ -110,7 +110,7 @@ describe('a projector', () => {
     await appendAll(engines.log, deliveries(1, 10));
     await until(async () => (await deliveredCount()) === 10);
     isOurs = false;
-    const owner = await engines.store.own('notifications', partition, { generation: firstGeneration + 1 });
+    const owner = await engines.store.own('notifications_2', partition, { generation: firstGeneration + 1 });
     await appendAll(engines.log, deliveries(11, 10));
     await until(() => asked === 2, { what: 'the group to be asked twice' });
     await engines.store.transact(owner, new Map(), []);
@@ -221,14 +221,14 @@ describe('a projector', () => {
     await appendAll(engines.log, [...deliveries(1, 1), ...huge, ...deliveries(3, 1)]);
     await foldToEnd(engines, readModels);
     expect(await deliveredCount()).toBe(3);
-    const record = (await engines.store.get<NotificationDocument>('notifications', [id])).get(id);
+    const record = (await engines.store.get<NotificationDocument>('notifications_2', [id])).get(id);
     expect(record).toMatchObject({ isCut: true, status: 'DELIVERED', request: { data: '{"name":"Ada"}' } });
     expect(record?.request?.body.length).toBeLessThan(200);
     expect(engines.counted.get('herald_documents_cut_total')).toBeGreaterThanOrEqual(2);
     expect(engines.counted.get('herald_fold_failures_total')).toBe(0);
     expect(said).toContainEqual([
       'a document is too large and is cut',
-      expect.objectContaining({ readModel: 'notifications', partition, id, isShortened: true }),
+      expect.objectContaining({ readModel: 'notifications_2', partition, id, isShortened: true }),
     ]);
     expect(said).toContainEqual([
       'a document is too large and is cut',
@@ -284,9 +284,9 @@ describe('a rebuild', () => {
   it('folds what the old one had not seen, says how far it is, and mends what was spoilt', async () => {
     await appendAll(engines.log, deliveries(1, 20));
     await foldToEnd();
-    const owner = await engines.store.own('notifications', partition, { generation: 100 });
+    const owner = await engines.store.own('notifications_2', partition, { generation: 100 });
     await engines.store.transact(owner, new Map(), [
-      { collection: 'notifications', id: 'notif_nobody_sent_this', document: { tenantId: tenants[0], listedAt: 1 } },
+      { collection: 'notifications_2', id: 'notif_nobody_sent_this', document: { tenantId: tenants[0], listedAt: 1 } },
     ]);
     await appendAll(engines.log, deliveries(21, 20));
     const seen: RebuildProgress[] = [];
@@ -297,7 +297,7 @@ describe('a rebuild', () => {
     });
     expect(result).toMatchObject({
       events: 80,
-      comparison: { equal: false, differing: ['notifications/notif_nobody_sent_this'] },
+      comparison: { equal: false, differing: ['notifications_2/notif_nobody_sent_this'] },
     });
     expect(seen.at(-1)).toEqual({ done: 80, total: 80 });
     expect(await deliveredCount()).toBe(40);

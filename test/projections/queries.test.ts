@@ -13,9 +13,10 @@ import { bucketEndMs, bucketOf, percentileMs } from '../../src/projections/notif
 import { getNotification, listNotifications } from '../../src/projections/notifications/queries.ts';
 import type { NotificationFilter } from '../../src/projections/notifications/filter.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
-import { resolutionMs } from '../../src/projections/notifications/statistics-cells.ts';
+import { resolutionMs } from '../../src/projections/notifications/resolutions.ts';
 import { statisticsBetween, statisticsRange } from '../../src/projections/notifications/statistics-range.ts';
-import { piecesOf, statistics } from '../../src/projections/notifications/statistics.ts';
+import { piecesOf } from '../../src/projections/notifications/cell-pages.ts';
+import { statistics } from '../../src/projections/notifications/statistics.ts';
 import type { DecodedEntry, ReadModel } from '../../src/projections/read-model.ts';
 import type { Engines } from './engines.ts';
 import { openEngines } from './engines.ts';

@@ -81,7 +81,7 @@ async function fold(): Promise<void> {
   const ends = async (of: string) => (await engines.log.ends(of))[partition] ?? 0;
   for (const followed of [topic, 'notifications.deliveries']) {
     await until(async () => {
-      const positions = await engines.store.positions('notifications', partition);
+      const positions = await engines.store.positions('notifications_2', partition);
       return (positions.get(followed) ?? 0) >= (await ends(followed));
     });
   }
@@ -146,8 +146,8 @@ describe('reconciling', () => {
     );
     await fold();
     await passOver();
-    const owner = await engines.store.own('notifications', partition, { generation: 100 });
-    const gone = { collection: 'notifications', id: notificationIdFor(2), document: null };
+    const owner = await engines.store.own('notifications_2', partition, { generation: 100 });
+    const gone = { collection: 'notifications_2', id: notificationIdFor(2), document: null };
     await engines.store.transact(owner, new Map(), [gone]);
     await appendAll(engines.log, lifeOf({ ...plan, steps: ['succeeded'] }, 4));
     expect(await reconciled()).toMatchObject({ named: [`unseen ${notificationIdFor(2)}`], ended: 4, unseen: 1 });

@@ -5,9 +5,11 @@ import type { DeliveryDue } from '../../src/domain/events.ts';
 import { statusOf } from '../../src/domain/notification.ts';
 import { workTopics } from '../../src/domain/topics.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
+import { notificationsCollection } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { StatisticsCell } from '../../src/projections/notifications/statistics-cells.ts';
-import { resolutionMs } from '../../src/projections/notifications/statistics-cells.ts';
+import { countsOf, failuresOf, statisticsCollection } from '../../src/projections/notifications/statistics-cells.ts';
+import { resolutionMs } from '../../src/projections/notifications/resolutions.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
 import { isDecoded } from '../../src/projections/read-model.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
@@ -169,22 +171,30 @@ function differencesOf(how: string, expected: Folded, found: Folded): string[] {
 /** Counted again from the records, by other means than the fold's. */
 function statisticsWrongIn(documents: Folded): string[] {
   const expected = new Map<string, number>();
-  for (const { tenantId, listedAt, channel, priority, status } of documentsOf<NotificationDocument>(
-    documents,
-    'notifications',
-  )) {
-    if (listedAt === null) continue;
+  const expect = (tenantId: string, timeMs: number, ...of: readonly string[]): void => {
     for (const [resolution, ms] of Object.entries(resolutionMs)) {
-      const key = [tenantId, resolution, listedAt - (listedAt % ms), channel, priority, status].join(' ');
+      const key = [tenantId, resolution, timeMs - (timeMs % ms), ...of].join(' ');
       expected.set(key, (expected.get(key) ?? 0) + 1);
     }
+  };
+  for (const record of documentsOf<NotificationDocument>(documents, notificationsCollection.name)) {
+    const { tenantId, listedAt, channel, priority, status, attempts } = record;
+    if (listedAt === null) continue;
+    const last = attempts.findLast(({ outcome }) => outcome !== null)?.outcome;
+    expect(tenantId, listedAt, 'requested', channel, priority, status, last?.provider ?? '');
+    if (status === 'FAILED' && last?.kind === 'failed')
+      expect(tenantId, last.occurredAt, 'failed', channel, last.failureClass, last.provider, last.code ?? '');
   }
   const found = new Map<string, number>();
-  for (const { tenantId, resolution, at, counts } of documentsOf<StatisticsCell>(documents, 'statistics')) {
-    for (const [of, count] of Object.entries(counts)) {
-      const key = [tenantId, resolution, at, ...of.split('.')].join(' ');
+  for (const cell of documentsOf<StatisticsCell>(documents, statisticsCollection.name)) {
+    const add = (count: number, ...of: readonly string[]): void => {
+      const key = [cell.tenantId, cell.resolution, cell.at, ...of].join(' ');
       found.set(key, (found.get(key) ?? 0) + count);
-    }
+    };
+    for (const { channel, priority, status, provider, count } of countsOf(cell))
+      add(count, 'requested', channel, priority, status, provider);
+    for (const { channel, failureClass, provider, code, count } of failuresOf(cell))
+      add(count, 'failed', channel, failureClass, provider, code ?? '');
   }
   return [...new Set([...expected.keys(), ...found.keys()])].flatMap((key) =>
     expected.get(key) === found.get(key)

@@ -1,6 +1,6 @@
 // Read models filled by their own folds, so that every index has more rows of a tenant than a page may look at.
 
-import type { Channel, DomainEvent, NotificationRequested } from '../../src/domain/events.ts';
+import type { Channel, DomainEvent, FailureClass, NotificationRequested } from '../../src/domain/events.ts';
 import { priorities } from '../../src/domain/events.ts';
 import type { BatchId, EventId, TemplateId, TenantId } from '../../src/domain/ids.ts';
 import type { Write } from '../../src/ports/read-model-store.ts';
@@ -19,13 +19,19 @@ export const tenant = 'tnt_a' as TenantId;
 export const recipient = 'user-0';
 export const template = 'welcome';
 export const batch = 'batch_1' as BatchId;
+export const provider = 'p';
+/** Of all that are delivered. */
+export const messageId = 'm-1';
+/** Of all that failed. */
+export const failureClass: FailureClass = 'recipient';
+export const code = '550';
 export const minuteMs = 60_000;
 /** One a minute from noon on. */
 export const notifications = 6000;
 
 const eventsPerBatch = 500;
 
-/** Of each index's leading value, and of each term of a search, more than half; of the channel SMS a single one, the oldest. */
+/** Of each index's leading value, and of each term of a search, more than a page may look at; of the channel SMS a single one, the oldest. */
 export async function fillAllButTimers(store: ReadModelStore): Promise<void> {
   const numbers = Array.from({ length: notifications }, (_, i) => i);
   const lives = numbers.flatMap(lifeOf);
@@ -92,7 +98,7 @@ function envelopeOf(i: number) {
   };
 }
 
-const outcome = { attempt: 1, provider: 'p', waitedMs: 3, tookMs: 40 };
+const outcome = { attempt: 1, provider, waitedMs: 3, tookMs: 40 };
 
 function lifeOf(i: number): DomainEvent[] {
   const requested: NotificationRequested = {
@@ -104,9 +110,13 @@ function lifeOf(i: number): DomainEvent[] {
       batchId: i % 10 < 6 ? batch : null,
     }),
   };
-  if (i % 5 > 2) return [requested];
+  if (i % 50 === 4) return [requested];
   const answered = { eventId: `done-${i}` as EventId, ...envelopeOf(i), causeId: requested.eventId, ...outcome };
-  return [requested, { type: 'AttemptSucceeded', ...answered, messageId: null }];
+  if (i % 5 > 2) {
+    const why = { failureClass, code, message: 'no', firstAttempt: 1, retryAt: null, request: null };
+    return [requested, { type: 'AttemptFailed', ...answered, ...why }];
+  }
+  return [requested, { type: 'AttemptSucceeded', ...answered, messageId }];
 }
 
 function timerOf(i: number, { retryAt }: { readonly retryAt: number }): TimersDocument {

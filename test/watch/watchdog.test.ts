@@ -25,7 +25,7 @@ import { lifeOf, partition } from '../projections/histories.ts';
 import { until } from '../support/until.ts';
 
 const times = 60;
-const notifications = projectorGroup('notifications');
+const notifications = projectorGroup('notifications_2');
 const timers = projectorGroup('timers');
 const plan: Plan = {
   tenant: 0,
@@ -73,11 +73,11 @@ describe('a number of a read model', () => {
     await standsStill(watchdog, notifications);
     expect(counted.get(`herald_stalls_total ${notifications}`)).toBeGreaterThanOrEqual(1);
     expect(gauges.get(`herald_standing_still ${notifications}`)?.()).toBe(1);
-    expect(gauges.get('herald_projector_lag notifications')?.()).toBeGreaterThanOrEqual(25);
+    expect(gauges.get('herald_projector_lag notifications_2')?.()).toBeGreaterThanOrEqual(25);
     await idle.stop();
     running.push(await runProjector({ ...engines, readModel: notificationsReadModel }));
     await movesAgain(watchdog, notifications);
-    await until(() => gauges.get('herald_projector_lag notifications')?.() === 0);
+    await until(() => gauges.get('herald_projector_lag notifications_2')?.() === 0);
   });
 
   it('whose loop has ended stands still, though its claim goes on', async () => {
@@ -125,7 +125,7 @@ describe('a number of a read model', () => {
     expect(watchdog.standing()).toEqual([]);
     isFrozen = true;
     await until(() => watchdog.standing().length > 0, { what: 'a standstill' });
-    expect(gauges.get('herald_projector_lag notifications')?.()).toBeGreaterThanOrEqual(25);
+    expect(gauges.get('herald_projector_lag notifications_2')?.()).toBeGreaterThanOrEqual(25);
     isFrozen = false;
     await until(() => watchdog.standing().length === 0, { what: 'its end' });
   });

@@ -19,6 +19,7 @@ export const attempt = {
   status: 'DELIVERED' as const,
   provider: 'resend',
   role: 'primary' as const,
+  messageId: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794',
   error: null,
   errorCode: null,
   errorClass: null,
@@ -30,6 +31,7 @@ export const attempt = {
 
 export const failedAttempt = {
   ...attempt,
+  messageId: null,
   id: '0d9c8b7a-6f5e-8d4c-8b3a-2f1e0d9c8b7a',
   status: 'FAILED' as const,
   error: 'The provider answered 503.',
@@ -66,6 +68,7 @@ export const notification = {
   expiresAt: null,
   updatedAt,
   deliveredAt: updatedAt,
+  failedAt: null,
   nextRetryAt: null,
 };
 

@@ -52,5 +52,6 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'POST /suppressions': suppressionDocs.create,
   'DELETE /suppressions/:id': suppressionDocs.remove,
   'GET /dashboard/stats': statisticsDocs.stats,
+  'GET /dashboard/failures': statisticsDocs.failures,
   'GET /dashboard/stream': statisticsDocs.stream,
 };

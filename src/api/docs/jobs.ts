@@ -89,6 +89,9 @@ const retryMany: OperationDocs = {
       filter: { channel: 'EMAIL', from: '2027-01-31T14:00:00Z', to: '2027-01-31T16:00:00Z' },
       ratePerSecond: 10,
     },
+    'What failed at a provider within twenty minutes': {
+      filter: { provider: 'smtp', failedFrom: '2027-01-31T14:00:00Z', failedTo: '2027-01-31T14:20:00Z' },
+    },
     'How many there are': { filter: { template: 'welcome', metadata: { order: '17' } }, dryRun: true },
   },
   answer: answers(

@@ -34,7 +34,7 @@ const list: OperationDocs = {
   area,
   summary: 'The log, newest first',
   description:
-    'Filters combine. Go on with `cursor`; `page` works too, down to row 10,000. A page ends at 1 MiB, one record at least, and rare combinations of filters may give a short one: `nextCursor` goes on right behind it, also behind one that was asked for by `page`.',
+    'Filters combine; with `failedFrom` or `failedTo` the newest failure comes first, unless a recipient, a batch, a message id or a search is asked for as well. Go on with `cursor`; `page` works too, down to row 10,000. A page ends at 1 MiB, one record at least, and rare combinations of filters may give a short one: `nextCursor` goes on right behind it, also behind one that was asked for by `page`.',
   freeQuery: {
     name: 'metadata',
     description:

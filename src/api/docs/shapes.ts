@@ -29,6 +29,7 @@ export const attempt = z
     status: z.enum(['DELIVERED', 'FAILED']),
     provider: text,
     role: providerRole.describe('Which of the channel’s two providers it was made by.'),
+    messageId: text.nullable().describe('The provider’s own id of the message, where it gives one.'),
     error: text.nullable().describe('What the receiver said, at most 1 KiB, secrets cut out; null when delivered.'),
     errorCode: text
       .nullable()
@@ -78,6 +79,7 @@ export const notification = z
     expiresAt: timestamp.nullable().describe('What isn’t delivered by then is FAILED, class `expired`.'),
     updatedAt: timestamp,
     deliveredAt: timestamp.nullable(),
+    failedAt: timestamp.nullable().describe('When it came to be FAILED; null: it isn’t.'),
     nextRetryAt: timestamp.nullable(),
   })
   .meta({ id: 'Notification', description: 'The record of a notification.' });

@@ -2,8 +2,9 @@
 
 import { z } from 'zod';
 
-import { channels, priorities } from '../../domain/events.ts';
+import { channels, failureClasses, priorities } from '../../domain/events.ts';
 import { statuses } from '../../domain/notification.ts';
+import { causesMax } from '../../projections/notifications/failures.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
@@ -33,7 +34,7 @@ const stats: OperationDocs = {
   area,
   summary: 'Counts, rates, latencies and their course',
   description:
-    'Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes. The series has a point for each minute, hour or day of the range. Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`.',
+    'Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes; `channel`, `priority` and `provider` narrow all of it. The series has a point for each minute, hour or day of the range (`by`; of more than 1,000 points only those with notifications). Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`.',
   answer: answers(
     statistics,
     {
@@ -55,6 +56,52 @@ const stats: OperationDocs = {
       series: [{ at: examples.createdAt, requested: 3, delivered: 1, failed: 1 }],
     },
     { description: 'The figures of the range.' },
+  ),
+};
+
+const failures: OperationDocs = {
+  id: 'getFailures',
+  area,
+  summary: 'What failed, and of what',
+  description: `The notifications that are FAILED, at the time of the failure that ended them; without \`from\` and \`to\` those of the last 7 days. One that was sent again isn’t counted any more, and if it fails again it is counted then. \`from\` and \`to\` widen to whole minutes. The list finds them by \`failedFrom\`, \`failedTo\`, \`provider\`, \`errorClass\` and \`errorCode\`, and \`POST /notifications/retry\` sends them again by the same.`,
+  answer: answers(
+    z
+      .object({
+        total: count,
+        causes: z
+          .array(
+            z
+              .object({
+                class: z.enum(failureClasses),
+                provider: text,
+                code: text.nullable().describe('The receiver’s own, its first 50 characters; null: it gave none.'),
+                count,
+                firstAt: timestamp.describe('Of the range.'),
+                lastAt: timestamp,
+                examples: z.array(notificationId).describe('The newest, 3 at most.'),
+              })
+              .meta({ id: 'FailureCause' }),
+          )
+          .describe(`The most frequent first, ${causesMax} at most; \`total\` counts all.`),
+        series: z.array(z.object({ at: timestamp, count })),
+      })
+      .meta({ id: 'Failures' }),
+    {
+      total: 2,
+      causes: [
+        {
+          class: 'recipient',
+          provider: 'smtp',
+          code: '550',
+          count: 2,
+          firstAt: examples.createdAt,
+          lastAt: examples.updatedAt,
+          examples: [examples.notificationId],
+        },
+      ],
+      series: [{ at: examples.createdAt, count: 2 }],
+    },
+    { description: 'The failures of the range.' },
   ),
 };
 
@@ -110,7 +157,7 @@ const stream: OperationDocs = {
   refusals: { TOO_MANY_REQUESTS: 'A tenant has at most 200 open streams.' },
 };
 
-export const statisticsDocs = { stats, stream };
+export const statisticsDocs = { stats, failures, stream };
 
 function countsOf<K extends string>(keys: readonly K[]) {
   return z.object(Object.fromEntries(keys.map((key) => [key, count])) as Record<K, typeof count>);

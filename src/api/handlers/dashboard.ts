@@ -3,26 +3,62 @@
 import { z } from 'zod';
 
 import { badField } from '../../domain/errors.ts';
+import { channels, priorities } from '../../domain/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
+import { failures } from '../../projections/notifications/failures.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
+import type { Resolution } from '../../projections/notifications/resolutions.ts';
+import { resolutionMs } from '../../projections/notifications/resolutions.ts';
 import type { StatisticsRange } from '../../projections/notifications/statistics-range.ts';
-import { namedRanges, statisticsBetween, statisticsRange } from '../../projections/notifications/statistics-range.ts';
+import {
+  failuresRange,
+  namedRanges,
+  seriesPointsMax,
+  statisticsBetween,
+  statisticsRange,
+  widened,
+} from '../../projections/notifications/statistics-range.ts';
 import { statistics } from '../../projections/notifications/statistics.ts';
 import { endpoint } from '../endpoint.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
-import { time } from './schemas.ts';
+import { given, time } from './schemas.ts';
 
 interface Dependencies {
   readonly reader: ReadModelReader;
   readonly clock: Clock;
 }
 
+const provider = z
+  .string()
+  .min(1)
+  .max(100)
+  .describe('Of the last attempt that has ended: `smtp`, `twilio`, `custom` for webhooks, `inbox` for in-app ones.')
+  .optional();
+
 const statsQuery = z.strictObject({
   range: z.enum(namedRanges).optional(),
   from: time.optional(),
   to: time.optional(),
+  channel: z.enum(channels).optional(),
+  priority: z.enum(priorities).optional(),
+  provider,
+  by: z
+    .enum(['minute', 'hour', 'day'])
+    .describe('A point of the series: minutes for at most 12 hours, hours for at most 31 days.')
+    .optional(),
+});
+
+const failuresQuery = z.strictObject({
+  from: time.describe('Failed then or later; without `to` up to now.').optional(),
+  to: time.describe('Failed before.').optional(),
+  channel: z.enum(channels).optional(),
+  provider,
+  by: z
+    .enum(['hour', 'day'])
+    .describe('A point of the series: hours for at most 31 days. By default hours for up to 3 days, days beyond.')
+    .optional(),
 });
 
 export function createDashboardHandlers({ reader, clock }: Dependencies) {
@@ -30,17 +66,55 @@ export function createDashboardHandlers({ reader, clock }: Dependencies) {
     query: statsQuery,
     follows: () => [notificationsReadModel],
     async handle({ tenant }, { query }) {
-      const { series, ...figures } = await statistics(reader, tenant.id, rangeOf(query, clock.now()));
+      const only = given(query, ['channel', 'priority', 'provider']);
+      const range = withStep(rangeOf(query, clock.now()), query.by);
+      const { series, ...figures } = await statistics(reader, tenant.id, range, only);
       return ok({ ...figures, series: series.map((point) => ({ ...point, at: isoTime(point.at) })) });
     },
   });
 
-  return { stats };
+  const failed = endpoint('bearerOrKey', {
+    query: failuresQuery,
+    follows: () => [notificationsReadModel],
+    async handle({ tenant }, { query }) {
+      checkOrder(query);
+      const range = withStep(failuresRange(query.from, query.to, clock.now()), query.by);
+      const found = await failures(reader, tenant.id, range, given(query, ['channel', 'provider']));
+      return ok({
+        total: found.total,
+        causes: found.causes.map(({ failureClass, firstAt, lastAt, ...cause }) => ({
+          class: failureClass,
+          ...cause,
+          firstAt: isoTime(firstAt),
+          lastAt: isoTime(lastAt),
+        })),
+        series: found.series.map(({ at, count }) => ({ at: isoTime(at), count })),
+      });
+    },
+  });
+
+  return { stats, failures: failed };
 }
 
 function rangeOf({ range, from, to }: z.output<typeof statsQuery>, now: number): StatisticsRange {
   if (from === undefined && to === undefined) return statisticsRange(range ?? 'today', now);
   if (range !== undefined) throw badField('range', 'must not be given together with from or to');
-  if (from !== undefined && to !== undefined && from >= to) throw badField('to', 'must be later than from');
+  checkOrder({ from, to });
   return statisticsBetween(from, to);
+}
+
+function checkOrder({ from, to }: { readonly from?: number | undefined; readonly to?: number | undefined }): void {
+  if (from !== undefined && to !== undefined && from >= to) throw badField('to', 'must be later than from');
+}
+
+/** @throws DomainError BAD_REQUEST where the series would have too many points */
+function withStep(range: StatisticsRange, by: Resolution | undefined): StatisticsRange {
+  if (by === undefined) return range;
+  const { from, to } = widened(range);
+  if (to - from > seriesPointsMax[by] * resolutionMs[by])
+    throw badField(
+      'by',
+      `is for a shorter time: ${by === 'hour' ? 'hours for at most 31 days' : 'minutes for at most 12 hours'}`,
+    );
+  return { ...range, step: by };
 }

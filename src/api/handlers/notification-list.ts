@@ -3,14 +3,14 @@
 import { z } from 'zod';
 
 import { badField } from '../../domain/errors.ts';
-import { channels, priorities } from '../../domain/events.ts';
+import { channels, failureClasses, priorities } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import { statuses } from '../../domain/notification.ts';
 import type { ListPlace, NotificationFilter, NotificationList } from '../../projections/notifications/filter.ts';
 import { pageRowsMax } from '../../projections/notifications/queries.ts';
 import { wordsOf } from '../../projections/search/terms.ts';
 import { wireForms } from '../docs/wire-forms.ts';
-import { pageLimit, time } from './schemas.ts';
+import { given, pageLimit, time } from './schemas.ts';
 
 const text = z.string().min(1).max(2048).optional();
 const searchTextMax = 200;
@@ -24,7 +24,7 @@ export const listQuery = z
     status: z.enum(statuses).optional(),
     channel: z.enum(channels).optional(),
     priority: z.enum(priorities).optional(),
-    recipient: text.describe('The whole recipient.'),
+    recipient: text.describe('The whole recipient; upper and lower case of a mail address are the same.'),
     recipientPrefix: text.describe(
       'How the recipient begins; upper and lower case are the same. Found a moment later.',
     ),
@@ -37,6 +37,14 @@ export const listQuery = z
     batchId: text,
     from: time.describe('Requested then or later.').optional(),
     to: time.describe('Requested before.').optional(),
+    provider: text.describe('Of the last attempt that has ended.'),
+    errorClass: z.enum(failureClasses).describe('Of the last attempt that has ended.').optional(),
+    errorCode: text.describe(
+      'Of the last attempt that has ended: an HTTP status, an SMTP code, a code of the provider’s.',
+    ),
+    failedFrom: time.describe('Came to be FAILED then or later, and still is: the newest failure first.').optional(),
+    failedTo: time.describe('Came to be FAILED before, and still is.').optional(),
+    messageId: text.describe('The provider’s own id of the message.'),
     limit: pageLimit(20),
     cursor: z.string().describe('The `nextCursor` of a page with the same filters.').optional(),
     page: z
@@ -75,22 +83,33 @@ export function filterOfFailed({ metadata = {}, ...fields }: z.output<typeof fai
 
 /** @throws DomainError BAD_REQUEST */
 export function filterOf(query: Pick<ListQuery, keyof typeof filterFields>): NotificationFilter {
-  const { status, channel, priority, recipient, recipientPrefix, q, template, batchId, from, to } = query;
+  const { q, template, batchId } = query;
   const metadata = metadataAsked(query);
   return {
-    ...(status === undefined ? {} : { status }),
-    ...(channel === undefined ? {} : { channel }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(recipient === undefined ? {} : { recipient }),
-    ...(recipientPrefix === undefined ? {} : { recipientPrefix }),
+    ...given(query, asTheyAre),
     ...(q === undefined ? {} : { words: wordsAsked(q) }),
     ...(metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
     ...(template === undefined ? {} : { templateName: template }),
     ...(batchId === undefined ? {} : { batchId: batchId as BatchId }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
   };
 }
+
+/** Filters of the query that are those of the records. */
+const asTheyAre = [
+  'status',
+  'channel',
+  'priority',
+  'recipient',
+  'recipientPrefix',
+  'from',
+  'to',
+  'provider',
+  'errorClass',
+  'errorCode',
+  'failedFrom',
+  'failedTo',
+  'messageId',
+] as const;
 
 /** @throws DomainError BAD_REQUEST */
 export function placeOf({ limit, page, cursor }: ListQuery, after: ListPlace['after'] | null): ListPlace {

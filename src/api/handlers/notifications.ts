@@ -75,9 +75,10 @@ export function createNotificationHandlers(deps: Dependencies) {
     async handle({ tenant }, { query }) {
       const scope = { tenantId: tenant.id, list: 'notifications' };
       const after = query.cursor === undefined ? null : cursors.decode(query.cursor, scope);
-      const result = await listNotifications(reader, tenant.id, filterOf(query), placeOf(query, after));
+      const filter = filterOf(query);
+      const result = await listNotifications(reader, tenant.id, filter, placeOf(query, after));
       const page = await pageText(turns, result.records, toRecord);
-      const next = page.cutAfter === null ? result.next : placeKeyOf(page.cutAfter);
+      const next = page.cutAfter === null ? result.next : placeKeyOf(filter, page.cutAfter);
       const pagination = paginationOf(query, result, cursors.encode(next, scope));
       return { status: 200, json: listText('data', page, { pagination }) };
     },

@@ -21,3 +21,11 @@ export function pageLimit(fallback: number, most = pageLimitMax) {
 export const time = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time with its zone, such as 2027-01-31T09:00:00Z' })
   .transform((text) => Date.parse(text));
+
+type Given<T, K extends keyof T> = { readonly [F in K]?: Exclude<T[F], undefined> };
+
+/** Of these fields those that have a value. */
+export function given<T extends object, K extends keyof T>(of: T, fields: readonly K[]): Given<T, K> {
+  const found = fields.flatMap((field) => (of[field] === undefined ? [] : [[field, of[field]] as const]));
+  return Object.fromEntries(found) as Given<T, K>;
+}

@@ -24,7 +24,7 @@ interface BatchCounts {
   readonly counts: Readonly<Partial<Record<Status, number>>>;
 }
 
-export const batchesCollection: CollectionDefinition = { name: 'batches', fields: { tenantId: 'text' }, indexes: [] };
+export const batchesCollection: CollectionDefinition = { name: 'batches_2', fields: { tenantId: 'text' }, indexes: [] };
 
 export interface Batch {
   readonly batchId: BatchId;

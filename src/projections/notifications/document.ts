@@ -1,16 +1,28 @@
 // The document of one notification: the facts, and beside them what lists and filters need.
 
 import { canonicalContent } from '../../domain/delivery-request.ts';
-import type { NotificationContent } from '../../domain/events.ts';
+import { comparedAddress } from '../../domain/email-address.ts';
+import type { FailureClass, NotificationContent } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import type { NotificationFacts, Status } from '../../domain/notification.ts';
-import { statusOf } from '../../domain/notification.ts';
+import { lastOutcomeOf, statusOf } from '../../domain/notification.ts';
 import type { CollectionDefinition } from '../../ports/read-model-store.ts';
+import { causeKeyOf, comparedCode } from './failure-causes.ts';
 
 export interface NotificationDocument extends NotificationFacts {
   readonly status: Status;
   readonly templateName: string | null;
   readonly batchId: BatchId | null;
+  /** In the one form of all ways to write it. */
+  readonly comparedRecipient: string;
+  /** These four are of the last attempt that has ended. */
+  readonly provider: string | null;
+  readonly messageId: string | null;
+  readonly errorClass: FailureClass | null;
+  readonly errorCode: string | null;
+  /** UTC ms at which it came to be FAILED, and of what (`causeKeyOf`); null unless that is its status, and listed. */
+  readonly failedAt: number | null;
+  readonly cause: string | null;
   /** `requestedAt`; null as long as only later events were seen: such a document is in no list and no statistic. */
   readonly listedAt: number | null;
 }
@@ -26,7 +38,7 @@ export function isListed(document: NotificationDocument): document is ListedNoti
 }
 
 export const notificationsCollection: CollectionDefinition = {
-  name: 'notifications',
+  name: 'notifications_2',
   fields: {
     tenantId: 'text',
     listedAt: 'number',
@@ -36,25 +48,41 @@ export const notificationsCollection: CollectionDefinition = {
     recipient: 'text',
     templateName: 'text',
     batchId: 'text',
+    comparedRecipient: 'text',
+    provider: 'text',
+    messageId: 'text',
+    errorClass: 'text',
+    errorCode: 'text',
+    failedAt: 'number',
+    cause: 'text',
   },
   indexes: [
     { fields: ['tenantId', 'listedAt'] },
     { fields: ['tenantId', 'status', 'listedAt'] },
-    { fields: ['tenantId', 'recipient', 'listedAt'] },
+    { fields: ['tenantId', 'comparedRecipient', 'listedAt'] },
     { fields: ['tenantId', 'templateName', 'listedAt'], sparse: true },
     { fields: ['tenantId', 'batchId', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'messageId', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'errorClass', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'errorCode', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'failedAt'], sparse: true },
+    { fields: ['tenantId', 'cause', 'failedAt'], sparse: true },
   ],
 };
 
 /** Fields in one order, whatever came first: documents of the same facts are the same bytes. */
 export function toDocument(facts: NotificationFacts): NotificationDocument {
-  const { request } = facts;
+  const { request, channel } = facts;
+  const status = statusOf(facts);
+  const last = lastOutcomeOf(facts);
+  const failed = last?.kind === 'failed' ? last : null;
+  const ended = status === 'FAILED' && request !== null ? failed : null;
   return {
     id: facts.id,
     tenantId: facts.tenantId,
     partition: facts.partition,
     requestedAt: facts.requestedAt,
-    channel: facts.channel,
+    channel,
     priority: facts.priority,
     recipient: facts.recipient,
     request: request === null ? null : canonicalContent(request),
@@ -64,9 +92,16 @@ export function toDocument(facts: NotificationFacts): NotificationDocument {
     deferral: facts.deferral,
     cancelledRound: facts.cancelledRound,
     updatedAt: facts.updatedAt,
-    status: statusOf(facts),
+    status,
     templateName: request?.template?.name ?? null,
     batchId: request?.batchId ?? null,
+    comparedRecipient: comparedAddress(facts.recipient),
+    provider: last?.provider ?? null,
+    messageId: last?.kind === 'succeeded' ? last.messageId : null,
+    errorClass: failed?.failureClass ?? null,
+    errorCode: comparedCode(failed?.code ?? null),
+    failedAt: ended?.occurredAt ?? null,
+    cause: ended === null ? null : causeKeyOf({ ...ended, channel }),
     listedAt: request === null ? null : facts.requestedAt,
     ...(facts.isCut === true ? { isCut: true } : {}),
     ...(facts.resendOf === undefined ? {} : { resendOf: facts.resendOf }),

@@ -1,6 +1,6 @@
 // What a list of records is asked for, and what comes back.
 
-import type { Channel, Priority } from '../../domain/events.ts';
+import type { Channel, FailureClass, Priority } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import type { FieldValue } from '../../ports/read-model-store.ts';
@@ -11,12 +11,21 @@ export interface RecordFilter {
   readonly status?: Status;
   readonly channel?: Channel;
   readonly priority?: Priority;
+  /** Upper and lower case of a mail address are the same. */
   readonly recipient?: string;
   readonly templateName?: string;
   readonly batchId?: BatchId;
+  /** These four are of the last attempt that has ended. */
+  readonly provider?: string;
+  readonly messageId?: string;
+  readonly errorClass?: FailureClass;
+  readonly errorCode?: string;
   /** UTC ms, [from, to) of requestedAt. */
   readonly from?: number;
   readonly to?: number;
+  /** UTC ms, [failedFrom, failedTo) of when it came to be FAILED, which it still is. */
+  readonly failedFrom?: number;
+  readonly failedTo?: number;
 }
 
 /** Found by the read model of searches, which may lag behind the records. */

@@ -1,4 +1,4 @@
-// The read model `notifications`: every notification as a record, and the statistics over the records.
+// The read model `notifications_2`: every notification as a record, and the statistics over the records.
 
 import type { NotificationEvent } from '../../domain/events.ts';
 import type { NotificationFacts } from '../../domain/notification.ts';
@@ -12,9 +12,10 @@ import { notificationsCollection, toDocument } from './document.ts';
 import { batchesCollection, createBatchChanges } from './batches.ts';
 import { createStatisticsChanges, statisticsCollection } from './statistics-cells.ts';
 
+/** `notifications_2`, since it replaced one that didn't know what had failed, by whom and when; see `inbox_2`. */
 export const notificationsReadModel: ReadModel = {
   definition: {
-    name: 'notifications',
+    name: 'notifications_2',
     collections: [notificationsCollection, statisticsCollection, batchesCollection],
   },
   topics: [...workTopics, deliveriesTopic],

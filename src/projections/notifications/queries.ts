@@ -6,9 +6,12 @@ import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-
 import { pageBytesMax } from '../page-bytes.ts';
 import { isSearch, searchNotifications } from '../search/queries.ts';
 import type { ListedNotification, NotificationDocument } from './document.ts';
-import { isListed } from './document.ts';
+import { isListed, notificationsCollection } from './document.ts';
+import { countFailures } from './failures.ts';
 import type { ListPlace, NotificationFilter, NotificationList, RecordFilter } from './filter.ts';
 import { countedTotalMax } from './filter.ts';
+import type { FactField } from './record-facts.ts';
+import { factsOf, failedWindowOf, requestedWindowOf } from './record-facts.ts';
 import { countRecords } from './statistics.ts';
 
 /** `page=` works down to this row; further on by keyset alone. */
@@ -20,7 +23,7 @@ export async function getNotification(
   tenantId: TenantId,
   id: string,
 ): Promise<ListedNotification | null> {
-  const found = await reader.get<NotificationDocument>('notifications', [id]);
+  const found = await reader.get<NotificationDocument>(notificationsCollection.name, [id]);
   const document = found.get(id);
   return document !== undefined && document.tenantId === tenantId && isListed(document) ? document : null;
 }
@@ -68,33 +71,53 @@ export async function pageOfStatuses(
   return { records: documents.filter(isListed), next };
 }
 
-/** Where the list goes on behind this record. */
-export function placeKeyOf({ listedAt, id }: ListedNotification): readonly FieldValue[] {
-  return [listedAt, id];
+/** Where such a list goes on behind this record. */
+export function placeKeyOf(filter: NotificationFilter, record: ListedNotification): readonly FieldValue[] {
+  return [isSearch(filter) ? record.listedAt : record[wayOf(filter).order], record.id];
 }
 
-/** The most selective filter leads an index; the others are checked on its rows. */
-const leading = ['batchId', 'recipient', 'templateName', 'status'] as const;
-const checked = ['status', 'channel', 'priority', 'recipient', 'templateName'] as const;
 /** A page by number skips this many rows at a time, and gives up (a short page) after so many looks. */
 const skippedRowsPerLook = 500;
 const looksMax = 40;
 
 type ListQuery = Omit<Query, 'after' | 'limit'>;
 
+/** Which index a list goes by. */
+interface Way {
+  readonly lead: FactField | null;
+  readonly order: 'listedAt' | 'failedAt';
+}
+
+/** The most selective fact leads an index; the others are checked on its rows. What failed in a time is found by that, unless a fact has fewer rows. */
+function wayOf(filter: RecordFilter): Way {
+  const facts = factsOf(filter);
+  const first = fewest.find((field) => facts[field] !== undefined);
+  if (first !== undefined) return { lead: first, order: 'listedAt' };
+  if (failedWindowOf(filter) !== null) return { lead: null, order: 'failedAt' };
+  return { lead: leading.find((field) => facts[field] !== undefined) ?? null, order: 'listedAt' };
+}
+
+const fewest = ['messageId', 'batchId', 'comparedRecipient'] as const;
+const leading = ['errorCode', 'templateName', 'errorClass', 'status'] as const;
+
 function queryOf(tenantId: TenantId, filter: RecordFilter): ListQuery {
-  const lead = leading.find((field) => filter[field] !== undefined);
-  const rest = checked.flatMap((field) => {
-    const value = filter[field];
-    return field === lead || value === undefined ? [] : [[field, value] as const];
-  });
-  const leadValue = lead === undefined ? undefined : filter[lead];
+  const { lead, order } = wayOf(filter);
+  const facts = factsOf(filter);
+  const leadValue = lead === null ? undefined : facts[lead];
+  const requested = requestedWindowOf(filter);
+  const failed = failedWindowOf(filter);
+  const isByFailure = order === 'failedAt';
+  const checked = {
+    ...Object.fromEntries(Object.entries(facts).filter(([field]) => field !== lead)),
+    ...(isByFailure || failed === null ? {} : { failedAt: failed }),
+    ...(isByFailure && (filter.from !== undefined || filter.to !== undefined) ? { listedAt: requested } : {}),
+  };
   return {
-    collection: 'notifications',
-    equals: lead === undefined || leadValue === undefined ? { tenantId } : { tenantId, [lead]: leadValue },
-    range: { field: 'listedAt', from: filter.from ?? 0, ...(filter.to === undefined ? {} : { to: filter.to }) },
-    order: { fields: ['listedAt'], direction: 'descending' },
-    ...(rest.length === 0 ? {} : { filter: Object.fromEntries(rest) }),
+    collection: notificationsCollection.name,
+    equals: lead === null || leadValue === undefined ? { tenantId } : { tenantId, [lead]: leadValue },
+    range: { field: order, ...(isByFailure && failed !== null ? failed : requested) },
+    order: { fields: [order], direction: 'descending' },
+    ...(Object.keys(checked).length === 0 ? {} : { filter: checked }),
   };
 }
 
@@ -123,12 +146,27 @@ async function totalOf(
   filter: RecordFilter,
   query: ListQuery,
 ): Promise<{ readonly count: number; readonly exact: boolean }> {
-  const byRecord = filter.recipient ?? filter.templateName ?? filter.batchId;
-  if (byRecord === undefined && onMinute(filter.from) && onMinute(filter.to)) {
-    return { count: await countRecords(reader, tenantId, filter), exact: true };
+  const counted = countedInCells(filter);
+  if (counted === 'requested') return { count: await countRecords(reader, tenantId, filter), exact: true };
+  if (counted === 'failed') {
+    const range = { from: filter.failedFrom, to: filter.failedTo };
+    return { count: await countFailures(reader, tenantId, range, filter), exact: true };
   }
-  const { order: _, ...counted } = query;
-  return reader.count(counted, countedTotalMax);
+  const { order: _, ...rows } = query;
+  return reader.count(rows, countedTotalMax);
+}
+
+/** Which counts of the statistics give the total, if any do. */
+function countedInCells(filter: RecordFilter): 'requested' | 'failed' | null {
+  const { status, channel: _c, provider: _p, from, to, failedFrom, failedTo, ...rest } = filter;
+  const { priority, ...ofRequest } = rest;
+  const isOfFailures = failedFrom !== undefined || failedTo !== undefined;
+  if (!isOfFailures && Object.keys(ofRequest).length === 0) return onMinute(from) && onMinute(to) ? 'requested' : null;
+  const { errorClass: _e, errorCode: _o, ...ofFailure } = ofRequest;
+  const isAnyTime = from === undefined && to === undefined && priority === undefined;
+  if (!isAnyTime || Object.keys(ofFailure).length > 0) return null;
+  const isFailed = status === 'FAILED' || (status === undefined && isOfFailures);
+  return isFailed && onMinute(failedFrom) && onMinute(failedTo) ? 'failed' : null;
 }
 
 function onMinute(timeMs: number | undefined): boolean {

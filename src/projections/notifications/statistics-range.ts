@@ -1,7 +1,7 @@
 // The ranges of time that statistics are asked for.
 
-import type { Resolution } from './statistics-cells.ts';
-import { resolutionMs } from './statistics-cells.ts';
+import type { Resolution } from './resolutions.ts';
+import { bucketStart, resolutionMs } from './resolutions.ts';
 
 export interface StatisticsRange {
   /** UTC ms, [from, to) of requestedAt. */
@@ -34,6 +34,20 @@ export function statisticsBetween(from: number | undefined, to: number | undefin
   const step = span <= 3 * hour ? 'minute' : span <= 3 * day ? 'hour' : 'day';
   return { from: from ?? 0, to: to ?? timeMaxMs, step };
 }
+
+/** Without `from` and `to`: so many days, up to the minute of now. */
+const failuresDays = 7;
+
+/** Absent ends are open: since ever, and up to now. By the hour up to 3 days, by the day beyond. */
+export function failuresRange(from: number | undefined, to: number | undefined, now: number): StatisticsRange {
+  const { day, minute } = resolutionMs;
+  const end = to ?? bucketStart('minute', now) + minute;
+  const begin = from ?? (to === undefined ? end - failuresDays * day : 0);
+  return { from: begin, to: end, step: end - begin <= 3 * day ? 'hour' : 'day' };
+}
+
+/** A series is given by the minute for 12 hours, by the hour for 31 days, by the day for any time. */
+export const seriesPointsMax: Readonly<Record<Resolution, number>> = { minute: 720, hour: 744, day: Infinity };
 
 /** To the whole minutes around it. */
 export function widened({ from, to, step }: StatisticsRange): StatisticsRange {

@@ -5,11 +5,14 @@ import { channels, priorities } from '../../domain/events.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import { statuses } from '../../domain/notification.ts';
-import type { FieldValue, Page, ReadModelReader } from '../../ports/read-model-store.ts';
-import { rowsPerPageMax } from '../../ports/read-model-store.ts';
+import type { ReadModelReader } from '../../ports/read-model-store.ts';
+import { countsInCells, piecesOf, wholeCells } from './cell-pages.ts';
 import { percentileMs } from './latency-histogram.ts';
-import type { Resolution, StatisticsCell } from './statistics-cells.ts';
-import { resolutionMs, resolutions } from './statistics-cells.ts';
+import type { Resolution } from './resolutions.ts';
+import { bucketStart } from './resolutions.ts';
+import { filledSeries } from './series.ts';
+import type { StatisticsCell } from './statistics-cells.ts';
+import { countsOf, latenciesOf } from './statistics-cells.ts';
 import type { StatisticsRange } from './statistics-range.ts';
 import { timeMaxMs, widened } from './statistics-range.ts';
 
@@ -34,106 +37,75 @@ export interface Statistics {
   readonly series: readonly SeriesPoint[];
 }
 
+/** What is counted: all that are given hold. */
+export interface CountedOnly {
+  readonly channel?: Channel;
+  readonly priority?: Priority;
+  /** Of the last attempt that has ended. */
+  readonly provider?: string;
+}
+
 /** `from` and `to` widen to whole minutes. */
 export async function statistics(
   reader: ReadModelReader,
   tenantId: TenantId,
   range: StatisticsRange,
+  only: CountedOnly = {},
 ): Promise<Statistics> {
   const { from, to, step } = widened(range);
-  const sums = createSums();
-  for (const piece of piecesOf(from, to, step)) {
-    for await (const cell of cellsOf(reader, tenantId, piece)) sums.add(cell, step);
+  const sums = createSums(only);
+  const isByDay = step === 'day';
+  // Latencies are most of a cell: by the coarsest ones, whatever the series' step.
+  for (const piece of piecesOf(from, to, 'day')) {
+    for await (const cell of wholeCells(reader, tenantId, piece)) {
+      sums.addLatencies(cell);
+      if (isByDay) sums.addCounts(cell, step);
+    }
   }
+  for (const piece of isByDay ? [] : piecesOf(from, to, step))
+    for await (const cell of countsInCells(reader, tenantId, piece)) sums.addCounts(cell, step);
   return sums.result({ from, to, step });
 }
 
-/** How many records there are of a status, channel and priority in [from, to), both on whole minutes or absent. */
+/** How many records there are of a status, channel, priority and provider in [from, to), both on whole minutes or absent. */
 export async function countRecords(
   reader: ReadModelReader,
   tenantId: TenantId,
-  of: { status?: Status; channel?: Channel; priority?: Priority; from?: number; to?: number },
+  of: CountedOnly & { status?: Status; from?: number; to?: number },
 ): Promise<number> {
-  let count = 0;
+  let total = 0;
   for (const piece of piecesOf(of.from ?? 0, of.to ?? timeMaxMs, 'day')) {
-    for await (const cell of cellsOf(reader, tenantId, piece)) {
-      for (const [channel, priority, status, n] of countsOf(cell)) {
-        if (matches(of.channel, channel) && matches(of.priority, priority) && matches(of.status, status)) count += n;
-      }
+    for await (const cell of countsInCells(reader, tenantId, piece)) {
+      for (const share of countsOf(cell))
+        if (isOf(of, share) && (of.status === undefined || of.status === share.status)) total += share.count;
     }
   }
-  return count;
+  return total;
 }
 
-/** A part of a range that whole cells of one resolution cover. */
-export interface RangePiece {
-  readonly resolution: Resolution;
-  readonly from: number;
-  readonly to: number;
+function isOf(
+  only: CountedOnly,
+  share: { readonly channel: Channel; readonly priority: Priority; readonly provider: string },
+): boolean {
+  return (['channel', 'priority', 'provider'] as const).every(
+    (field) => only[field] === undefined || only[field] === share[field],
+  );
 }
 
-/** [from, to) of whole minutes as the fewest cells no coarser than `coarsest`: minutes, hours, days, hours, minutes. */
-export function piecesOf(from: number, to: number, coarsest: Resolution): RangePiece[] {
-  if (from >= to) return [];
-  const size = resolutionMs[coarsest];
-  const finer = resolutions[resolutions.indexOf(coarsest) + 1];
-  if (finer === undefined) return [{ resolution: coarsest, from, to }];
-  const first = Math.ceil(from / size) * size;
-  const last = Math.floor(to / size) * size;
-  if (first >= last) return piecesOf(from, to, finer);
-  return [
-    ...piecesOf(from, first, finer),
-    { resolution: coarsest, from: first, to: last },
-    ...piecesOf(last, to, finer),
-  ];
-}
-
-/** A series of more buckets than this names only those with notifications. */
-const filledSeriesMax = 1000;
-
-async function* cellsOf(
-  reader: ReadModelReader,
-  tenantId: TenantId,
-  piece: RangePiece,
-): AsyncGenerator<StatisticsCell, void> {
-  let after: readonly FieldValue[] | null = null;
-  do {
-    const page: Page<StatisticsCell> = await reader.find<StatisticsCell>({
-      collection: 'statistics',
-      equals: { tenantId, resolution: piece.resolution },
-      range: { field: 'at', from: piece.from, to: piece.to },
-      order: { fields: ['at'], direction: 'ascending' },
-      limit: rowsPerPageMax,
-      ...(after === null ? {} : { after }),
-    });
-    yield* page.documents;
-    after = page.next;
-  } while (after !== null);
-}
-
-function countsOf(cell: StatisticsCell): [Channel, Priority, Status, number][] {
-  return Object.entries(cell.counts).map(([key, count]) => {
-    const [channel, priority, status] = key.split('.');
-    return [channel as Channel, priority as Priority, status as Status, count];
-  });
-}
-
-function matches<T>(wanted: T | undefined, value: T): boolean {
-  return wanted === undefined || wanted === value;
-}
-
-function createSums() {
+function createSums(only: CountedOnly) {
   const statusCounts = zeroes(statuses);
   const channelCounts = zeroes(channels);
   const priorityCounts = zeroes(priorities);
   const latency = new Map<number, number>();
   const points = new Map<number, { at: number; requested: number; delivered: number; failed: number }>();
   return {
-    add(cell: StatisticsCell, step: Resolution): void {
-      const at = cell.at - (cell.at % resolutionMs[step]);
+    addCounts(cell: Pick<StatisticsCell, 'at' | 'counts'>, step: Resolution): void {
+      const at = bucketStart(step, cell.at);
       const point = points.get(at) ?? { at, requested: 0, delivered: 0, failed: 0 };
       points.set(at, point);
-      for (const [channel, priority, status, count] of countsOf(cell)) {
+      for (const share of countsOf(cell)) {
+        if (!isOf(only, share)) continue;
+        const { channel, priority, status, count } = share;
         statusCounts[status] += count;
         channelCounts[channel] += count;
         priorityCounts[priority] += count;
@@ -141,8 +113,12 @@ function createSums() {
         if (status === 'DELIVERED') point.delivered += count;
         if (status === 'FAILED') point.failed += count;
       }
-      for (const [bucket, count] of Object.entries(cell.latency)) {
-        latency.set(Number(bucket), (latency.get(Number(bucket)) ?? 0) + count);
+    },
+    addLatencies(cell: Pick<StatisticsCell, 'latency'>): void {
+      for (const share of latenciesOf(cell)) {
+        if (!isOf(only, share)) continue;
+        for (const [bucket, count] of Object.entries(share.histogram))
+          latency.set(Number(bucket), (latency.get(Number(bucket)) ?? 0) + count);
       }
     },
     result(range: StatisticsRange): Statistics {
@@ -160,22 +136,10 @@ function createSums() {
           p95: percentileMs(latency, 0.95),
           p99: percentileMs(latency, 0.99),
         },
-        series: filled(points, range),
+        series: filledSeries(points, range, (at) => ({ at, requested: 0, delivered: 0, failed: 0 })),
       };
     },
   };
-}
-
-/** Points without notifications too, from the range's start to its end, where these aren't too many. */
-function filled(points: ReadonlyMap<number, SeriesPoint>, { from, to, step }: StatisticsRange): SeriesPoint[] {
-  const size = resolutionMs[step];
-  const first = from - (from % size);
-  if ((to - first) / size > filledSeriesMax) return [...points.values()].sort((a, b) => a.at - b.at);
-  const series: SeriesPoint[] = [];
-  for (let at = first; at < to; at += size) {
-    series.push(points.get(at) ?? { at, requested: 0, delivered: 0, failed: 0 });
-  }
-  return series;
 }
 
 function zeroes<K extends string>(keys: readonly K[]): Record<K, number> {

@@ -11,6 +11,8 @@ import type { ListedNotification, NotificationDocument } from '../notifications/
 import { isListed, notificationsCollection } from '../notifications/document.ts';
 import type { ListPlace, NotificationFilter, NotificationList, SearchFilter } from '../notifications/filter.ts';
 import { countedTotalMax } from '../notifications/filter.ts';
+import type { FactField } from '../notifications/record-facts.ts';
+import { factFields, factsOf, failedWindowOf } from '../notifications/record-facts.ts';
 import { pageBytesMax } from '../page-bytes.ts';
 import type { SearchableDocument } from './index.ts';
 import { keysOfTenant, searchableCollection } from './index.ts';
@@ -101,7 +103,9 @@ async function rarest(reader: ReadModelReader, terms: readonly string[], filter:
 }
 
 /** What decides of a record whether it is on the page; a body is read for those alone that are. */
-type Candidate = Pick<NotificationDocument, 'tenantId' | 'listedAt' | (typeof facts)[number]> & { readonly id: string };
+type Candidate = Pick<NotificationDocument, 'tenantId' | 'listedAt' | 'recipient' | 'failedAt' | FactField> & {
+  readonly id: string;
+};
 
 /** In the order of the rows. One that the records don't have yet is left out: the models are folded side by side. */
 async function matching(
@@ -112,7 +116,7 @@ async function matching(
 ): Promise<Candidate[]> {
   if (rows.length === 0) return [];
   const ids = rows.map(({ id }) => id);
-  const fields = ['tenantId', 'listedAt', ...facts];
+  const fields = ['tenantId', 'listedAt', 'recipient', 'failedAt', ...factFields];
   const records = await reader.get<Omit<Candidate, 'id'>>(notificationsCollection.name, ids, { fields });
   return [...records]
     .map(([id, record]) => ({ ...record, id }))
@@ -135,19 +139,22 @@ function mayMatch(row: SearchableDocument, terms: readonly string[], { recipient
 
 /** Words and metadata are known from the terms; the time from the rows. */
 function matches(record: Candidate, filter: NotificationFilter): boolean {
-  const { recipientPrefix } = filter;
+  const { recipientPrefix, failedFrom = -Infinity, failedTo = Infinity } = filter;
   if (recipientPrefix !== undefined && !hasPrefix(record.recipient, recipientPrefix)) return false;
-  return facts.every((field) => filter[field] === undefined || filter[field] === record[field]);
+  if (failedWindowOf(filter) !== null) {
+    const { failedAt } = record;
+    if (failedAt === null || failedAt < failedFrom || failedAt >= failedTo) return false;
+  }
+  const facts = factsOf(filter);
+  return factFields.every((field) => facts[field] === undefined || facts[field] === record[field]);
 }
-
-const facts = ['status', 'channel', 'priority', 'recipient', 'templateName', 'batchId'] as const;
 
 /** One term says it all: each of its rows is a record that is asked for. */
 function isOneTerm(filter: NotificationFilter): boolean {
   const { recipientPrefix, words = [], metadata = {} } = filter;
   const terms = words.length + Object.keys(metadata).length + (recipientPrefix === undefined ? 0 : 1);
   const isWhole = recipientPrefix === undefined || isKeptBeginning(recipientPrefix);
-  return terms === 1 && isWhole && facts.every((field) => filter[field] === undefined);
+  return terms === 1 && isWhole && Object.keys(factsOf(filter)).length === 0 && failedWindowOf(filter) === null;
 }
 
 /** Where one term says it all, its rows are counted; else at least what this page has seen. */

@@ -30,7 +30,7 @@ describe('MongoDB: what is sent beside the queries', () => {
       );
       await until(
         async () =>
-          (await store.count({ collection: 'notifications', equals: { tenantId: 'tnt_a' } }, 200)).count === 100,
+          (await store.count({ collection: 'notifications_2', equals: { tenantId: 'tnt_a' } }, 200)).count === 100,
       );
       await Promise.all(projectors.map((projector) => projector.stop()));
       await rebuild({ log, store, readModels, onProgress: () => undefined });

@@ -7,6 +7,7 @@ import { openMongoReadModelReader } from '../../../src/adapters/mongodb/read-mod
 import type { FieldValue } from '../../../src/ports/read-model-store.ts';
 import { inboxReadModel } from '../../../src/projections/inbox/index.ts';
 import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../../src/projections/inbox/queries.ts';
+import { failures } from '../../../src/projections/notifications/failures.ts';
 import type { NotificationFilter } from '../../../src/projections/notifications/filter.ts';
 import { getNotification, listNotifications, pageOfStatuses } from '../../../src/projections/notifications/queries.ts';
 import {
@@ -28,7 +29,7 @@ import { silentLogger as logger } from '../sqlite/silent-logger.ts';
 import type { Store } from './cheap-queries.ts';
 import { budgetOf, clock, expectCheap, inParallel, openStore, sentBy } from './cheap-queries.ts';
 import * as filled from '../../support/filled-read-models.ts';
-import { recordFilters, searchFilters } from '../../support/notification-filters.ts';
+import { outcomeFilters, recordFilters, searchFilters } from '../../support/notification-filters.ts';
 
 const { tenant, recipient, minuteMs } = filled;
 
@@ -75,8 +76,8 @@ describe('MongoDB: the queries of the read models', () => {
   afterAll(() => store.close());
 
   it('lists of notifications by every combination of filters, page after page', async () => {
-    const filters = [...recordFilters(), ...searchFilters()];
-    expect(filters).toHaveLength(2 ** 8 + 2 ** 7 + 7 * 10);
+    const filters = [...recordFilters(), ...outcomeFilters(), ...searchFilters()];
+    expect(filters).toHaveLength(2 ** 8 + 2 ** 7 + 2 * 63 + 6 * 8 + 7 * 16);
     let keys = 0;
     const sent = await sentBy(db, async () => {
       await inParallel(filters, async (filter) => {
@@ -92,7 +93,7 @@ describe('MongoDB: the queries of the read models', () => {
 
   it('pages of what a job retries or cancels, by every combination of filters of records', async () => {
     const wanted: (readonly Status[])[] = [['FAILED'], ['SCHEDULED', 'RETRYING']];
-    const filters = recordFilters().filter((filter) => !('status' in filter));
+    const filters = [...recordFilters(), ...outcomeFilters()].filter((filter) => !('status' in filter));
     let keys = 0;
     const sent = await sentBy(db, async () => {
       await inParallel(filters, async (filter) => {
@@ -124,11 +125,11 @@ describe('MongoDB: the queries of the read models', () => {
     const sent = await sentBy(db, async () => {
       for (const equals of [
         { tenantId: tenant },
-        { tenantId: tenant, recipient },
+        { tenantId: tenant, comparedRecipient: recipient },
         { tenantId: tenant, templateName: filled.template },
       ])
         for (const filter of [{}, { channel: 'SMS' }])
-          expect((await store.count({ collection: 'notifications', equals, filter }, 500)).exact).toBe(false);
+          expect((await store.count({ collection: 'notifications_2', equals, filter }, 500)).exact).toBe(false);
     });
     expect(sent.map(budgetOf)).toEqual(Array(6).fill(501));
     await expectCheap(db, sent);
@@ -146,6 +147,14 @@ describe('MongoDB: the queries of the read models', () => {
         statisticsBetween(undefined, noon + 1),
       ])
         await statistics(store, tenant, range);
+    });
+    await expectCheap(db, sent);
+  });
+
+  it('failures of every range, with the examples of each cause', async () => {
+    const sent = await sentBy(db, async () => {
+      for (const range of [statisticsRange('all', noon), statisticsBetween(noon + minuteMs, noon + 5000 * minuteMs)])
+        expect((await failures(store, tenant, range, {})).causes).toHaveLength(1);
     });
     await expectCheap(db, sent);
   });

@@ -53,7 +53,7 @@ it('a number that is folded no more makes who has the role unready, and nobody e
     },
     { timeoutMs: 90_000, what: 'the watchdog' },
   );
-  expect(progress).toMatch(/^down: .*projector-notifications .* stand still$/);
+  expect(progress).toMatch(/^down: .*projector-notifications_2 .* stand still$/);
   expect(Date.now() - frozenAt).toBeLessThan(60_000);
   await until(() => projector.logs().includes('partition numbers stand still'), { what: 'the line' });
   expect((await readinessOf(service.operationsUrl))?.dependencies['progress']).toBe('up');

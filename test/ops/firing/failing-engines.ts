@@ -139,7 +139,7 @@ export const failingEngines: readonly Failure[] = [
         service,
         (page) =>
           sumOf(page, 'herald_standing_still') > 0 &&
-          sumOf(page, 'herald_projector_lag', 'read_model="notifications"') > 30,
+          sumOf(page, 'herald_projector_lag', 'read_model="notifications_2"') > 30,
         'the read models to stand still',
       );
       return { before, failing };

@@ -9,7 +9,7 @@
 import { type Document, MaxKey, MinKey } from 'mongodb';
 
 import type { CountQuery, FieldValue, Query } from '../../../ports/read-model-store.ts';
-import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
+import { isFieldRange, NoFittingIndexError, wantedValues } from '../../../ports/read-model-store.ts';
 import { leastOf, type StoredCollection, type StoredIndex } from './stored-collection.ts';
 
 /** A query that the server hasn't answered by then is ended there; they take milliseconds. */
@@ -75,12 +75,16 @@ export function planCount(collection: StoredCollection, query: CountQuery, cap: 
       ...(isBound(range.to) ? { $lt: range.to } : {}),
     };
   }
-  const passes = Object.entries(filter).map(([field, { $in }]) => ({
-    $in: [{ $ifNull: [`$${field}`, null] }, { $literal: $in }],
-  }));
+  const passes = Object.entries(filter).flatMap(([field, terms]) => passing(`$${field}`, terms));
   const passed = passes.length === 0 ? { $sum: 1 } : { $sum: { $cond: [{ $and: passes }, 1, 0] } };
   const group = { _id: null, looked: { $sum: 1 }, passed };
   return { index: index.name, pipeline: [{ $match: match }, { $limit: cap + 1 }, { $group: group }] };
+}
+
+/** The terms of a filter as expressions; a range isn't of null, which is less than all values. */
+function passing(field: string, terms: FilterTerms): Document[] {
+  if ('$in' in terms) return [{ $in: [{ $ifNull: [field, null] }, { $literal: terms.$in }] }];
+  return Object.entries(terms).map(([operator, value]) => ({ [operator]: [field, { $literal: value }] }));
 }
 
 function boundsOf(collection: StoredCollection, index: StoredIndex, query: Query): { min: Key; max: Key } {
@@ -167,17 +171,21 @@ function sparseTerms(
   );
 }
 
-function filterOf(
-  collection: StoredCollection,
-  filter: Query['filter'],
-): Record<string, { readonly $in: readonly FieldValue[] }> {
+type FilterTerms =
+  | { readonly $in: readonly FieldValue[] }
+  | { readonly $gte: string | number; readonly $lt?: string | number };
+
+function filterOf(collection: StoredCollection, filter: Query['filter']): Record<string, FilterTerms> {
   const entries = Object.entries(filter ?? {});
   return Object.fromEntries(
-    entries.map(([field, wanted]) => {
+    entries.map(([field, wanted]): [string, FilterTerms] => {
       if (collection.fields[field] === undefined || collection.fields[field] === 'texts') {
         throw new NoFittingIndexError(`${collection.collection} doesn't declare ${field}, which a filter names`);
       }
-      return [field, { $in: typeof wanted === 'object' && wanted !== null ? wanted : [wanted] }];
+      if (!isFieldRange(wanted)) return [field, { $in: wantedValues(wanted) }];
+      const { from, to } = wanted;
+      const least = isBound(from) ? from : leastOf(collection, field);
+      return [field, { $gte: least, ...(isBound(to) ? { $lt: to } : {}) }];
     }),
   );
 }

@@ -10,7 +10,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 
 import type { CountQuery, FieldValue, Query } from '../../../ports/read-model-store.ts';
-import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
+import { isFieldRange, NoFittingIndexError, rowsPerPageMax, wantedValues } from '../../../ports/read-model-store.ts';
 import { indexForCount, indexForOrder } from './fitting-index.ts';
 import { boundaryInListSql, countedInListSql, findInListSql } from './list-queries.ts';
 import type { Table, TableIndex } from './tables.ts';
@@ -217,9 +217,15 @@ function filterOf(table: Table, filter: Query['filter']): (Sql & { readonly fiel
     if (!table.columns.some(({ name }) => name === field)) {
       throw new NoFittingIndexError(`${table.collection} doesn't declare ${field}, which a filter names`);
     }
-    const some: readonly FieldValue[] = typeof wanted === 'object' && wanted !== null ? wanted : [wanted];
-    const present = some.filter((value) => value !== null);
     const column = `w.${quoted(field)}`;
+    if (isFieldRange(wanted)) {
+      const bounds = rangeTerms({ field, ...wanted });
+      texts.push(`${column} IS NOT NULL`, ...bounds.texts.map((term) => `w.${term}`));
+      values.push(...bounds.values);
+      continue;
+    }
+    const some = wantedValues(wanted);
+    const present = some.filter((value) => value !== null);
     const among = `${column} IN (${present.map(() => '?').join(', ')})`;
     texts.push(some.includes(null) ? `(${column} IS NULL OR ${among})` : among);
     values.push(...present);

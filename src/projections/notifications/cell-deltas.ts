@@ -1,0 +1,139 @@
+// What a batch of events changes in the cells of the statistics: collected by the minute, then summed up into hours and days.
+
+import type { TenantId } from '../../domain/ids.ts';
+import type { LatencyHistogram } from './latency-histogram.ts';
+import type { Resolution } from './resolutions.ts';
+import { bucketStart, resolutions } from './resolutions.ts';
+
+/** Changes of counts by key; what cancels itself out is left away. */
+export interface Deltas<K extends string | number> {
+  add(key: K, by: number): void;
+  addAll(others: Deltas<K>): void;
+  readonly all: ReadonlyMap<K, number>;
+  /** Keys in one canonical order, whatever came first: text keys are sorted, and numbers an object orders by itself. None is 0. */
+  addedTo(counts: Readonly<Record<string, number>>): Record<string, number>;
+}
+
+export interface CellDelta {
+  readonly tenantId: TenantId;
+  readonly resolution: Resolution;
+  readonly at: number;
+  readonly partition: number;
+  readonly counts: Deltas<string>;
+  readonly failures: Deltas<string>;
+  latencyOf(group: string): Deltas<number>;
+  addAll(other: CellDelta): void;
+  readonly latency: ReadonlyMap<string, Deltas<number>>;
+  latencyAddedTo(stored: Readonly<Record<string, LatencyHistogram>>): Record<string, LatencyHistogram>;
+}
+
+interface Place {
+  readonly tenantId: TenantId;
+  readonly partition: number;
+}
+
+export interface CellDeltas {
+  /** Of the minute into which the time falls. */
+  of(place: Place, timeMs: number): CellDelta;
+  readonly all: ReadonlyMap<string, CellDelta>;
+}
+
+export function createCellDeltas(): CellDeltas {
+  const all = new Map<string, CellDelta>();
+  return { all, of: (place, timeMs) => deltaIn(all, place, 'minute', timeMs) };
+}
+
+/** By the ids of the cells, of all resolutions; those that stay as they are are left away. */
+export function coarserToo(minutes: CellDeltas): ReadonlyMap<string, CellDelta> {
+  const all = new Map<string, CellDelta>();
+  for (const minute of minutes.all.values()) {
+    if (isEmpty(minute)) continue;
+    for (const resolution of resolutions) deltaIn(all, minute, resolution, minute.at).addAll(minute);
+  }
+  return all;
+}
+
+function deltaIn(
+  deltas: Map<string, CellDelta>,
+  { tenantId, partition }: Place,
+  resolution: Resolution,
+  timeMs: number,
+): CellDelta {
+  const at = bucketStart(resolution, timeMs);
+  const id = `${tenantId}:${resolution}:${at}:${partition}`;
+  const delta = deltas.get(id) ?? createCellDelta({ tenantId, resolution, at, partition });
+  deltas.set(id, delta);
+  return delta;
+}
+
+function isEmpty({ counts, failures, latency }: CellDelta): boolean {
+  return counts.all.size === 0 && failures.all.size === 0 && [...latency.values()].every(({ all }) => all.size === 0);
+}
+
+function createCellDelta(of: Pick<CellDelta, 'tenantId' | 'resolution' | 'at' | 'partition'>): CellDelta {
+  const counts = createDeltas<string>();
+  const failures = createDeltas<string>();
+  const latency = new Map<string, Deltas<number>>();
+  const latencyOf = (group: string): Deltas<number> => {
+    const deltas = latency.get(group) ?? createDeltas<number>();
+    latency.set(group, deltas);
+    return deltas;
+  };
+  return {
+    ...of,
+    counts,
+    failures,
+    latency,
+    latencyOf,
+    addAll(other) {
+      counts.addAll(other.counts);
+      failures.addAll(other.failures);
+      for (const [group, buckets] of other.latency) latencyOf(group).addAll(buckets);
+    },
+    latencyAddedTo(stored) {
+      const sums: Record<string, LatencyHistogram> = { ...stored };
+      let isNew = false;
+      for (const [group, buckets] of latency) {
+        const before = sums[group];
+        const histogram = buckets.addedTo(before ?? {});
+        if (Object.keys(histogram).length === 0) delete sums[group];
+        else sums[group] = histogram;
+        isNew ||= before === undefined;
+      }
+      return isNew ? sorted(sums) : sums;
+    },
+  };
+}
+
+function createDeltas<K extends string | number>(): Deltas<K> {
+  const all = new Map<K, number>();
+  const add = (key: K, by: number): void => {
+    const sum = (all.get(key) ?? 0) + by;
+    if (sum === 0) all.delete(key);
+    else all.set(key, sum);
+  };
+  return {
+    all,
+    add,
+    addAll(others) {
+      for (const [key, by] of others.all) add(key, by);
+    },
+    addedTo(counts) {
+      const sums: Record<string, number> = { ...counts };
+      let isNew = false;
+      for (const [of, by] of all) {
+        const key = String(of);
+        const before = sums[key];
+        const sum = (before ?? 0) + by;
+        if (sum === 0) delete sums[key];
+        else sums[key] = sum;
+        isNew ||= before === undefined;
+      }
+      return isNew ? sorted(sums) : sums;
+    },
+  };
+}
+
+function sorted<T>(of: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

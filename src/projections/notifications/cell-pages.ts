@@ -1,0 +1,80 @@
+// Reads the cells of a range of time: whole ones, or only what a series needs of them.
+
+import type { TenantId } from '../../domain/ids.ts';
+import type { FieldValue, Page, ReadModelReader } from '../../ports/read-model-store.ts';
+import { rowsPerPageMax } from '../../ports/read-model-store.ts';
+import type { Resolution } from './resolutions.ts';
+import { resolutionMs, resolutions } from './resolutions.ts';
+import type { StatisticsCell } from './statistics-cells.ts';
+import { statisticsCollection } from './statistics-cells.ts';
+
+/** A part of a range that whole cells of one resolution cover. */
+export interface RangePiece {
+  readonly resolution: Resolution;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** [from, to) of whole minutes as the fewest cells no coarser than `coarsest`: minutes, hours, days, hours, minutes. */
+export function piecesOf(from: number, to: number, coarsest: Resolution): RangePiece[] {
+  if (from >= to) return [];
+  const size = resolutionMs[coarsest];
+  const finer = resolutions[resolutions.indexOf(coarsest) + 1];
+  if (finer === undefined) return [{ resolution: coarsest, from, to }];
+  const first = Math.ceil(from / size) * size;
+  const last = Math.floor(to / size) * size;
+  if (first >= last) return piecesOf(from, to, finer);
+  return [
+    ...piecesOf(from, first, finer),
+    { resolution: coarsest, from: first, to: last },
+    ...piecesOf(last, to, finer),
+  ];
+}
+
+export function wholeCells(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  piece: RangePiece,
+): AsyncIterable<StatisticsCell> {
+  return cells(reader, tenantId, piece);
+}
+
+/** Of a cell the counts are a tenth: its latencies stay where they are. */
+export function countsInCells(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  piece: RangePiece,
+): AsyncIterable<Pick<StatisticsCell, 'at' | 'counts'>> {
+  return cells(reader, tenantId, piece, ['at', 'counts']);
+}
+
+export function failuresInCells(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  piece: RangePiece,
+): AsyncIterable<Pick<StatisticsCell, 'at' | 'failures'>> {
+  return cells(reader, tenantId, piece, ['at', 'failures']);
+}
+
+/** @param fields what is read of each, if not all */
+async function* cells(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  piece: RangePiece,
+  fields?: readonly (keyof StatisticsCell)[],
+): AsyncGenerator<StatisticsCell, void> {
+  let after: readonly FieldValue[] | null = null;
+  do {
+    const page: Page<StatisticsCell> = await reader.find<StatisticsCell>({
+      collection: statisticsCollection.name,
+      equals: { tenantId, resolution: piece.resolution },
+      range: { field: 'at', from: piece.from, to: piece.to },
+      order: { fields: ['at'], direction: 'ascending' },
+      limit: rowsPerPageMax,
+      ...(fields === undefined ? {} : { fields }),
+      ...(after === null ? {} : { after }),
+    });
+    yield* page.documents;
+    after = page.next;
+  } while (after !== null);
+}

@@ -1,4 +1,4 @@
-// Fills a log with what the service would have appended: notifications that were accepted and delivered, two events each.
+// Fills a log with what the service would have appended: notifications that were accepted and delivered, or of which one in fifty failed, two events each.
 // A process of its own, with the settings of the service in its environment; says to its parent what it appended.
 //
 // Directly through the log's port, since the folding is measured, not the accepting: the same bytes in the same topics and partition numbers, in seconds
@@ -9,7 +9,14 @@ import { createClock } from '../src/adapters/node/clock.ts';
 import { createLogger } from '../src/adapters/node/logger.ts';
 import { createMetrics } from '../src/adapters/node/metrics.ts';
 import { createCodec } from '../src/codec/index.ts';
-import type { AttemptSucceeded, DomainEvent, NotificationRequested, Priority } from '../src/domain/events.ts';
+import type {
+  AttemptFailed,
+  AttemptSucceeded,
+  DomainEvent,
+  FailureClass,
+  NotificationRequested,
+  Priority,
+} from '../src/domain/events.ts';
 import { channels } from '../src/domain/events.ts';
 import type { EventId } from '../src/domain/ids.ts';
 import type { TenantId } from '../src/domain/ids.ts';
@@ -58,6 +65,8 @@ async function fill({ notifications, tenantIds, share }: FillPlan): Promise<Fill
   const had = new Map<TenantId, number>();
   const words: string[] = [];
   let inApp = 0;
+  let answered = 0;
+  let failed = 0;
 
   const append = async (events: readonly DomainEvent[]) => {
     const results = await Promise.all(events.map((event) => log.append(event)));
@@ -71,10 +80,10 @@ async function fill({ notifications, tenantIds, share }: FillPlan): Promise<Fill
     const count = Math.min(acceptedMeanwhile, notifications - from);
     const requests = Array.from({ length: count }, (_, i) => requested(from + i));
     inApp += requests.filter(({ channel }) => channel === 'IN_APP').length;
-    await append([...requests, ...accepted.map(succeeded)]);
+    await append([...requests, ...accepted.map(ended)]);
     accepted = requests;
   }
-  await append(accepted.map(succeeded));
+  await append(accepted.map(ended));
   await finishWork(log);
   const tookMs = clock.monotonic() - startedAt;
   await close();
@@ -83,11 +92,16 @@ async function fill({ notifications, tenantIds, share }: FillPlan): Promise<Fill
     tookMs,
     foldedEvents: {
       [notificationsReadModel.definition.name]: 2 * notifications,
-      inbox_2: inApp + notifications,
+      inbox_2: inApp + notifications - failed,
       [searchReadModel.definition.name]: notifications,
     },
     words: words.filter((_, nth) => nth % Math.ceil(words.length / wordsMax) === 0),
   };
+
+  function ended(event: NotificationRequested): AttemptSucceeded | AttemptFailed {
+    answered++;
+    return answered % failedOneIn === 0 ? failedFor(event, failed++) : succeeded(event);
+  }
 
   /** In turn; of ten the first tenant has nine, if it is to have so many. */
   function tenantOf(i: number): TenantId {
@@ -172,18 +186,38 @@ function requestOf(order: string): NotificationRequested['request'] {
   };
 }
 
-function succeeded(event: NotificationRequested): AttemptSucceeded {
+type Ended = Omit<AttemptSucceeded, 'type' | 'messageId'>;
+
+function outcomeOf(event: NotificationRequested): Ended {
   const { request: _request, eventId: causeId, occurredAt, ...envelope } = event;
   return {
     ...envelope,
-    type: 'AttemptSucceeded',
     eventId: uuidText(clock.uuidV7()) as EventId,
     occurredAt: occurredAt + deliveredAfterMs,
     causeId,
     attempt: 1,
     provider: 'bench',
-    messageId: null,
     waitedMs: deliveredAfterMs - 2,
     tookMs: 2,
   };
+}
+
+function succeeded(event: NotificationRequested): AttemptSucceeded {
+  const hasId = event.channel === 'EMAIL' || event.channel === 'SMS';
+  return { ...outcomeOf(event), type: 'AttemptSucceeded', messageId: hasId ? `m-${event.notificationId}` : null };
+}
+
+/** One in so many, of each cause in turn. */
+const failedOneIn = 50;
+const causes: readonly (readonly [FailureClass, string])[] = [
+  ['recipient', '550'],
+  ['network', 'ECONNREFUSED'],
+  ['provider', '503'],
+  ['credentials', '401'],
+];
+
+function failedFor(event: NotificationRequested, nth: number): AttemptFailed {
+  const [failureClass, code] = causes[nth % causes.length] ?? ['system', 'NONE'];
+  const why = { failureClass, code, message: 'It is not for this one.' };
+  return { ...outcomeOf(event), type: 'AttemptFailed', ...why, firstAttempt: 1, retryAt: null, request: null };
 }

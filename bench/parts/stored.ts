@@ -48,6 +48,10 @@ export async function measureQueries(stage: Stage): Promise<void> {
   const name = `queries in ${formatted(stored.notifications)}`;
   await asked(stage, stored, {
     [`${name}: statistics`]: () => ['all', '30d', '24h', 'today'].map((range) => `/dashboard/stats?range=${range}`),
+    [`${name}: statistics of a channel, by the hour for 30 days`]: () => [
+      '/dashboard/stats?range=30d&by=hour&channel=EMAIL&provider=bench',
+    ],
+    [`${name}: failures`]: () => ['', '?by=hour', '?channel=SMS'].map((query) => `/dashboard/failures${query}`),
     [`${name}: first page`]: () => ['/notifications', '/notifications?limit=100'],
     [`${name}: page=400`]: () => ['/notifications?page=400'],
     [`${name}: filters`]: filtersOf,
@@ -120,6 +124,7 @@ function searchesOf(word: string): string[] {
 
 /** Of each kind, those that most have, and one that nothing has. */
 function filtersOf(round: number): string[] {
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
   return [
     'status=DELIVERED',
     'status=FAILED',
@@ -128,5 +133,10 @@ function filtersOf(round: number): string[] {
     `recipient=user-${round % 50}@example.com`,
     'template=none',
     'batchId=none',
+    'messageId=none',
+    'errorClass=network',
+    'errorCode=550&channel=EMAIL',
+    `failedFrom=${ago(24 * 60)}&provider=bench`,
+    `failedTo=${ago(1)}&errorCode=503`,
   ].map((query) => `/notifications?${query}`);
 }

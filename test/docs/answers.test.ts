@@ -135,6 +135,7 @@ describe('an answer of success is as documented', () => {
     expect(page.status).toBe(200);
     await call('listNotifications', { query: 'limit=1&page=1' });
     await call('getStatistics', { query: 'range=24h' });
+    await call('getFailures', { query: 'by=hour' });
     await call('cancelNotification', { params: { id: failing } });
     const gone = (await call('notify', { body: { ...hook, recipient: `${sink.url}/gone` } })).body.notificationId;
     await becomes(gone, 'FAILED');

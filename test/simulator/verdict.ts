@@ -6,9 +6,10 @@ import { statusOf } from '../../src/domain/notification.ts';
 import { workTopics } from '../../src/domain/topics.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsCollection } from '../../src/projections/notifications/document.ts';
+import { causeOfKey } from '../../src/projections/notifications/failure-causes.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { StatisticsCell } from '../../src/projections/notifications/statistics-cells.ts';
-import { countsOf, failuresOf, statisticsCollection } from '../../src/projections/notifications/statistics-cells.ts';
+import { countsIn, shareOfKey, statisticsCollection } from '../../src/projections/notifications/statistics-cells.ts';
 import { resolutionMs } from '../../src/projections/notifications/resolutions.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
 import { isDecoded } from '../../src/projections/read-model.ts';
@@ -191,10 +192,14 @@ function statisticsWrongIn(documents: Folded): string[] {
       const key = [cell.tenantId, cell.resolution, cell.at, ...of].join(' ');
       found.set(key, (found.get(key) ?? 0) + count);
     };
-    for (const { channel, priority, status, provider, count } of countsOf(cell))
+    for (const [key, count] of countsIn(cell.counts)) {
+      const { channel, priority, status, provider } = shareOfKey(key);
       add(count, 'requested', channel, priority, status, provider);
-    for (const { channel, failureClass, provider, code, count } of failuresOf(cell))
+    }
+    for (const [key, count] of countsIn(cell.failures)) {
+      const { channel, failureClass, provider, code } = causeOfKey(key);
       add(count, 'failed', channel, failureClass, provider, code ?? '');
+    }
   }
   return [...new Set([...expected.keys(), ...found.keys()])].flatMap((key) =>
     expected.get(key) === found.get(key)

@@ -1,4 +1,4 @@
-// Reads the cells of a range of time: whole ones, or only what a series needs of them.
+// Reads the cells of a range of time, page by page: whole ones, or only what a series needs of them.
 
 import type { TenantId } from '../../domain/ids.ts';
 import type { FieldValue, Page, ReadModelReader } from '../../ports/read-model-store.ts';
@@ -35,7 +35,7 @@ export function wholeCells(
   reader: ReadModelReader,
   tenantId: TenantId,
   piece: RangePiece,
-): AsyncIterable<StatisticsCell> {
+): AsyncIterable<readonly StatisticsCell[]> {
   return cells(reader, tenantId, piece);
 }
 
@@ -44,7 +44,7 @@ export function countsInCells(
   reader: ReadModelReader,
   tenantId: TenantId,
   piece: RangePiece,
-): AsyncIterable<Pick<StatisticsCell, 'at' | 'counts'>> {
+): AsyncIterable<readonly Pick<StatisticsCell, 'at' | 'counts'>[]> {
   return cells(reader, tenantId, piece, ['at', 'counts']);
 }
 
@@ -52,17 +52,17 @@ export function failuresInCells(
   reader: ReadModelReader,
   tenantId: TenantId,
   piece: RangePiece,
-): AsyncIterable<Pick<StatisticsCell, 'at' | 'failures'>> {
+): AsyncIterable<readonly Pick<StatisticsCell, 'at' | 'failures'>[]> {
   return cells(reader, tenantId, piece, ['at', 'failures']);
 }
 
-/** @param fields what is read of each, if not all */
+/** By pages: a step of an iteration that is asynchronous costs as much as a cell. @param fields what is read of each, if not all */
 async function* cells(
   reader: ReadModelReader,
   tenantId: TenantId,
   piece: RangePiece,
   fields?: readonly (keyof StatisticsCell)[],
-): AsyncGenerator<StatisticsCell, void> {
+): AsyncGenerator<readonly StatisticsCell[], void> {
   let after: readonly FieldValue[] | null = null;
   do {
     const page: Page<StatisticsCell> = await reader.find<StatisticsCell>({
@@ -74,7 +74,7 @@ async function* cells(
       ...(fields === undefined ? {} : { fields }),
       ...(after === null ? {} : { after }),
     });
-    yield* page.documents;
+    yield page.documents;
     after = page.next;
   } while (after !== null);
 }

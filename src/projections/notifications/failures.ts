@@ -8,11 +8,11 @@ import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import type { Query, ReadModelReader } from '../../ports/read-model-store.ts';
 import { failuresInCells, piecesOf } from './cell-pages.ts';
 import { notificationsCollection } from './document.ts';
-import { comparedCode } from './failure-causes.ts';
+import type { FailureCause } from './failure-causes.ts';
+import { causeOfKey, comparedCode } from './failure-causes.ts';
 import { bucketStart } from './resolutions.ts';
 import { filledSeries } from './series.ts';
-import type { CountedFailure } from './statistics-cells.ts';
-import { failuresOf } from './statistics-cells.ts';
+import { countsIn, readOnce } from './statistics-cells.ts';
 import type { StatisticsRange } from './statistics-range.ts';
 import { timeMaxMs, widened } from './statistics-range.ts';
 
@@ -56,15 +56,16 @@ export async function failures(
 ): Promise<Failures> {
   const within = widened(range);
   const points = new Map<number, { at: number; count: number }>();
-  const counts = new Map<string, CountedFailure>();
+  const counts = new Map<string, number>();
   let total = 0;
-  for await (const { at: cellAt, ...failure } of failuresIn(reader, tenantId, within, only)) {
+  await eachFailure(reader, tenantId, within, only, (key, count, cellAt) => {
     const at = bucketStart(within.step, cellAt);
-    points.set(at, { at, count: (points.get(at)?.count ?? 0) + failure.count });
-    counts.set(failure.key, { ...failure, count: (counts.get(failure.key)?.count ?? 0) + failure.count });
-    total += failure.count;
-  }
-  const causes = [...Map.groupBy(counts.values(), shownCause).values()]
+    points.set(at, { at, count: (points.get(at)?.count ?? 0) + count });
+    counts.set(key, (counts.get(key) ?? 0) + count);
+    total += count;
+  });
+  const found = [...counts].map(([key, count]): CountedFailure => ({ key, ...causeOfKey(key), count }));
+  const causes = [...Map.groupBy(found, shownCause).values()]
     .map((ofCause) => ({ ofCause, count: sumOf(ofCause) }))
     .sort((a, b) => b.count - a.count)
     .slice(0, causesMax);
@@ -86,27 +87,37 @@ export async function countFailures(
 ): Promise<number> {
   const { from = 0, to = timeMaxMs } = range;
   let total = 0;
-  for await (const { count } of failuresIn(reader, tenantId, { from, to, step: 'day' }, only)) total += count;
+  await eachFailure(reader, tenantId, { from, to, step: 'day' }, only, (_, count) => (total += count));
   return total;
 }
 
-async function* failuresIn(
+interface CountedFailure extends FailureCause {
+  /** Of its cause. */
+  readonly key: string;
+  readonly count: number;
+}
+
+/** Calls back with a cause, how many failed of it, and the time at which their cell begins. */
+async function eachFailure(
   reader: ReadModelReader,
   tenantId: TenantId,
   { from, to, step }: StatisticsRange,
   only: FailuresOnly,
-): AsyncGenerator<CountedFailure & { readonly at: number }, void> {
+  told: (key: string, count: number, at: number) => void,
+): Promise<void> {
+  const isCounted = readOnce((key) => isOf(only, causeOfKey(key)));
   for (const piece of piecesOf(from, to, step))
-    for await (const cell of failuresInCells(reader, tenantId, piece))
-      for (const failure of failuresOf(cell)) if (isOf(only, failure)) yield { ...failure, at: cell.at };
+    for await (const cells of failuresInCells(reader, tenantId, piece))
+      for (const { at, failures: counts } of cells)
+        for (const [key, count] of countsIn(counts)) if (isCounted(key)) told(key, count, at);
 }
 
-function isOf({ channel, provider, errorClass, errorCode }: FailuresOnly, failure: CountedFailure): boolean {
+function isOf({ channel, provider, errorClass, errorCode }: FailuresOnly, cause: FailureCause): boolean {
   return (
-    (channel === undefined || channel === failure.channel) &&
-    (provider === undefined || provider === failure.provider) &&
-    (errorClass === undefined || errorClass === failure.failureClass) &&
-    (errorCode === undefined || comparedCode(errorCode) === failure.code)
+    (channel === undefined || channel === cause.channel) &&
+    (provider === undefined || provider === cause.provider) &&
+    (errorClass === undefined || errorClass === cause.failureClass) &&
+    (errorCode === undefined || comparedCode(errorCode) === cause.code)
   );
 }
 

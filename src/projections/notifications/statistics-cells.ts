@@ -3,7 +3,7 @@
 // One cell is of a tenant, a partition number and a bucket of time. It counts what was requested in it, and what came to be FAILED in it: a failure is
 // mostly within moments of its request, so that both have one row to write.
 
-import type { Channel, FailureClass, Priority } from '../../domain/events.ts';
+import type { Channel, Priority } from '../../domain/events.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import { deliveredAtOf } from '../../domain/notification.ts';
@@ -11,7 +11,6 @@ import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/r
 import type { CellDelta } from './cell-deltas.ts';
 import { coarserToo, createCellDeltas } from './cell-deltas.ts';
 import type { NotificationDocument } from './document.ts';
-import { causeOfKey } from './failure-causes.ts';
 import type { LatencyHistogram } from './latency-histogram.ts';
 import { bucketOf } from './latency-histogram.ts';
 import type { Resolution } from './resolutions.ts';
@@ -43,43 +42,35 @@ export interface CountedShare {
   readonly status: Status;
   /** Of the last attempt that has ended; empty as long as there is none. */
   readonly provider: string;
-  readonly count: number;
 }
 
-export function countsOf({ counts }: Pick<StatisticsCell, 'counts'>): CountedShare[] {
-  return Object.entries(JSON.parse(counts) as Record<string, number>).map(([key, count]) => {
-    const [channel, priority, status, provider = ''] = key.split('.');
-    return { channel: channel as Channel, priority: priority as Priority, status: status as Status, provider, count };
-  });
+export function shareOfKey(key: string): CountedShare {
+  const [channel, priority, status, provider = ''] = key.split('.');
+  return { channel: channel as Channel, priority: priority as Priority, status: status as Status, provider };
 }
 
-export interface CountedFailure {
-  readonly key: string;
-  readonly channel: Channel;
-  readonly failureClass: FailureClass;
-  readonly provider: string;
-  readonly code: string | null;
-  readonly count: number;
+export type DeliveredShare = Omit<CountedShare, 'status'>;
+
+export function deliveredShareOfKey(key: string): DeliveredShare {
+  const [channel, priority, provider = ''] = key.split('.');
+  return { channel: channel as Channel, priority: priority as Priority, provider };
 }
 
-export function failuresOf({ failures }: Pick<StatisticsCell, 'failures'>): CountedFailure[] {
-  if (failures === null) return [];
-  const counts = JSON.parse(failures) as Record<string, number>;
-  return Object.entries(counts).map(([key, count]) => ({ key, ...causeOfKey(key), count }));
+/** Of `counts` or `failures`, by key. */
+export function countsIn(text: string | null): [string, number][] {
+  return text === null ? [] : Object.entries(JSON.parse(text) as Record<string, number>);
 }
 
-export interface DeliveredShare {
-  readonly channel: Channel;
-  readonly priority: Priority;
-  readonly provider: string;
-  readonly histogram: LatencyHistogram;
-}
-
-export function latenciesOf({ latency }: Pick<StatisticsCell, 'latency'>): DeliveredShare[] {
-  return Object.entries(latency).map(([key, histogram]) => {
-    const [channel, priority, provider = ''] = key.split('.');
-    return { channel: channel as Channel, priority: priority as Priority, provider, histogram };
-  });
+/** Keys recur from cell to cell: each is read once. */
+export function readOnce<T>(read: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const value = read(key);
+    known.set(key, value);
+    return value;
+  };
 }
 
 export interface StatisticsChanges {

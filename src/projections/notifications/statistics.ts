@@ -11,8 +11,8 @@ import { percentileMs } from './latency-histogram.ts';
 import type { Resolution } from './resolutions.ts';
 import { bucketStart } from './resolutions.ts';
 import { filledSeries } from './series.ts';
-import type { StatisticsCell } from './statistics-cells.ts';
-import { countsOf, latenciesOf } from './statistics-cells.ts';
+import type { DeliveredShare, StatisticsCell } from './statistics-cells.ts';
+import { countsIn, deliveredShareOfKey, readOnce, shareOfKey } from './statistics-cells.ts';
 import type { StatisticsRange } from './statistics-range.ts';
 import { timeMaxMs, widened } from './statistics-range.ts';
 
@@ -57,13 +57,14 @@ export async function statistics(
   const isByDay = step === 'day';
   // Latencies are most of a cell: by the coarsest ones, whatever the series' step.
   for (const piece of piecesOf(from, to, 'day')) {
-    for await (const cell of wholeCells(reader, tenantId, piece)) {
-      sums.addLatencies(cell);
-      if (isByDay) sums.addCounts(cell, step);
+    for await (const cells of wholeCells(reader, tenantId, piece)) {
+      for (const cell of cells) sums.addLatencies(cell);
+      if (isByDay) for (const cell of cells) sums.addCounts(cell, step);
     }
   }
   for (const piece of isByDay ? [] : piecesOf(from, to, step))
-    for await (const cell of countsInCells(reader, tenantId, piece)) sums.addCounts(cell, step);
+    for await (const cells of countsInCells(reader, tenantId, piece))
+      for (const cell of cells) sums.addCounts(cell, step);
   return sums.result({ from, to, step });
 }
 
@@ -73,26 +74,29 @@ export async function countRecords(
   tenantId: TenantId,
   of: CountedOnly & { status?: Status; from?: number; to?: number },
 ): Promise<number> {
+  const isCounted = readOnce((key) => {
+    const share = shareOfKey(key);
+    return isOf(of, share) && (of.status === undefined || of.status === share.status);
+  });
   let total = 0;
-  for (const piece of piecesOf(of.from ?? 0, of.to ?? timeMaxMs, 'day')) {
-    for await (const cell of countsInCells(reader, tenantId, piece)) {
-      for (const share of countsOf(cell))
-        if (isOf(of, share) && (of.status === undefined || of.status === share.status)) total += share.count;
-    }
-  }
+  for (const piece of piecesOf(of.from ?? 0, of.to ?? timeMaxMs, 'day'))
+    for await (const cells of countsInCells(reader, tenantId, piece))
+      for (const { counts } of cells) for (const [key, count] of countsIn(counts)) if (isCounted(key)) total += count;
   return total;
 }
 
-function isOf(
-  only: CountedOnly,
-  share: { readonly channel: Channel; readonly priority: Priority; readonly provider: string },
-): boolean {
+function isOf(only: CountedOnly, share: DeliveredShare): boolean {
   return (['channel', 'priority', 'provider'] as const).every(
     (field) => only[field] === undefined || only[field] === share[field],
   );
 }
 
 function createSums(only: CountedOnly) {
+  const counted = readOnce((key) => {
+    const share = shareOfKey(key);
+    return isOf(only, share) ? share : null;
+  });
+  const isDelivered = readOnce((key) => isOf(only, deliveredShareOfKey(key)));
   const statusCounts = zeroes(statuses);
   const channelCounts = zeroes(channels);
   const priorityCounts = zeroes(priorities);
@@ -103,9 +107,10 @@ function createSums(only: CountedOnly) {
       const at = bucketStart(step, cell.at);
       const point = points.get(at) ?? { at, requested: 0, delivered: 0, failed: 0 };
       points.set(at, point);
-      for (const share of countsOf(cell)) {
-        if (!isOf(only, share)) continue;
-        const { channel, priority, status, count } = share;
+      for (const [key, count] of countsIn(cell.counts)) {
+        const share = counted(key);
+        if (share === null) continue;
+        const { channel, priority, status } = share;
         statusCounts[status] += count;
         channelCounts[channel] += count;
         priorityCounts[priority] += count;
@@ -115,9 +120,9 @@ function createSums(only: CountedOnly) {
       }
     },
     addLatencies(cell: Pick<StatisticsCell, 'latency'>): void {
-      for (const share of latenciesOf(cell)) {
-        if (!isOf(only, share)) continue;
-        for (const [bucket, count] of Object.entries(share.histogram))
+      for (const [key, histogram] of Object.entries(cell.latency)) {
+        if (!isDelivered(key)) continue;
+        for (const [bucket, count] of Object.entries(histogram))
           latency.set(Number(bucket), (latency.get(Number(bucket)) ?? 0) + count);
       }
     },

@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log.
+// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log | export.
 
 import { parseArgs } from 'node:util';
 
@@ -132,6 +132,9 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     if (values.to !== 'kafka') throw new UsageError('--to: should be kafka');
     const { copyLogToKafka } = await import('./copy-log.ts');
     await copyLogToKafka(readConfig());
+  },
+  async export(args) {
+    await (await import('./export.ts')).exportCommand(args);
   },
 };
 

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
+import { openKafkaLogBeside } from '../adapters/kafka/beside.ts';
 import { type KafkaEventLog, openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
@@ -15,7 +16,7 @@ import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
 import { readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
-import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
+import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
 import type { OpenSettings, ServingDependencies, Tie, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { patiently } from './patient-log.ts';
@@ -79,6 +80,17 @@ export async function openClusterTied(deps: ClusterDependencies): Promise<TiedSt
 function tieOf({ KAFKA_PREFIX: prefix }: ClusterConfig, { identity }: KafkaEventLog): Tie {
   const log = `the log of KAFKA_BROKERS${prefix === null ? '' : ` and KAFKA_PREFIX ${prefix}`}`;
   return { identity, log, settings: 'the database of MONGODB_URL' };
+}
+
+export function openClusterLogBeside({
+  config,
+  codec,
+  clock,
+  logger,
+}: Pick<ClusterDependencies, 'config' | 'codec' | 'clock' | 'logger'>): Promise<LogBeside> {
+  const settings = kafkaSettingsOf(config);
+  const { topics } = eventLogShape;
+  return openKafkaLogBeside({ settings, registryUrl: config.SCHEMA_REGISTRY_URL, topics, codec, clock, logger });
 }
 
 export async function openClusterSettings(

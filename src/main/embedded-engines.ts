@@ -1,6 +1,7 @@
 // The embedded engines: SQLite files in DATA_DIR, which one process holds, and limits in memory.
 
 import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
+import { openLogBeside } from '../adapters/sqlite/event-log/beside.ts';
 import { openEventLog, type SqliteEventLog } from '../adapters/sqlite/event-log/event-log.ts';
 import { type ChangeSignalEnd, createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
 import { followLog } from '../adapters/sqlite/read-models/followed-log.ts';
@@ -14,7 +15,7 @@ import type { Config } from './config.ts';
 import { createDamageWatch } from './damage-watch.ts';
 import { isThere, openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
-import type { EngineDependencies, Engines, LogAndViews, LogBesideViews } from './engines.ts';
+import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
 import { measureDisk } from './disk-metrics.ts';
 import type { OpenSettings, ServingDependencies, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
@@ -108,6 +109,16 @@ export async function openEmbeddedLogBesideViews(deps: EngineDependencies): Prom
   const { log, store, close } = await openEmbeddedLogAndViews(deps);
   for (const { definition } of readModels) await store.prepare(definition);
   return { log, reader: store, close };
+}
+
+/** Beside the process that holds DATA_DIR, which notices nothing of it. */
+export async function openEmbeddedLogBeside({
+  config,
+  codec,
+}: Pick<EngineDependencies, 'config' | 'codec'>): Promise<LogBeside> {
+  const path = dataFiles(config.DATA_DIR).log;
+  if (!isThere(path)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no log (log.db).`);
+  return openOrExplain(path, 'log', () => openLogBeside({ path, codec }));
 }
 
 /** Beside the process that holds DATA_DIR: its writes wait for these, each a few ms, and these for its. */

@@ -68,6 +68,13 @@ export interface LogBesideViews {
   close(): Promise<void>;
 }
 
+/** The log alone, of a service that may be running: to read, in no group, without a write. */
+export interface LogBeside extends Pick<EventLog, 'partitioning' | 'read' | 'ends' | 'offsetAt'> {
+  /** Made with the log, for good. */
+  readonly id: string;
+  close(): Promise<void>;
+}
+
 /** The settings alone, of a service that may be running. */
 export interface OpenSettings {
   readonly settings: SettingsStore;
@@ -116,6 +123,15 @@ export async function openLogBesideViews(deps: EngineDependencies): Promise<LogB
   const { config } = deps;
   if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterLogBesideViews({ ...deps, config });
   return (await import('./embedded-engines.ts')).openEmbeddedLogBesideViews(deps);
+}
+
+/** @throws StartError when there is none */
+export async function openLogBeside(
+  deps: Pick<EngineDependencies, 'config' | 'codec' | 'clock' | 'logger'>,
+): Promise<LogBeside> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterLogBeside({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedLogBeside(deps);
 }
 
 /** @throws StartError when there are none */

@@ -17,7 +17,7 @@ const backOffFirstMs = 100;
 const backOffMaxMs = 5_000;
 
 /** @throws StartError, by each of its calls, once nothing could be read for five minutes */
-export function patientLog(log: EventLog, deps: Dependencies): ReadableLog {
+export function patientLog(log: Pick<EventLog, 'partitioning' | 'ends' | 'read'>, deps: Dependencies): ReadableLog {
   return {
     partitioning: log.partitioning,
 

@@ -22,5 +22,7 @@ export const usage = `Usage: npm run -s herald -- COMMAND
                                                       missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way
   rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
   tenants set ID [--weight 3] [--in-flight 64]        give a tenant other turns (1 to 100, 1 is everybody's) and attempts in flight (1 to 256, or default), while the service runs
+  export --out DIR|- [--table events] [--since DIR]   the log as files of NDJSON, CSV or Parquet for whoever analyses it, while the service runs; --verify DIR counts again;
+                                                      it has a --help of its own
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
 `;

@@ -72,6 +72,14 @@ const chosen: Readonly<Record<string, string>> = {
   'npm run -s herald -- tenants set ID --weight 3 --in-flight 64':
     'npm run -s herald -- tenants set "$ID" --weight 3 --in-flight 64',
   'npm run -s herald -- show notif_...': 'npm run -s herald -- show "$SENT"',
+  'npm run -s herald -- export --out DIR': 'npm run -s herald -- export --out "$EXPORTS/whole"',
+  'npm run -s herald -- export --out DIR/monday --table events --format parquet':
+    'npm run -s herald -- export --out "$EXPORTS/monday" --table events --format parquet',
+  'npm run -s herald -- export --verify DIR/monday': 'npm run -s herald -- export --verify "$EXPORTS/monday"',
+  'npm run -s herald -- export --out DIR/tuesday --since DIR/monday --format parquet':
+    'npm run -s herald -- export --out "$EXPORTS/tuesday" --since "$EXPORTS/monday" --format parquet',
+  'npm run -s herald -- export --out DIR/attempts --table attempts --format csv --split day':
+    'npm run -s herald -- export --out "$EXPORTS/attempts" --table attempts --format csv --split day',
   'npm run -s herald -- backup DIR': 'npm run -s herald -- backup "$DIR"',
   'npm run -s herald -- restore DIR --pending send|hold|cancel':
     'DATA_DIR="$RESTORED" npm run -s herald -- restore "$DIR" --pending hold',
@@ -137,6 +145,7 @@ async function shell(commands: readonly string[]) {
     SENT: sent,
     ID: String(body['id']),
     DIR: join(folder, 'backup'),
+    EXPORTS: join(folder, 'exports'),
     RESTORED: restored.path,
   });
   const here = {

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { defaultPartitioning, workTopic } from '../../src/domain/topics.ts';
 import { patientLog } from '../../src/main/patient-log.ts';
-import type { EventLog, LogEntry } from '../../src/ports/event-log.ts';
+import type { LogEntry } from '../../src/ports/event-log.ts';
 import { wallClock } from '../support/wall-clock.ts';
 
 const topic = workTopic('SMS', 'HIGH');
@@ -38,7 +38,7 @@ function world(failures: () => boolean) {
   };
   const silent = () => undefined;
   const logger = { debug: silent, info: silent, error: silent, warn: (line: string) => void lines.push(line) };
-  return { log: patientLog(log as unknown as EventLog, { clock, logger }), lines, slept };
+  return { log: patientLog(log, { clock, logger }), lines, slept };
 }
 
 async function offsetsOf(entries: AsyncIterable<LogEntry>): Promise<number[]> {

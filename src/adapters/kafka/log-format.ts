@@ -77,6 +77,20 @@ export function keepFormat(client: KafkaClient, partitioning: Partitioning, cloc
   });
 }
 
+/** How a log was made that somebody else keeps, and its id. @throws StartRefusal when there is none yet that can be opened */
+export function readFormat(client: KafkaClient): Promise<{ readonly id: string; readonly partitioning: Partitioning }> {
+  return onTopic(client, async (topic) => {
+    const [first] = await topic.read();
+    const { id } = await identityIn(topic);
+    if (first === undefined || id === undefined || (await stateOf(topic)).kind === 'copying')
+      throw new StartRefusal('There is no log that was opened: start the service on it once.');
+    const made = parse(first, topic.name) as LogFormat;
+    const partitioning = { partitions: made.partitions, shards: made.shards };
+    check(made, formatOf(partitioning), topic.name);
+    return { id, partitioning };
+  });
+}
+
 /**
  * Notes the ids of the log's topics, which must exist. @throws StartRefusal naming the first that isn't the one that was noted: one that was deleted and made
  * again may have grown beyond every position, and what is in it below them would never be read.

@@ -1,4 +1,4 @@
-// The help texts of the commands that speak to a Herald anywhere: send, show and tail.
+// The help texts of the commands that have one of their own: those that speak to a Herald anywhere, and export.
 
 const target = `
   --url URL            the Herald to speak to (HERALD_URL); without it the one of this machine's settings, and there the demo tenant's key and token
@@ -39,4 +39,19 @@ With a token it follows the live stream, and goes on after a cut where it was. W
 from now on. What it could not see it says so, on stderr.
   --json               a line of JSON each
 ${target}`,
+  export: `herald export --out DIR|- [--table TABLE] [--format FORMAT] ...
+herald export --verify DIR
+
+Writes a table of the log into files, beside a service that goes on; docs/export-tables.md says what its columns are.
+  --out DIR            an empty folder, or the one of an export that was interrupted: it goes on. - writes to stdout
+  --table TABLE        events (as they were), notifications (as they are now) or attempts
+  --format FORMAT      ndjson, csv or parquet
+  --split HOW          none, day (UTC) or tenant: a folder each
+  --from, --to TIME    ISO 8601, by when the log took an event
+  --tenant ID          one tenant's alone
+  --channel, --type    one or several, with commas between them; types of events are NotificationRequested, AttemptFailed, ...
+  --since DIR          go on where the export in that folder ended, with its table and filters
+  --rows-per-file N    about so many (250,000); killed, it loses at most those that aren't in a file yet
+  --verify DIR         compare the files with manifest.json and count the log again; exit code 1 unless the export is complete
+`,
 };

@@ -142,7 +142,7 @@ function keepPartitioning(db: DatabaseSync, { partitions, shards }: Partitioning
   keep(db, 'hash', 'murmur2', complaint);
 }
 
-function topicsOf(db: DatabaseSync): Topic[] {
+export function topicsOf(db: DatabaseSync): Topic[] {
   return db
     .prepare('SELECT name FROM topics ORDER BY id')
     .all()

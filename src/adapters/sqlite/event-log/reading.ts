@@ -13,7 +13,7 @@ export function readingOf({
 }: {
   catalog: Catalog;
   rows: Rows;
-  ends: Ends;
+  ends: Pick<Ends, 'get'>;
 }): Pick<EventLog, 'read' | 'ends' | 'offsetAt' | 'committed'> {
   const numbers = Array.from({ length: catalog.partitioning.partitions }, (_, partition) => partition);
   return {

@@ -1,0 +1,170 @@
+// The tables that are folded from the log: each notification and each attempt once, as the records have them, however many times it was told of.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { toRecord } from '../../src/api/record.ts';
+import type { DomainEvent, NotificationEvent } from '../../src/domain/events.ts';
+import type { NotificationFacts } from '../../src/domain/notification.ts';
+import { mergeEvent } from '../../src/domain/notification.ts';
+import { isListed, toDocument } from '../../src/projections/notifications/document.ts';
+import type { Engines } from '../projections/engines.ts';
+import { appendAll, openEngines } from '../projections/engines.ts';
+import { anyHistory, lifeOf, notificationIdFor } from '../projections/histories.ts';
+import type { Plan } from '../projections/histories.ts';
+import type { Exported, Exporting } from './exporting.ts';
+import { startExporting } from './exporting.ts';
+
+let engines: Engines;
+let exporting: Exporting;
+
+beforeEach(async () => {
+  engines = await openEngines();
+  exporting = await startExporting(engines.log);
+});
+
+afterEach(async () => {
+  await exporting.remove();
+  await engines.close();
+});
+
+const quiet: Plan = {
+  tenant: 0,
+  channel: 'EMAIL',
+  priority: 'HIGH',
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: [],
+  isRetriedByHand: false,
+  isRead: false,
+};
+
+function factsOf(events: readonly DomainEvent[]): NotificationFacts[] {
+  const facts = new Map<string, NotificationFacts>();
+  for (const event of events)
+    if ('notificationId' in event)
+      facts.set(event.notificationId, mergeEvent(facts.get(event.notificationId) ?? null, event as NotificationEvent));
+  return [...facts.values()];
+}
+
+/** What the API shows of it, by the names that the table has in common with it. */
+function recordsOf(events: readonly DomainEvent[]): Exported[] {
+  const documents = factsOf(events).map(toDocument).filter(isListed);
+  return documents.map((document) => ({ ...toRecord(document), tenantId: document.tenantId }));
+}
+
+const byId = (rows: readonly Exported[]) => rows.toSorted((a, b) => (String(a['id']) < String(b['id']) ? -1 : 1));
+const inCommon = (rows: readonly Exported[], like: Exported) =>
+  byId(rows).map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => name in like)));
+
+/** Histories that a hundred notifications have together, each told twice here and there. */
+const lives = (count: number, plan: Partial<Plan> = {}) =>
+  Array.from({ length: count }, (_, i) => lifeOf({ ...quiet, steps: ['retry', 'succeeded'], ...plan }, i + 1)).flat();
+
+describe('the table notifications', () => {
+  it('shows of any history what the API shows of it, and its latency', async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(anyHistory, async (history) => {
+        const own = await openEngines();
+        const there = await startExporting(own.log);
+        try {
+          const events = history.map(({ event }) => event);
+          await appendAll(own.log, [...events, ...events.slice(0, 3)]);
+          await there.export(`all-${++run}`, { table: 'notifications' });
+          const rows = there.rows(`all-${run}`);
+          const records = recordsOf(events);
+          const [first = {}] = rows;
+          expect(inCommon(rows, records[0] ?? {})).toEqual(inCommon(records, first));
+          for (const { deliveredAt, createdAt, latencyMs } of rows)
+            expect(latencyMs).toBe(
+              deliveredAt === null ? null : Date.parse(String(deliveredAt)) - Date.parse(String(createdAt)),
+            );
+        } finally {
+          await there.remove();
+          await own.close();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('of what came since holds each notification that something happened to, as it is now', async () => {
+    const before = lives(20, { steps: ['retry'] });
+    await appendAll(engines.log, before);
+    await exporting.export('monday', { table: 'notifications' });
+    const ofThree = [3, 4, 5].flatMap((number) => lifeOf({ ...quiet, steps: ['retry', 'succeeded'] }, number));
+    const after = ofThree.filter(({ type }) => type === 'AttemptSucceeded');
+    await appendAll(engines.log, after);
+    await exporting.exportSince('tuesday', 'monday', { table: 'notifications' });
+    const rows = exporting.rows('tuesday');
+    expect(rows.map(({ id }) => id).sort()).toEqual([3, 4, 5].map(notificationIdFor).sort());
+    expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['DELIVERED']));
+    expect(exporting.rows('monday').every(({ status }) => status === 'RETRYING')).toBe(true);
+    expect(await exporting.verify('tuesday')).toEqual([]);
+  });
+
+  it('cut off between any two shards goes on to the same rows', async () => {
+    await appendAll(engines.log, lives(120));
+    const whole = await exporting.export('whole', { table: 'notifications', roundRows: 10 });
+    let runs = 0;
+    for (let isCut = true; isCut; runs++) {
+      let pieces = 0;
+      const onProgress = () => {
+        if (++pieces > 20 + runs) throw new Error('cut off');
+      };
+      const table = 'notifications';
+      isCut = await exporting.export('cut', { table, roundRows: 10, onProgress }).then(
+        () => false,
+        () => true,
+      );
+    }
+    expect(runs).toBeGreaterThan(2);
+    expect(exporting.rows('cut')).toEqual(exporting.rows('whole'));
+    expect(await exporting.verify('cut')).toEqual([]);
+    expect(whole.rows).toBe(120);
+  });
+
+  it('keeps texts with any line end that Unicode knows', async () => {
+    const [requested, ...rest] = lifeOf(quiet, 1);
+    if (requested?.type !== 'NotificationRequested') throw new Error('no request');
+    const body = 'a\u2028b\u2029c\nd\r\ne\u0085f';
+    await appendAll(engines.log, [{ ...requested, request: { ...requested.request, body } }, ...rest]);
+    await exporting.export('out', { table: 'notifications' });
+    expect(exporting.rows('out')).toMatchObject([{ body }]);
+  });
+});
+
+describe('the table attempts', () => {
+  it('has each attempt once, with its outcome, though the log tells it twice', async () => {
+    const events = lives(10);
+    await appendAll(engines.log, [...events, ...events.filter(({ type }) => type !== 'NotificationRequested')]);
+    await exporting.export('out', { table: 'attempts' });
+    const rows = exporting.rows('out');
+    const told = events.filter((event) => event.type === 'AttemptFailed' || event.type === 'AttemptSucceeded');
+    expect(rows.map(({ attemptId }) => attemptId).sort()).toEqual(told.map(({ eventId }) => eventId).sort());
+    const failed = told.find((event) => event.type === 'AttemptFailed');
+    expect(rows.find(({ attemptId }) => attemptId === failed?.eventId)).toMatchObject({
+      status: 'FAILED',
+      notificationId: failed?.notificationId,
+      attemptNumber: failed?.attempt,
+      errorClass: failed?.failureClass,
+      errorCode: failed?.code,
+      error: failed?.message,
+      provider: failed?.provider,
+      waitedMs: failed?.waitedMs,
+      tookMs: failed?.tookMs,
+    });
+  });
+
+  it('shows one whose outcome nobody knows yet as STARTED', async () => {
+    await appendAll(engines.log, lives(1, { steps: ['started'] }));
+    await exporting.export('out', { table: 'attempts' });
+    expect(exporting.rows('out')).toMatchObject([
+      { status: 'STARTED', attemptNumber: 1, endedAt: null, errorClass: null },
+    ]);
+  });
+});

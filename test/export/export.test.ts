@@ -1,7 +1,7 @@
 // Exports of a log that grows: every event once, whatever happens on the way.
 
 import { existsSync } from 'node:fs';
-import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -243,10 +243,10 @@ describe('verifying an export', () => {
 });
 
 describe('an export is refused', () => {
-  it('into a folder that holds something else', async () => {
-    await exporting.export('other');
-    await rm(exporting.path('other', 'manifest.json'));
-    await expect(exporting.export('other')).rejects.toThrow(/is not empty \(events-00001|is not empty/);
+  it('into a folder that holds something else, which it names', async () => {
+    await mkdir(exporting.path('other'));
+    await writeFile(exporting.path('other', 'notes.txt'), 'of somebody');
+    await expect(exporting.export('other')).rejects.toThrow(/is not empty \(notes\.txt\)/);
   });
 
   it('into one that is complete, with how to go on from it', async () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { toRecord } from '../../src/api/record.ts';
-import type { DomainEvent, NotificationEvent } from '../../src/domain/events.ts';
+import type { DomainEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { mergeEvent } from '../../src/domain/notification.ts';
 import { isListed, toDocument } from '../../src/projections/notifications/document.ts';
@@ -46,7 +46,7 @@ function factsOf(events: readonly DomainEvent[]): NotificationFacts[] {
   const facts = new Map<string, NotificationFacts>();
   for (const event of events)
     if ('notificationId' in event)
-      facts.set(event.notificationId, mergeEvent(facts.get(event.notificationId) ?? null, event as NotificationEvent));
+      facts.set(event.notificationId, mergeEvent(facts.get(event.notificationId) ?? null, event));
   return [...facts.values()];
 }
 
@@ -56,6 +56,8 @@ function recordsOf(events: readonly DomainEvent[]): Exported[] {
   return documents.map((document) => ({ ...toRecord(document), tenantId: document.tenantId }));
 }
 
+const timeOf = (iso: unknown) => Date.parse(typeof iso === 'string' ? iso : '');
+const texts = (values: readonly unknown[]) => values.map((value) => (typeof value === 'string' ? value : '')).sort();
 const byId = (rows: readonly Exported[]) => rows.toSorted((a, b) => (String(a['id']) < String(b['id']) ? -1 : 1));
 const inCommon = (rows: readonly Exported[], like: Exported) =>
   byId(rows).map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => name in like)));
@@ -80,9 +82,7 @@ describe('the table notifications', () => {
           const [first = {}] = rows;
           expect(inCommon(rows, records[0] ?? {})).toEqual(inCommon(records, first));
           for (const { deliveredAt, createdAt, latencyMs } of rows)
-            expect(latencyMs).toBe(
-              deliveredAt === null ? null : Date.parse(String(deliveredAt)) - Date.parse(String(createdAt)),
-            );
+            expect(latencyMs).toBe(deliveredAt === null ? null : timeOf(deliveredAt) - timeOf(createdAt));
         } finally {
           await there.remove();
           await own.close();
@@ -101,7 +101,7 @@ describe('the table notifications', () => {
     await appendAll(engines.log, after);
     await exporting.exportSince('tuesday', 'monday', { table: 'notifications' });
     const rows = exporting.rows('tuesday');
-    expect(rows.map(({ id }) => id).sort()).toEqual([3, 4, 5].map(notificationIdFor).sort());
+    expect(texts(rows.map(({ id }) => id))).toEqual(texts([3, 4, 5].map(notificationIdFor)));
     expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['DELIVERED']));
     expect(exporting.rows('monday').every(({ status }) => status === 'RETRYING')).toBe(true);
     expect(await exporting.verify('tuesday')).toEqual([]);
@@ -145,7 +145,7 @@ describe('the table attempts', () => {
     await exporting.export('out', { table: 'attempts' });
     const rows = exporting.rows('out');
     const told = events.filter((event) => event.type === 'AttemptFailed' || event.type === 'AttemptSucceeded');
-    expect(rows.map(({ attemptId }) => attemptId).sort()).toEqual(told.map(({ eventId }) => eventId).sort());
+    expect(texts(rows.map(({ attemptId }) => attemptId))).toEqual(texts(told.map(({ eventId }) => eventId)));
     const failed = told.find((event) => event.type === 'AttemptFailed');
     expect(rows.find(({ attemptId }) => attemptId === failed?.eventId)).toMatchObject({
       status: 'FAILED',

@@ -16,11 +16,13 @@ import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-regist
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
+import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import type { AnswerLimits } from './answers-in-flight.ts';
 import { createAnswersInFlight } from './answers-in-flight.ts';
 import type { TokenRules } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createBodyMemory } from './body-memory.ts';
+import { createClientAddresses } from './client-addresses.ts';
 import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
 import { createDocsRouter } from './docs/serve.ts';
@@ -44,6 +46,7 @@ import { createReadLimit } from './read-limit.ts';
 import { routesOf } from './routes.ts';
 import type { streamLimits } from './sse.ts';
 import { createStreams } from './sse.ts';
+import { createUnsubscribeRouter } from './unsubscribe.ts';
 import type { CatchUps } from './whole-read-models.ts';
 import { wholeReadModels } from './whole-read-models.ts';
 
@@ -54,6 +57,7 @@ export interface ApiDependencies extends CommandDependencies {
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly tokenKeys: TokenKeys;
+  readonly unsubscribeLinks: Pick<UnsubscribeLinks, 'read'>;
   readonly metrics: Metrics;
   readonly turns: ThreadTurns;
   /** Aborts when the service stops: streams end, requests in flight are finished. */
@@ -73,6 +77,8 @@ export interface ApiOptions {
   readonly writeLimit?: RateLimit;
   readonly tokens: TokenRules;
   readonly corsOrigins: readonly string[];
+  /** Networks of proxies whose X-Forwarded-For is believed; absent: none. */
+  readonly trustedProxies?: readonly string[];
   /** Of Strict-Transport-Security; 0 or absent: it isn't sent. Whoever ends TLS knows whether it holds. */
   readonly hstsSeconds?: number;
   /** Signs cursors; the same on every node. */
@@ -147,6 +153,10 @@ export function createApi(given: ApiDependencies): RequestListener {
   const cors = createCors(options.corsOrigins);
   countFailuresFromZero(routes, metrics);
   app.use(bases, routerOf(routes, pipeline, cors));
+  const { trustedProxies = [] } = options;
+  const addresses = createClientAddresses({ trustedProxies, placesPerAddress: Infinity });
+  const { unsubscribeLinks: links, limiter } = deps;
+  app.use(bases, createUnsubscribeRouter({ links, commands, limiter, addresses, bodies }));
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
   app.use(createDocsRouter({ document }));

@@ -103,16 +103,17 @@ function hintOfType(type: string | undefined): string {
   }
 }
 
-async function readBytes(req: IncomingMessage, room: BodyRoom): Promise<Buffer> {
-  const declared = Number(req.headers['content-length'] ?? bodyBytesMax);
-  if (declared > bodyBytesMax) throw tooLarge();
+/** @throws DomainError PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE */
+export async function readBytes(req: IncomingMessage, room: BodyRoom, bytesMax = bodyBytesMax): Promise<Buffer> {
+  const declared = Number(req.headers['content-length'] ?? bytesMax);
+  if (declared > bytesMax) throw tooLarge(bytesMax);
   await room.take(declared);
   // It went while it waited: nothing would say so a second time.
   if (req.destroyed) throw new ClientGoneError();
-  return collect(req);
+  return collect(req, bytesMax);
 }
 
-function collect(req: IncomingMessage): Promise<Buffer> {
+function collect(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | null = null;
     let rest: Buffer[] | null = null;
@@ -125,10 +126,10 @@ function collect(req: IncomingMessage): Promise<Buffer> {
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > bodyBytesMax) {
+      if (size > bytesMax) {
         settle();
         req.resume();
-        reject(tooLarge());
+        reject(tooLarge(bytesMax));
         return;
       }
       if (first === null) first = chunk;
@@ -152,8 +153,8 @@ function collect(req: IncomingMessage): Promise<Buffer> {
 
 const empty = Buffer.alloc(0);
 
-function tooLarge(): DomainError {
-  return new DomainError('PAYLOAD_TOO_LARGE', `A request holds at most ${bodyBytesMax / 1024} KiB.`);
+function tooLarge(bytesMax: number): DomainError {
+  return new DomainError('PAYLOAD_TOO_LARGE', `A request holds at most ${bytesMax / 1024} KiB.`);
 }
 
 /**

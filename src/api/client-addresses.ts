@@ -23,20 +23,25 @@ export function createClientAddresses({ trustedProxies, placesPerAddress }: Addr
     return trusted.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6');
   };
 
+  const clientOf = (socketAddress: string, forwardedFor: string | undefined): string => {
+    let client = socketAddress;
+    const named = forwardedFor?.slice(-forwardedForMax).split(',') ?? [];
+    while (isProxy(client)) {
+      const address = addressIn(named.pop() ?? '');
+      if (address === null) break;
+      client = address;
+    }
+    return client;
+  };
+
   return {
     isProxy,
 
     /** The nearest address that is no proxy of ours; where the proxies don't name one, the farthest of theirs. @param forwardedFor of the header, any text */
-    clientOf(socketAddress: string, forwardedFor: string | undefined): string {
-      let client = socketAddress;
-      const named = forwardedFor?.slice(-forwardedForMax).split(',') ?? [];
-      while (isProxy(client)) {
-        const address = addressIn(named.pop() ?? '');
-        if (address === null) break;
-        client = address;
-      }
-      return client;
-    },
+    clientOf,
+
+    /** The same for all addresses that one client has. */
+    keyOf: (...request: Parameters<typeof clientOf>) => placeKeyOf(clientOf(...request)),
 
     /** A place of an address and how to give it back, once or more often; null when it holds as many as it may. */
     take(address: string): (() => void) | null {

@@ -43,6 +43,7 @@ const saysNothingOfKey: ReadonlySet<string> = new Set([
   'fromName',
   'fromEmail',
   'replyTo',
+  'unsubscribeUrl',
   'heloName',
   'from',
   'maxPerSecond',

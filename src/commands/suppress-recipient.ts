@@ -2,9 +2,14 @@
 
 import { DomainError, notFound } from '../domain/errors.ts';
 import type { Channel, SuppressionEvent, SuppressionReason } from '../domain/events.ts';
-import type { EventId } from '../domain/ids.ts';
+import type { EventId, TenantId } from '../domain/ids.ts';
 import { uuidText } from '../domain/ids.ts';
-import { comparedRecipient, suppressionIdOf, suppressionsMax } from '../domain/suppression.ts';
+import {
+  comparedRecipient,
+  suppressionIdOf,
+  suppressionsMax,
+  suppressionsOfRecipientsMax,
+} from '../domain/suppression.ts';
 import { suppressionPartition } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -18,7 +23,10 @@ export interface SuppressionDependencies {
   readonly clock: Pick<Clock, 'now' | 'uuidV7' | 'sleep' | 'monotonic'>;
 }
 
-export interface SuppressInput extends Author {
+export interface SuppressInput {
+  readonly tenantId: TenantId;
+  /** The `sub` of the token; null: no person's doing. */
+  readonly actor: string | null;
   readonly channel: Channel;
   readonly recipient: string;
   readonly reason: SuppressionReason;
@@ -36,8 +44,9 @@ export function suppressRecipient(deps: SuppressionDependencies) {
     const id = suppressionIdOf(tenantId, channel, recipient);
     const there = suppressions.find(tenantId, id);
     if (there !== null) return { entry: there, isNew: false };
-    if (suppressions.count(tenantId) >= suppressionsMax)
-      throw new DomainError('CONFLICT', `A tenant's suppression list has at most ${suppressionsMax} entries.`);
+    const max = reason === 'manual' ? suppressionsMax : suppressionsOfRecipientsMax;
+    if (suppressions.count(tenantId) >= max)
+      throw new DomainError('CONFLICT', `A tenant's suppression list has at most ${max} entries.`);
     const occurredAt = clock.now();
     const of = { tenantId, channel, recipient, actor, occurredAt };
     await say(deps, { type: 'RecipientSuppressed', ...envelopeOf(deps, of), ...of, reason });

@@ -5,9 +5,10 @@ import { isExpired } from '../domain/delivery-request.ts';
 import type { ProviderRole, WorkEvent } from '../domain/events.ts';
 import { redactionOf } from '../domain/redaction.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { DeliveryContext } from '../ports/provider-registry.ts';
+import type { Delivery, DeliveryContext } from '../ports/provider-registry.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
+import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import type { Pass } from './breakers.ts';
 import type { ReadyMeans } from './means.ts';
 import type { PartitionTracker } from './read-ahead.ts';
@@ -54,13 +55,20 @@ export function beingSent(attempts: Iterable<Attempt>, since: number): ReadonlyS
   return trackers;
 }
 
+interface SendDependencies {
+  readonly logger: Logger;
+  readonly suppressions?: Suppressions;
+  readonly unsubscribeLinks?: Pick<UnsubscribeLinks, 'urlOf'>;
+}
+
 /** The provider's outcome; what it throws is a bug of ours, worth another try. Never rejects. */
 export async function send(
   attempt: Attempt,
   means: ReadyMeans,
-  { logger, suppressions }: { readonly logger: Logger; readonly suppressions?: Suppressions },
+  { logger, suppressions, unsubscribeLinks }: SendDependencies,
 ): Promise<DeliveryOutcome> {
   const event = withoutSuppressed(attempt.item.event, suppressions);
+  const unsubscribe = unsubscribeOf(event, unsubscribeLinks);
   const context: DeliveryContext = {
     provider: means.settings,
     webhookSecret: means.webhookSecret,
@@ -68,7 +76,7 @@ export async function send(
     signal: attempt.controller.signal,
   };
   try {
-    return await means.provider.send(event, context);
+    return await means.provider.send(unsubscribe === null ? event : { ...event, unsubscribe }, context);
   } catch (err) {
     const { tenantId, notificationId } = event;
     logger.error('a provider threw', {
@@ -112,6 +120,16 @@ function withoutSuppressed(event: WorkEvent, suppressions: Suppressions | undefi
   if (cc.length + bcc.length === 0) return event;
   const isMeant = (address: string) => !isSuppressed(event, address, suppressions);
   return { ...event, request: { ...event.request, cc: cc.filter(isMeant), bcc: bcc.filter(isMeant) } };
+}
+
+/** What goes to many and isn't needed says how to get no more of it; null: the others don't. */
+function unsubscribeOf(
+  event: WorkEvent,
+  links: SendDependencies['unsubscribeLinks'],
+): NonNullable<Delivery['unsubscribe']> | null {
+  if (links === undefined || event.channel !== 'EMAIL') return null;
+  if (event.priority !== 'BULK' || event.request.transactional === true) return null;
+  return { url: links.urlOf(event) };
 }
 
 const suppressed: DeliveryOutcome = {

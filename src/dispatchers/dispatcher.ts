@@ -21,6 +21,7 @@ import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
 import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
+import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import { createFindAnswered } from './answered.ts';
 import { createAttemptReport } from './attempt-report.ts';
 import { createBreakerNotes } from './breaker-notes.ts';
@@ -60,6 +61,8 @@ export interface DispatcherDependencies {
   readonly suppressions?: Suppressions;
   /** What is due and waits here, and a person wants stopped. Absent: nobody can want that. */
   readonly cancels?: Cancels;
+  /** Absent: no mail says how to unsubscribe. */
+  readonly unsubscribeLinks?: Pick<UnsubscribeLinks, 'urlOf'>;
   /** Where every process sees which providers aren't called for a while. Absent: metrics and the log tell of it alone. */
   readonly noteBreakers?: SettingsStore['noteBreakers'];
   /** Where to begin on partitions that have events and no position: a person's decision. */

@@ -12,6 +12,7 @@ import type { Cancels } from '../ports/cancels.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
+import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import { beingSent, deadlinePassed, newAttempt, notToBeSent, send } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
@@ -49,6 +50,7 @@ export interface ExecutorDependencies {
   readonly report: AttemptReport;
   readonly suppressions?: Suppressions;
   readonly cancels?: Cancels;
+  readonly unsubscribeLinks?: Pick<UnsubscribeLinks, 'urlOf'>;
   /** A tenant is passed over for a while. */
   readonly noteKept: (tenantId: TenantId) => void;
 }

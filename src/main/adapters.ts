@@ -12,7 +12,7 @@ import { countAppends } from './count-appends.ts';
 import { type Engines, openEngines } from './engines.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
-import { secretBoxOf } from './secrets.ts';
+import { secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
 import { checkTie } from './tie.ts';
 
 export type Adapters = Awaited<ReturnType<typeof openAdapters>>;
@@ -58,6 +58,7 @@ export async function openAdapters(deps: AdapterDependencies) {
     registry,
     renderer,
     limiter,
+    unsubscribeLinks: await unsubscribeLinksOf(config),
     /** In the reverse order of who uses whom. */
     async close() {
       await renderer.close();

@@ -59,6 +59,20 @@ export const origin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+$/, 'should be origins with commas between them, such as https://dashboard.example.com');
 
+/** Of an address in a mail's header, whose line has 998 characters at most (RFC 5322 2.1.1), a third of which this may take. */
+const publicUrlMax = 300;
+
+/** Without a slash at its end. */
+export const publicUrl = z
+  .string()
+  .max(publicUrlMax, `should have at most ${publicUrlMax} characters`)
+  .regex(
+    /^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/,
+    'should be a URL such as https://herald.example.com, without a query',
+  )
+  .refine((text) => URL.canParse(text), 'should be a URL such as https://herald.example.com')
+  .transform((text) => text.replace(/\/+$/, ''));
+
 const algorithms = ['RS256', 'ES256'] as const;
 
 /** Asymmetric ones alone: no other is ever taken. */

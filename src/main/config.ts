@@ -10,6 +10,7 @@ import {
   origin,
   port,
   providerUrls,
+  publicUrl,
   rateLimit,
   threads,
   tokenAlgorithms,
@@ -46,6 +47,12 @@ const variables = {
   },
   PORT: { schema: port, fallback: '3000', about: 'port of the API; 0 takes a free one' },
   OPS_PORT: { schema: port, fallback: '9464', about: 'port of health and metrics; 0 takes a free one' },
+  PUBLIC_URL: {
+    schema: publicUrl,
+    fallback: null,
+    about:
+      'where the world reaches the API, such as https://herald.example.com: begins the addresses in mails and those that providers report to. Outside production, without it, where it listens',
+  },
   DATA_DIR: {
     schema: z.string().min(1),
     fallback: './data',
@@ -198,6 +205,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (parsed?.success === false) problems.push(`${name}: ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
     values[name] = parsed?.data ?? null;
   }
+  problems.push(...insecure(values['PUBLIC_URL'], isProduction));
   problems.push(...missing(environment, isProduction), ...unusedTls(environment, values['KAFKA_TLS'] === true));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, isProduction } as Config;
@@ -244,6 +252,11 @@ function missing(environment: Readonly<Record<string, string | undefined>>, isPr
   if (!isProduction) return incomplete;
   const required = ['ENCRYPTION_SECRET', ...authentication].filter(absent);
   return [...required.map((name) => `${name}: is required in production, where nothing is made up`), ...incomplete];
+}
+
+function insecure(publicUrl: unknown, isProduction: boolean): string[] {
+  const isPlain = typeof publicUrl === 'string' && publicUrl.startsWith('http:');
+  return isProduction && isPlain ? ['PUBLIC_URL: should begin with https:// in production: it stands in mails'] : [];
 }
 
 /** Rather than a connection in plain text that somebody took for another. */

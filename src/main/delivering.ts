@@ -83,7 +83,8 @@ async function inThisThread(
   const { log, directory, registry: providers, settings, limiter, clock, logger, metrics } = adapters;
   const { suppressions, cancels } = dispatching;
   const { noteBreakers } = settings;
-  const deps = { log, directory, providers, limiter, clock, logger, metrics, suppressions, cancels, noteBreakers };
+  const told = { suppressions, cancels, noteBreakers, unsubscribeLinks: adapters.unsubscribeLinks };
+  const deps = { log, directory, providers, limiter, clock, logger, metrics, ...told };
   const dispatchers: readonly Dispatcher[] = await startDispatchers(deps, config, dispatching);
   return {
     suppressions,

@@ -16,7 +16,7 @@ import { countAppends } from './count-appends.ts';
 import type { DispatchersTold, DispatcherThreadInput } from './dispatcher-thread.ts';
 import { startDispatchers } from './dispatchers.ts';
 import { heardDirectory } from './heard-directory.ts';
-import { secretBoxOf } from './secrets.ts';
+import { secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
 import { openDispatcherEngines } from './thread-engines.ts';
 import { toMainThread } from './thread-entry.ts';
 
@@ -60,6 +60,7 @@ const dispatchers = await startDispatchers(
     suppressions: suppressed.list,
     cancels: stores.cancels,
     noteBreakers: stores.settings.noteBreakers,
+    unsubscribeLinks: await unsubscribeLinksOf(config),
   },
   config,
   input,

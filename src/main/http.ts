@@ -11,6 +11,7 @@ import type { Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
+import { addressOf } from './public-url.ts';
 import { encryptionSecretOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import { readVersion } from './version.ts';
@@ -97,6 +98,7 @@ export async function startApi({ adapters, config, reader, suppressions, catchUp
         tellsClaims: !config.isProduction,
       },
       corsOrigins: config.CORS_ORIGINS,
+      trustedProxies: config.TRUSTED_PROXIES,
       hstsSeconds: Math.floor((config.HSTS_MAX_AGE ?? 0) / 1000),
       cursorSecret: await encryptionSecretOf(config),
       ...(jwks === undefined ? {} : { jwks }),
@@ -129,11 +131,5 @@ async function open(
       `${name}: can't listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}`,
     );
   });
-  return { url: urlOf(host, server.port), stop: () => server.close(stopGraceMs) };
-}
-
-/** An address that a person can open: every interface is reached by localhost. */
-function urlOf(host: string, port: number): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  return { url: addressOf(host, server.port), stop: () => server.close(stopGraceMs) };
 }

@@ -5,11 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { isOpenToOthers } from '../adapters/node/data-dir.ts';
 import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
+import { createUnsubscribeLinks } from '../adapters/node/unsubscribe-links.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
+import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import type { Config } from './config.ts';
 import { openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
+import { publicUrlOf } from './public-url.ts';
 import { StartError } from './start-error.ts';
 
 /** readConfig has made sure that production gives one. */
@@ -32,6 +35,13 @@ export async function checkSecretFiles(
       open.map((path) => `${path} can be read by others than its owner: ${remedy(path)}.`).join('\n'),
     );
   for (const path of open) logger.warn('a secret file can be read by others', { path, remedy: remedy(path) });
+}
+
+/** Made under the secret in use, read under the former one as well. */
+export async function unsubscribeLinksOf(config: Config): Promise<UnsubscribeLinks> {
+  const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
+  const secret = await encryptionSecretOf(config);
+  return createUnsubscribeLinks(publicUrlOf(config), secret, previous === null ? [] : [previous]);
 }
 
 /** Seals under the secret in use, opens under the former one as well. */

@@ -15,6 +15,8 @@ export interface Delivery {
   readonly round: number;
   readonly request: DeliveryRequest;
   readonly traceparent: string | null;
+  /** Of a mail that is to say how to get no more: by this address, unless the provider's config has one of the tenant's own. Absent: it says nothing of it. */
+  readonly unsubscribe?: { readonly url: string | null };
 }
 
 export interface DeliveryContext {

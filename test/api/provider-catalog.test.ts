@@ -71,6 +71,14 @@ describe('the catalog of providers', () => {
           required: false,
           help: expect.any(String),
         },
+        {
+          ...text,
+          name: 'unsubscribeUrl',
+          path: 'config.unsubscribeUrl',
+          label: 'Unsubscribe URL',
+          required: false,
+          help: expect.any(String),
+        },
         { ...text, name: 'domain', path: 'config.domain', label: 'Domain', help: expect.any(String) },
         {
           ...text,

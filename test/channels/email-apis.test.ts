@@ -26,6 +26,7 @@ const apis = [
   {
     standIn: sendgridStandIn,
     keyOf: (request: SinkRequest) => parsed(request).personalizations[0].custom_args.notificationId,
+    headersOf: (request: SinkRequest) => parsed(request).headers,
     bodiesOf: (request: SinkRequest) => parsed(request).content.map(({ type, value }: Content) => [type, value]),
     bodies: ['text/plain', 'text/html'],
     partiesOf(request: SinkRequest) {
@@ -37,6 +38,10 @@ const apis = [
   {
     standIn: postmarkStandIn,
     keyOf: (request: SinkRequest) => parsed(request).Metadata.notificationId,
+    headersOf(request: SinkRequest) {
+      const headers = parsed(request).Headers?.map((one: { Name: string; Value: string }) => [one.Name, one.Value]);
+      return headers === undefined ? undefined : Object.fromEntries(headers);
+    },
     bodiesOf: (request: SinkRequest) => Object.entries(parsed(request)).filter(([name]) => name.endsWith('Body')),
     bodies: ['TextBody', 'HtmlBody'],
     partiesOf(request: SinkRequest) {
@@ -47,6 +52,12 @@ const apis = [
   {
     standIn: mailgunStandIn,
     keyOf: (request: SinkRequest) => form(request)['v:notificationId'],
+    headersOf(request: SinkRequest) {
+      const headers = Object.entries(form(request)).filter(([name]) => name.startsWith('h:List-'));
+      return headers.length === 0
+        ? undefined
+        : Object.fromEntries(headers.map(([name, value]) => [name.slice(2), value]));
+    },
     bodiesOf: (request: SinkRequest) => Object.entries(form(request)).filter(([name]) => /^(text|html)$/.test(name)),
     bodies: ['text', 'html'],
     partiesOf(request: SinkRequest) {
@@ -56,7 +67,7 @@ const apis = [
   },
 ];
 
-describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, bodiesOf, bodies, partiesOf }) => {
+describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, headersOf, bodiesOf, bodies, partiesOf }) => {
   const api = httpApi(standIn);
 
   it('carries an id that every try of a round has, and no other round', async () => {
@@ -94,6 +105,24 @@ describe.each(apis)('a mail by $standIn.traits.name', ({ standIn, keyOf, bodiesO
       [[recipient], ['c@example.org', 'e@xn--bcher-kva.example'], ['d@example.org'], 'shop@example.org'],
       [[recipient], undefined, undefined, 'r@xn--bcher-kva.example'],
       [[recipient], undefined, undefined, undefined],
+    ]);
+  });
+
+  it('says how to unsubscribe where it is to, by the tenant’s own address where there is one', async () => {
+    const unsubscribe = { url: 'https://herald.test/api/v1/unsubscribe/token' };
+    await api.send({ unsubscribe });
+    await api.send({ unsubscribe }, { unsubscribeUrl: 'https://shop.test/{notificationId}' });
+    await api.send({ unsubscribe: { url: null } });
+    await api.send({}, { unsubscribeUrl: 'https://shop.test/{notificationId}' });
+    const headers = (url: string) => ({
+      'List-Unsubscribe': `<${url}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    });
+    expect(api.standIn().requests.map(headersOf)).toEqual([
+      headers(unsubscribe.url),
+      headers(`https://shop.test/${id}`),
+      undefined,
+      undefined,
     ]);
   });
 

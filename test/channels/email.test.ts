@@ -2,6 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import PostalMime from 'postal-mime';
+
 import { createOutbound } from '../../src/adapters/http/outbound.ts';
 import { createProviderRegistry } from '../../src/channels/registry.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
@@ -30,6 +32,8 @@ beforeEach(() => {
   outbound = createOutbound({ allow: ['127.0.0.1/32'], clock: wallClock });
 });
 afterEach(() => outbound.close());
+
+const linesFor = (url: string) => [`List-Unsubscribe: <${url}>`, 'List-Unsubscribe-Post: List-Unsubscribe=One-Click'];
 
 describe('a mail by SMTP', () => {
   let sink: SmtpSink;
@@ -73,6 +77,16 @@ describe('a mail by SMTP', () => {
     expect(mail?.email.text?.trim()).toBe('Hallo Ada\n\nGrüße & mehr');
     const types = [...(mail?.raw ?? '').matchAll(/^content-type: ([a-z/]+)/gim)].map(([, type]) => type);
     expect(types).toEqual(['multipart/alternative', 'text/plain', 'text/html']);
+  });
+
+  it('says in one line each how to unsubscribe, however long the address is', async () => {
+    await start();
+    const url = `https://herald.test/api/v1/unsubscribe/${'x'.repeat(600)}`;
+    await send({ unsubscribe: { url } });
+    await send();
+    const [first, second] = sink.mails;
+    expect(first?.raw.split('\r\n')).toEqual(expect.arrayContaining(linesFor(url)));
+    expect(second?.raw).not.toContain('Unsubscribe');
   });
 
   it('has HTML alone where that says nothing', async () => {
@@ -351,6 +365,25 @@ describe('a mail by an HTTP API', () => {
     });
   });
 
+  it('says to Resend how to unsubscribe, where it is to', async () => {
+    answer = '{"id":"1"}';
+    const context = contextOf(
+      asEmail('resend'),
+      { settings: { apiKey: 're_123', config: sender } },
+      AbortSignal.timeout(5_000),
+    );
+    const unsubscribe = { url: 'https://herald.test/api/v1/unsubscribe/token' };
+    for (const more of [{ unsubscribe }, {}])
+      await provider('resend', { resend: sink.url }).send(
+        aDelivery({ recipient: 'ada@example.org', ...more }),
+        context,
+      );
+    expect(sink.requests.map(({ body }) => JSON.parse(body).headers)).toEqual([
+      { 'List-Unsubscribe': `<${unsubscribe.url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+      undefined,
+    ]);
+  });
+
   it('goes to Amazon SES signed, with the sender in ASCII', async () => {
     answer = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
     const config = { ...sender, region: 'eu-central-1', accessKeyId: 'AKIAIOSFODNN7EXAMPLE' };
@@ -388,6 +421,31 @@ describe('a mail by an HTTP API', () => {
       'Message.Body.Text.Data': 'Grüße',
       'Message.Body.Html.Data': '<p>Grüße',
     });
+  });
+
+  it('goes whole by Amazon SES where it says how to unsubscribe, to all of its recipients, the blind copies unnamed', async () => {
+    answer =
+      '<SendRawEmailResponse><SendRawEmailResult><MessageId>m</MessageId></SendRawEmailResult></SendRawEmailResponse>';
+    const config = { ...sender, region: 'eu-central-1', accessKeyId: 'AKIAIOSFODNN7EXAMPLE' };
+    const context = contextOf(asEmail('ses'), { settings: { apiKey: 'k', config } }, AbortSignal.timeout(5_000));
+    const unsubscribe = { url: `https://herald.test/api/v1/unsubscribe/${'x'.repeat(400)}` };
+    const request = { bodyFormat: 'html' as const, body: '<p>Grüße', cc: ['c@example.org'], bcc: ['d@example.org'] };
+    const delivery = aDelivery({ recipient: 'ada@example.org', request, unsubscribe });
+    const outcome = await provider('ses', { ses: sink.url }).send(delivery, context);
+    expect(outcome).toEqual({ kind: 'delivered', messageId: 'm' });
+    const form = new URLSearchParams(sink.requests[0]?.body);
+    expect(Object.fromEntries(form)).toMatchObject({
+      Action: 'SendRawEmail',
+      'Destinations.member.1': 'ada@example.org',
+      'Destinations.member.2': 'c@example.org',
+      'Destinations.member.3': 'd@example.org',
+    });
+    const raw = Buffer.from(form.get('RawMessage.Data') ?? '', 'base64').toString('utf8');
+    const mail = await PostalMime.parse(raw);
+    expect(mail).toMatchObject({ from: { name: sender.fromName, address: sender.fromEmail }, subject: 'Hello' });
+    expect([mail.html, mail.text?.trim()]).toEqual([expect.stringContaining('<p>Grüße'), 'Grüße']);
+    expect(raw.split('\r\n')).toEqual(expect.arrayContaining(linesFor(unsubscribe.url)));
+    expect(raw).not.toContain('d@example.org');
   });
 });
 

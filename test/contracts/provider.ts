@@ -52,6 +52,7 @@ const freeFields = [
   'fromName',
   'fromEmail',
   'replyTo',
+  'unsubscribeUrl',
   'heloName',
   'from',
   'maxPerSecond',

@@ -8,6 +8,7 @@ import type { OutboundDependencies } from '../../src/adapters/http/outbound.ts';
 import { createOutbound } from '../../src/adapters/http/outbound.ts';
 import { createTemplateRenderer } from '../../src/adapters/liquid/template-renderer.ts';
 import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
+import { createUnsubscribeLinks } from '../../src/adapters/node/unsubscribe-links.ts';
 import { createTenantDirectory } from '../../src/adapters/memory/tenant-directory.ts';
 import { createApiKeys } from '../../src/adapters/node/api-keys.ts';
 import { createClock } from '../../src/adapters/node/clock.ts';
@@ -46,6 +47,8 @@ export interface AppOptions {
   readonly options?: Partial<ApiOptions>;
   /** Dispatchers beside the API; default true. */
   readonly delivers?: boolean;
+  /** Absent: no mail says how to unsubscribe. */
+  readonly publicUrl?: string;
   /** Projectors and scheduler beside the API; default true. */
   readonly folds?: boolean;
   /** What was asked for many notifications is done; default true. */
@@ -105,6 +108,7 @@ export async function startApp(given: AppOptions = {}) {
   const limiter = createMemoryRateLimiter();
   const tokens = await createEmbeddedIssuer({ keyPath: join(folder, 'issuer.pem'), issuer, audience });
   const closing = new AbortController();
+  const unsubscribeLinks = createUnsubscribeLinks(given.publicUrl ?? null, 'secret of the links of the tests');
   const turns = createThreadTurns(metrics);
 
   const folding = { log, store, clock, logger, metrics };
@@ -133,6 +137,7 @@ export async function startApp(given: AppOptions = {}) {
               logger,
               metrics,
               suppressions: suppressions.list,
+              unsubscribeLinks,
               noteBreakers: settings.noteBreakers,
               limits: defaultDispatcherLimits(channel),
             }),
@@ -164,6 +169,7 @@ export async function startApp(given: AppOptions = {}) {
     outbound,
     metrics,
     turns,
+    unsubscribeLinks,
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {
@@ -173,6 +179,7 @@ export async function startApp(given: AppOptions = {}) {
       readLimit: { limit: 100_000, windowMs: 10_000 },
       tokens: { issuer, audience, tenantClaim: 'sub', algorithms: ['RS256', 'ES256'] },
       corsOrigins: ['https://dashboard.test'],
+      trustedProxies: given.trustedProxies ?? [],
       cursorSecret: 'cursor secret of the tests',
       jwks: tokens.jwks,
       ...given.options,

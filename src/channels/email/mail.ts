@@ -15,10 +15,17 @@ export interface Mail {
   /** null: an HTML body that says nothing without its pictures. */
   readonly text: string | null;
   readonly html: string | null;
+  /** Headers by which mail programs offer to unsubscribe (RFC 2369, RFC 8058); null: it has none. */
+  readonly headers: Readonly<Record<string, string>> | null;
+}
+
+interface Settings {
+  readonly replyTo?: string | undefined;
+  readonly unsubscribeUrl?: string | undefined;
 }
 
 /** @param sender the provider's config */
-export function mailOf(delivery: Delivery, sender: { readonly replyTo?: string | undefined }): Mail {
+export function mailOf(delivery: Delivery, sender: Settings): Mail {
   const { recipient, request } = delivery;
   const { subject, body, bodyFormat, cc = [], bcc = [], replyTo = null } = request;
   const to = asciiAddress(recipient) ?? recipient;
@@ -33,6 +40,7 @@ export function mailOf(delivery: Delivery, sender: { readonly replyTo?: string |
     subject: (subject ?? '').replaceAll(/[\r\n]+/g, ' '),
     text: isHtml ? plainText(body) : body,
     html: isHtml ? body : null,
+    headers: unsubscribeHeaders(delivery, sender),
   };
 }
 
@@ -47,4 +55,19 @@ function copies(addresses: readonly string[], named: Set<string>): string[] {
     kept.push(address);
   }
   return kept;
+}
+
+/** Both are to be covered by the mail's DKIM signature (RFC 8058 4), which is made by whoever sends it: the tenant's server or provider. */
+function unsubscribeHeaders(
+  { unsubscribe, recipient, notificationId }: Delivery,
+  { unsubscribeUrl }: Settings,
+): Mail['headers'] {
+  if (unsubscribe === undefined) return null;
+  const values: Readonly<Record<string, string>> = { recipient, notificationId };
+  const own = unsubscribeUrl?.replaceAll(/\{(recipient|notificationId)\}/g, (_, name: string) =>
+    encodeURIComponent(values[name] ?? ''),
+  );
+  const url = own ?? unsubscribe.url;
+  if (url === null) return null;
+  return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }

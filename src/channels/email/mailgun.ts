@@ -39,7 +39,7 @@ export function mailgun(dependencies: HttpProviderDependencies): ListedProvider 
       }),
 
       call({ delivery, config, apiKey, key }, baseUrl = hosts[config.region]) {
-        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+        const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);
         const form = new URLSearchParams({
           from: senderText(config),
           to,
@@ -49,6 +49,7 @@ export function mailgun(dependencies: HttpProviderDependencies): ListedProvider 
           subject,
           ...(text === null ? {} : { text }),
           ...(html === null ? {} : { html }),
+          ...Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [`h:${name}`, value])),
           'v:notificationId': key,
         });
         return {

@@ -26,7 +26,7 @@ export function postmark(dependencies: HttpProviderDependencies): ListedProvider
       }),
 
       call({ delivery, config, apiKey, key }, baseUrl = 'https://api.postmarkapp.com') {
-        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+        const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);
         const mail = {
           From: senderText(config),
           To: to,
@@ -36,6 +36,7 @@ export function postmark(dependencies: HttpProviderDependencies): ListedProvider
           Subject: subject,
           ...(text === null ? {} : { TextBody: text }),
           ...(html === null ? {} : { HtmlBody: html }),
+          ...(headers === null ? {} : { Headers: Object.entries(headers).map(([Name, Value]) => ({ Name, Value })) }),
           Metadata: { notificationId: key },
         };
         return {

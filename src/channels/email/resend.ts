@@ -21,7 +21,7 @@ export function resend(dependencies: HttpProviderDependencies): ListedProvider {
       apiKey: headerKey.meta({ title: 'API key', description: 'An API key with sending access; begins with re_.' }),
 
       call({ delivery, config, apiKey, key }, baseUrl = 'https://api.resend.com') {
-        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+        const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);
         const mail = {
           from: senderText(config),
           to: [to],
@@ -32,6 +32,7 @@ export function resend(dependencies: HttpProviderDependencies): ListedProvider {
           // Without it Resend makes one of its own.
           ...(text === null ? {} : { text }),
           ...(html === null ? {} : { html }),
+          ...(headers === null ? {} : { headers }),
         };
         return {
           url: `${baseUrl}/emails`,

@@ -15,6 +15,19 @@ export const senderFields = {
     .max(254, 'must have at most 254 characters')
     .optional()
     .describe('The address that answers go to where a request names none. Without it they go to fromEmail.'),
+  unsubscribeUrl: z
+    .string()
+    .max(400, 'must have at most 400 characters')
+    .regex(
+      /^https:\/\/(?=[!-~]*\{(?:recipient|notificationId)\})[^\s<>"`\\^{}]+(?:\{(?:recipient|notificationId)\}[^\s<>"`\\^{}]*)+$/,
+      'must be a URL that begins with https:// and holds {recipient} or {notificationId}',
+    )
+    .optional()
+    .meta({
+      title: 'Unsubscribe URL',
+      description:
+        'Your own address for one-click unsubscribing (RFC 8058), with {recipient} or {notificationId} in it: in the header of BULK mails in place of the one that Herald serves.',
+    }),
 };
 
 export interface Sender {

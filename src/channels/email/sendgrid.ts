@@ -35,7 +35,7 @@ export function sendgrid(dependencies: HttpProviderDependencies): ListedProvider
       apiKey: headerKey.meta({ title: 'API key', description: 'An API key with Mail Send access; begins with SG.' }),
 
       call({ delivery, config, apiKey, key }, baseUrl = hosts[config.region]) {
-        const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+        const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);
         const named = {
           to: [{ email: to }],
           ...(cc.length > 0 ? { cc: cc.map((email) => ({ email })) } : {}),
@@ -46,6 +46,7 @@ export function sendgrid(dependencies: HttpProviderDependencies): ListedProvider
           from: { email: config.fromEmail, name: config.fromName },
           ...(replyTo === null ? {} : { reply_to: { email: replyTo } }),
           subject,
+          ...(headers === null ? {} : { headers }),
           // The text comes first, or the mail is refused.
           content: [
             ...(text === null ? [] : [{ type: 'text/plain', value: text }]),

@@ -2,7 +2,7 @@
 // https://docs.aws.amazon.com/ses/latest/APIReference/API_SendEmail.html and .../CommonErrors.html,
 // https://docs.aws.amazon.com/ses/latest/dg/manage-sending-quotas-errors.html
 
-import type { SendEmailCommandInput, SESClientConfig } from '@aws-sdk/client-ses';
+import type { SendEmailCommandInput, SendRawEmailCommandInput, SESClientConfig } from '@aws-sdk/client-ses';
 import type { z } from 'zod';
 
 import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
@@ -15,7 +15,9 @@ import { awsAccess, awsCredentialErrors, awsPassingErrors } from '../aws.ts';
 import { delivered, malformed, notReached, refused } from '../outcomes.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
+import type { Mail } from './mail.ts';
 import { mailOf } from './mail.ts';
+import { compose } from './mime.ts';
 import { senderFields, senderHeader } from './sender.ts';
 
 const sesConfig = providerConfig({ ...senderFields, ...awsAccess });
@@ -43,7 +45,7 @@ async function sendWith(
   delivery: Delivery,
   context: DeliveryContext,
 ): Promise<DeliveryOutcome> {
-  const { SendEmailCommand, SESClient } = await import('@aws-sdk/client-ses');
+  const { SendEmailCommand, SendRawEmailCommand, SESClient } = await import('@aws-sdk/client-ses');
   const config = sesConfig.parse(context.provider?.config);
   const http = guardedHttp(dependencies.outbound, context.signal);
   const client = new SESClient({
@@ -55,7 +57,11 @@ async function sendWith(
     ...(dependencies.baseUrl === undefined ? {} : { endpoint: dependencies.baseUrl }),
   });
   try {
-    const answer = await client.send(new SendEmailCommand(inputOf(delivery, config)));
+    const mail = mailOf(delivery, config);
+    // Headers of one's own are for a whole mail alone, which an access key may not be allowed to send.
+    const answer = await (mail.headers === null
+      ? client.send(new SendEmailCommand(inputOf(mail, config)))
+      : client.send(new SendRawEmailCommand(await wholeInputOf(mail, config))));
     if (answer.MessageId === undefined || answer.MessageId === '') return malformed(context, http.answer()?.body ?? '');
     return delivered(answer.MessageId, context);
   } catch (error) {
@@ -65,8 +71,18 @@ async function sendWith(
   }
 }
 
-function inputOf(delivery: Delivery, config: z.infer<typeof sesConfig>): SendEmailCommandInput {
-  const { to, cc, bcc, replyTo, subject, text, html } = mailOf(delivery, config);
+type SesConfig = z.infer<typeof sesConfig>;
+
+async function wholeInputOf(mail: Mail, config: SesConfig): Promise<SendRawEmailCommandInput> {
+  const { to, cc, bcc } = mail;
+  return {
+    Source: senderHeader(config),
+    Destinations: [to, ...cc, ...bcc],
+    RawMessage: { Data: await compose(mail, config, {}) },
+  };
+}
+
+function inputOf({ to, cc, bcc, replyTo, subject, text, html }: Mail, config: SesConfig): SendEmailCommandInput {
   const utf8 = (Data: string) => ({ Charset: 'UTF-8', Data });
   return {
     Source: senderHeader(config),

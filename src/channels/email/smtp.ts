@@ -13,9 +13,9 @@ import type { DeliveryContext } from '../../ports/provider-registry.ts';
 import { attemptKey, notReached, refused } from '../outcomes.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { oneLine, providerConfig, settingsOf } from '../settings-check.ts';
-import type { Mail } from './mail.ts';
 import { mailOf } from './mail.ts';
-import { headerText, senderFields } from './sender.ts';
+import { compose } from './mime.ts';
+import { senderFields } from './sender.ts';
 import { createSmtpConnections } from './smtp-connections.ts';
 
 const smtpConfig = providerConfig({
@@ -75,32 +75,6 @@ export function smtp(dependencies: { readonly outbound: Outbound; readonly clock
       }
     },
   };
-}
-
-async function compose(
-  { to, cc, replyTo, subject, text, html }: Mail,
-  config: z.infer<typeof smtpConfig>,
-  more: { readonly messageId: string; readonly date: Date },
-): Promise<Buffer> {
-  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
-  const composer = new MailComposer({
-    ...more,
-    // As objects: nothing in an address or a name is read as a list of addresses.
-    from: { name: config.fromName, address: config.fromEmail },
-    to: bare(to),
-    ...(cc.length > 0 ? { cc: cc.map(bare) } : {}),
-    ...(replyTo === null ? {} : { replyTo: bare(replyTo) }),
-    subject: headerText(subject),
-    ...(text === null ? {} : { text }),
-    ...(html === null ? {} : { html }),
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
-  return await composer.compile().build();
-}
-
-function bare(address: string): { name: string; address: string } {
-  return { name: '', address };
 }
 
 interface SmtpError {

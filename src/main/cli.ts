@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | rotate-secrets | tenants | copy-log | export.
+// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | copy-log | export.
 
 import { parseArgs } from 'node:util';
 
@@ -111,6 +111,18 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     const { reconcileLog } = await import('./reconcile.ts');
     const isWhole = await reconcileLog(readConfig(), { repairs, showsAll, youngerThanMs });
     if (!isWhole) process.exitCode = 1;
+  },
+  async 'dead-letters'(args) {
+    const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
+    const [verb = '', place = null, ...more] = positionals;
+    const isForAll = verb === 'list' || (verb === 'replay' && place === 'all');
+    const isForOne = (verb === 'show' || verb === 'replay') && place !== null;
+    if (more.length > 0 || (verb === 'list' && place !== null) || !(isForAll || isForOne))
+      throw new UsageError(
+        'dead-letters: should be: dead-letters list, dead-letters show PLACE, or dead-letters replay PLACE|all',
+      );
+    const { lookAfterDeadLetters } = await import('./dead-letters.ts');
+    await lookAfterDeadLetters(readConfig(), verb, isForAll ? null : place);
   },
   async 'rotate-secrets'(args) {
     parseArgs({ args, options: {} });

@@ -20,6 +20,8 @@ export const usage = `Usage: npm run -s herald -- COMMAND
   adopt                                               take log, settings and secret as they are for one another, after one of them was lost, while the service is stopped
   reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
                                                       missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way
+  dead-letters list | show PLACE | replay PLACE|all   what did not decode when it was read: where, when and why; whether it does now; append again what does.
+                                                      Embedded: while the service is stopped
   rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
   tenants set ID [--weight 3] [--in-flight 64]        give a tenant other turns (1 to 100, 1 is everybody's) and attempts in flight (1 to 256, or default), while the service runs
   export --out DIR|- [--table events] [--since DIR]   the log as files of NDJSON, CSV or Parquet for whoever analyses it, while the service runs; --verify DIR counts again;

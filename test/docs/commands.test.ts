@@ -87,7 +87,7 @@ const chosen: Readonly<Record<string, string>> = {
 /** What stands for something of the reader's own within a command. */
 const examples: Readonly<Record<string, string>> = { '<auth token>': 'auth-token', 'AC...': `AC${'0'.repeat(32)}` };
 /** Of Herald's commands, those for a DATA_DIR that no service holds. */
-const whileStopped = /herald -- (?:reconcile|rebuild|adopt|restore)\b/;
+const whileStopped = /herald -- (?:reconcile|rebuild|adopt|restore|dead-letters)\b/;
 /** A list of commands is no command. */
 const isList = (text: string) => /herald -- [a-z-]+\|/.test(text);
 

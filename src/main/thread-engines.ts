@@ -68,7 +68,7 @@ export async function openDispatcherEngines(
     const { openClusterDispatcherEngines } = await import('./cluster-engines.ts');
     return openClusterDispatcherEngines({ ...deps, config: input.config });
   }
-  const log = await connectEventLog(input.log, { ...deps, recentBytesMax: 0 });
+  const log = await connectEventLog(input.log, { ...deps, recentMax: null });
   // Nobody but dispatchers takes of what it paces (ports/rate-limiter.ts): windows of their own are exact.
   const limiter = createMemoryRateLimiter();
   return { log, limiter, close: () => log.close() };

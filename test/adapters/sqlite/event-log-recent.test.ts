@@ -116,7 +116,32 @@ describe('readers of a connected thread', () => {
     expect(await third.take({ ...limits, passedMax: 50 })).toEqual([]);
     await connected.close();
   });
+
+  it('decode a large one once as well, and read on in the file where more came than is kept', async () => {
+    const connected = await connectEventLog(log.share(), {
+      codec: countingCodec(),
+      clock: wallClock,
+      logger: silentLogger,
+    });
+    const [first, second] = await Promise.all([readerOf(connected, 'first'), readerOf(connected, 'second')]);
+    const bodies = Array.from({ length: 40 }, (_, n) => `${n} `.repeat(60_000));
+    const bodiesOf = (entries: readonly LogEntry[]) =>
+      entries.map(({ event }) => (event?.type === 'NotificationRequested' ? event.request.body : null));
+    for (const [n, body] of bodies.slice(0, 3).entries()) await log.append(withBody(n, body));
+    const taken = [await takeAll(first, 3), await takeAll(second, 3)];
+    expect(taken.map(bodiesOf)).toEqual([bodies.slice(0, 3), bodies.slice(0, 3)]);
+    expect(decoded).toBe(3);
+    for (const [n, body] of bodies.entries()) if (n >= 3) await log.append(withBody(n, body));
+    expect(bodiesOf(await takeAll(first, 37))).toEqual(bodies.slice(3));
+    expect(bodiesOf(await takeAll(second, 37))).toEqual(bodies.slice(3));
+    await connected.close();
+  });
 });
+
+function withBody(n: number, body: string): DomainEvent {
+  const event = requested(0, n);
+  return { ...event, request: { ...event.request, body } };
+}
 
 /** What of an entry can be seen. */
 function plain(entry: LogEntry | undefined): object | undefined {

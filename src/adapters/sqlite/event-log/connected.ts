@@ -13,7 +13,7 @@ import { createEnds } from './ends.ts';
 import { followTail } from './follow.ts';
 import { createRequests } from './requests.ts';
 import { readingOf } from './reading.ts';
-import { recentRows } from './recent-rows.ts';
+import { type RecentLimits, recentRows } from './recent-rows.ts';
 import { createRows } from './rows.ts';
 import type { Answer, SharedEventLog } from './shared.ts';
 
@@ -21,18 +21,18 @@ export interface ConnectedDependencies {
   readonly codec: Codec;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the newest events that are kept for a thread's other readers; 0 where each event has one reader. */
-  readonly recentBytesMax?: number;
+  /** Of the newest events that are kept for a thread's other readers; null where each event has one reader. */
+  readonly recentMax?: RecentLimits | null;
 }
 
-/** Some 2,600 small events: what read models under load are apart from one another, a beat of 100 ms or, the search, of 400. */
-const recentBytesDefault = 4 * 1024 * 1024;
+/** Some 2,600 small events: what read models under load are apart from one another, a beat of 100 ms or, the search, of 400. Of bodies of 200 KiB five to ten. */
+const recentDefault = { smallBytesMax: 4 * 1024 * 1024, largeBytesMax: 4 * 1024 * 1024 };
 /** What close waits for at most, in ms, when the writing thread doesn't answer. */
 const closeWaitMs = 10_000;
 
 export async function connectEventLog(
   shared: SharedEventLog,
-  { codec, clock, logger, recentBytesMax = recentBytesDefault }: ConnectedDependencies,
+  { codec, clock, logger, recentMax = recentDefault }: ConnectedDependencies,
 ): Promise<EventLog> {
   const db = openDatabase(shared.path, { readOnly: true });
   const catalog = createCatalog(shared.topics, shared.partitioning);
@@ -64,7 +64,7 @@ export async function connectEventLog(
   const claimDependencies: ClaimDependencies = {
     catalog,
     // What one read model's reader has decoded the others take as it is.
-    rows: recentBytesMax === 0 ? rows : recentRows(rows, catalog.slots, recentBytesMax),
+    rows: recentMax === null ? rows : recentRows(rows, catalog.slots, recentMax),
     ends,
     wakeups,
     logger,

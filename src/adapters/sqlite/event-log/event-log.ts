@@ -41,8 +41,8 @@ export interface SqliteEventLog extends EventLog {
   share(): SharedEventLog;
 }
 
-/** Some 700 small events, of which readers wait for each: a flush has 500 at most. */
-const recentBytesMax = 1024 * 1024;
+/** Some 700 small events, of which readers wait for each: a flush has 500 at most. Of the longest, 400 KiB each, two and those before them. */
+const recentMax = { smallBytesMax: 1024 * 1024, largeBytesMax: 2 * 1024 * 1024 };
 
 /** @throws Error when the file can't be opened, or the log was made with another partitioning */
 export function openEventLog(options: EventLogOptions): SqliteEventLog {
@@ -62,7 +62,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const ends = createEnds(buffer);
   const wakeups = createWakeups(catalog.slots);
   const rows = createRows({ db, catalog, codec });
-  const recent = recentRows(rows, catalog.slots, recentBytesMax);
+  const recent = recentRows(rows, catalog.slots, recentMax);
   const groups = createGroups(catalog.partitioning.partitions, clock);
   const schemaIds = readSchemaIds(db);
   const idsOf = createSchemaLookup(schemaIds);

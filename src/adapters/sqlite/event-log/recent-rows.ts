@@ -11,36 +11,28 @@ export interface RecentRows extends Rows {
   keep(slot: number, entry: LogEntry): void;
 }
 
-type Generation = Map<number, LogEntry>;
+/** Held bytes of all that is kept. */
+export interface RecentLimits {
+  readonly smallBytesMax: number;
+  /** Of those that no page holds: a few, so that they push out none of the many. */
+  readonly largeBytesMax: number;
+}
 
-/** @param heldBytesMax of all that is kept, in two generations: the older one goes when the younger is full */
-export function recentRows(rows: Rows, slots: number, heldBytesMax: number): RecentRows {
-  let younger: Generation = new Map();
-  let older: Generation = new Map();
-  let bytes = 0;
+export function recentRows(rows: Rows, slots: number, { smallBytesMax, largeBytesMax }: RecentLimits): RecentRows {
+  const small = createKept(smallBytesMax);
+  const large = createKept(largeBytesMax);
 
   const keyOf = (slot: number, offset: number) => offset * slots + slot;
-  const at = (slot: number, offset: number) => {
-    const key = keyOf(slot, offset);
-    return younger.get(key) ?? older.get(key);
-  };
-
   const keep = (slot: number, entry: LogEntry) => {
-    if (entry.head === null || entry.size > pagedBytesMax) return;
-    bytes += heldBytes(entry.size);
-    if (bytes > heldBytesMax / 2) {
-      older = younger;
-      younger = new Map();
-      bytes = heldBytes(entry.size);
-    }
-    younger.set(keyOf(slot, entry.offset), entry);
+    if (entry.head === null) return;
+    (entry.size > pagedBytesMax ? large : small).keep(keyOf(slot, entry.offset), entry);
   };
 
-  /** All of a page, or null: a page that ends early says that nothing more is wanted. */
+  /** All of a page, or null: a page that ends early says that nothing more is wanted. Large ones are in no page. */
   const known = (slot: number, page: Asked, types?: ReadonlySet<EventType>): readonly LogEntry[] | null => {
     const entries: LogEntry[] = [];
     for (let offset = page.from; offset < page.to && entries.length < page.limit; offset++) {
-      const entry = at(slot, offset);
+      const entry = small.get(keyOf(slot, offset));
       if (entry === undefined || entry.head === null) return null;
       if (types === undefined || types.has(entry.head.type)) entries.push(entry);
     }
@@ -56,7 +48,8 @@ export function recentRows(rows: Rows, slots: number, heldBytesMax: number): Rec
         known(slot, { from, to, limit }, types)?.map(rowOf) ?? stored(slot, from, to, limit);
     },
     entry(slot, row) {
-      const known = row[6] ?? at(slot, row[0]);
+      const key = keyOf(slot, row[0]);
+      const known = row[6] ?? small.get(key) ?? large.get(key);
       if (known !== undefined) return known;
       const entry = rows.entry(slot, row);
       keep(slot, entry);
@@ -73,4 +66,25 @@ interface Asked {
 
 function rowOf(entry: LogEntry): Row {
   return [entry.offset, entry.appendedAt, 0, 0, null, null, entry];
+}
+
+type Generation = Map<number, LogEntry>;
+
+/** Two generations: the older one goes when the younger is full. */
+function createKept(heldBytesMax: number) {
+  let younger: Generation = new Map();
+  let older: Generation = new Map();
+  let bytes = 0;
+  return {
+    get: (key: number) => younger.get(key) ?? older.get(key),
+    keep(key: number, entry: LogEntry): void {
+      bytes += heldBytes(entry.size);
+      if (bytes > heldBytesMax / 2) {
+        older = younger;
+        younger = new Map();
+        bytes = heldBytes(entry.size);
+      }
+      younger.set(key, entry);
+    },
+  };
 }

@@ -1,36 +1,43 @@
 // Takes the items of a batch in: so many at a time are checked and appended together, so many of these are under way at once, and every item has its own result.
 
+import type { NotificationInput } from '../commands/accept-notification.ts';
 import type { Commands } from '../commands/index.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { BatchId, TenantId } from '../domain/ids.ts';
+import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Position } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { BatchItem } from './batch-items.ts';
-import type { ItemRequest } from './batch-request.ts';
 import { batchItem } from './batch-request.ts';
-import { parseJson } from './body.ts';
+import { parseText } from './body.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 export const intakeLimits = {
-  /** Some 3 ms of the thread: then everybody else has a turn. */
-  flushItemsMax: 100,
+  /** Checked in one go, some 2 ms of the thread at most: then everybody else has a turn. */
+  pieceItemsMax: 100,
+  pieceBytesMax: 64 * 1024,
+  /** Appended together: as many as one transaction of the embedded log holds. */
+  flushItemsMax: 500,
   flushBytesMax: 128 * 1024,
   /** While one is being appended the next ones are read. */
-  flushesMax: 4,
-  /** Taken of what bodies may take: four flushes, and the item that is being read. */
+  flushesMax: 2,
+  /** Taken of what bodies may take: three flushes with their last pieces (576 KiB), a piece, and the item that is being read. */
   roomBytes: 1024 * 1024,
   /** Past it a rejection says what is wrong in one sentence, without its details. */
   resultsBytesMax: 2 * 1024 * 1024,
 } as const;
 
+/** What an item is whose text is filled in, or that has a key, as a share of a flush: it takes so many times as long. */
+const dearItems = 5;
+
 export interface IntakeDependencies {
-  readonly commands: Pick<Commands, 'acceptNotification' | 'acceptOnce'>;
+  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptOnce'>;
   readonly limits: Pick<RequestLimits, 'items'>;
-  readonly ownWrites: Pick<OwnWrites, 'note'>;
+  readonly ownWrites: Pick<OwnWrites, 'note' | 'noteAll'>;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -56,19 +63,21 @@ export interface TakenIn {
 
 interface Waiting {
   readonly index: number;
-  readonly bytes: Buffer;
+  readonly text: string;
 }
 
-interface Checked extends ItemRequest {
+interface Checked {
   readonly index: number;
+  readonly input: NotificationInput;
+  readonly key: string | null;
 }
 
 export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
   const { commands, limits, ownWrites, outbound, clock, logger, turns } = deps;
   const results: string[] = [];
   const underWay = new Set<Promise<void>>();
-  let flush: Waiting[] = [];
-  let flushBytes = 0;
+  const piece = createHeap<Waiting>(intakeLimits.pieceItemsMax, intakeLimits.pieceBytesMax);
+  const flush = createHeap<Checked>(intakeLimits.flushItemsMax, intakeLimits.flushBytesMax);
   let resultsBytes = 0;
   let index = 0;
   const counts = { accepted: 0, rejected: 0, replayed: 0 };
@@ -101,76 +110,127 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     if (refusal.code === 'SERVICE_UNAVAILABLE') unavailable.set(refusal.message, refusal);
   };
 
-  /** What is asked for; nothing where it is refused. */
-  const checked = ({ index: at, bytes }: Waiting): Checked[] => {
-    try {
-      return [{ index: at, ...batchItem(parseJson(bytes), clock.now(), outbound) }];
-    } catch (error) {
-      refuse(at, error);
-      return [];
-    }
+  const accept = (at: number, notificationId: NotificationId): void => {
+    counts.accepted++;
+    tell(at, `{"index":${at},"notificationId":"${notificationId}","status":"queued"}`);
   };
 
-  const acceptOne = async ({ index: at, request, key }: Checked): Promise<void> => {
+  /** What is asked for goes into the flush. */
+  const check = ({ index: at, text }: Waiting): void => {
     try {
-      const input = { tenantId, trace, ...request };
-      const accepted =
-        key === null
-          ? { ...(await commands.acceptNotification(input, batchId)), isReplayed: false }
-          : await commands.acceptOnce({ input, key, batchId });
-      counts.accepted++;
-      if (accepted.isReplayed) counts.replayed++;
-      ownWrites.note(tenantId, accepted.position);
-      tell(at, `{"index":${at},"notificationId":"${accepted.notificationId}","status":"queued"}`);
+      const { request, key } = batchItem(parseText(text), clock.now(), outbound);
+      const isDear = key !== null || request.template !== null || request.data !== null;
+      const input = Object.assign(request, { tenantId, trace });
+      flush.add({ index: at, input, key }, text.length, isDear ? dearItems : 1);
     } catch (error) {
       refuse(at, error);
     }
   };
 
-  const acceptAll = async (items: readonly Waiting[]): Promise<void> => {
-    await Promise.all(turns.piece(() => items.flatMap(checked)).map(acceptOne));
+  const acceptKeyed = async ({ index: at, input, key }: Checked & { key: string }): Promise<void> => {
+    try {
+      const { notificationId, position, isReplayed } = await commands.acceptOnce({ input, key, batchId });
+      if (isReplayed) counts.replayed++;
+      ownWrites.note(tenantId, position);
+      accept(at, notificationId);
+    } catch (error) {
+      refuse(at, error);
+    }
   };
 
-  const begin = async (): Promise<void> => {
-    if (flush.length === 0) return;
-    const items = flush;
-    flush = [];
-    flushBytes = 0;
+  const acceptTogether = async (items: readonly Checked[]): Promise<void> => {
+    if (items.length === 0) return;
+    const inputs = items.map(({ input }) => input);
+    const outcomes = await commands.acceptNotifications(tenantId, inputs, batchId);
+    const positions: Position[] = [];
+    for (const [i, outcome] of outcomes.entries()) {
+      const at = items[i]?.index ?? 0;
+      if (outcome.kind === 'refused') refuse(at, outcome.error);
+      else {
+        positions.push(outcome.position);
+        accept(at, outcome.notificationId);
+      }
+    }
+    ownWrites.noteAll(tenantId, positions);
+  };
+
+  const acceptAll = async (items: readonly Checked[]): Promise<void> => {
+    const keyed = items.filter((item): item is Checked & { key: string } => item.key !== null);
+    const others = keyed.length === 0 ? items : items.filter(({ key }) => key === null);
+    const together = acceptTogether(others).catch((error: unknown) => {
+      for (const { index: at } of others) refuse(at, error);
+    });
+    await Promise.all([together, ...keyed.map(acceptKeyed)]);
+  };
+
+  const beginFlush = async (): Promise<void> => {
     while (underWay.size >= intakeLimits.flushesMax) await Promise.race(underWay);
+    const items = flush.takeAll();
+    if (items.length === 0) return;
+    const running: Promise<void> = turns.as(tenantId, () => acceptAll(items)).then(() => void underWay.delete(running));
+    underWay.add(running);
+  };
+
+  const checkPiece = async (): Promise<void> => {
+    const items = piece.takeAll();
+    if (items.length === 0) return;
     for (const error of unavailable.values()) return stop(items[0]?.index ?? index, error);
     const { granted, refusal } = await limits.items(tenantId, items.length);
-    const running: Promise<void> = turns
-      .as(tenantId, () => acceptAll(items.slice(0, granted)))
-      .then(() => void underWay.delete(running));
-    underWay.add(running);
+    const taken = granted < items.length ? items.slice(0, granted) : items;
+    turns.as(tenantId, () => turns.piece(() => taken.forEach(check)));
+    if (flush.isFull()) await beginFlush();
     await nextTurn();
     if (refusal !== null) stop(items[granted]?.index ?? index, refusal);
   };
 
   return {
     /** False: reading stops here. */
-    async take(item: BatchItem): Promise<boolean> {
-      const at = index++;
-      if (item.kind === 'bad') reject(at, item.error);
-      if (item.kind === 'end') {
-        await begin();
-        stop(at, item.error);
+    async take(items: Iterable<BatchItem>): Promise<boolean> {
+      for (const item of items) {
+        const at = index++;
+        if (item.kind === 'bad') reject(at, item.error);
+        if (item.kind === 'item') piece.add({ index: at, text: item.text }, item.text.length);
+        if (item.kind === 'end' || piece.isFull()) await checkPiece();
+        if (item.kind === 'end') stop(at, item.error);
+        if (stoppedBy !== null) return false;
       }
-      if (item.kind !== 'item') return stoppedBy === null;
-      flush.push({ index: at, bytes: item.bytes });
-      flushBytes += item.bytes.length;
-      if (flush.length >= intakeLimits.flushItemsMax || flushBytes >= intakeLimits.flushBytesMax) await begin();
-      return stoppedBy === null;
+      return true;
     },
+
+    /** Nothing more has come for now: what was checked doesn't wait for it. */
+    rest: beginFlush,
 
     /** When all that was taken has its result. */
     async end(): Promise<TakenIn> {
-      if (stoppedBy === null) await begin();
+      if (stoppedBy === null) await checkPiece();
+      await beginFlush();
       await Promise.all(underWay);
       const [onlyReason] = unavailable.size === 1 ? unavailable.values() : [];
       const reason = counts.rejected <= 1 ? (stoppedBy ?? onlyReason) : onlyReason;
       const refusal = counts.accepted === 0 ? (reason ?? null) : null;
       return { ...counts, results: results.filter((text) => text !== undefined), refusal };
+    },
+  };
+}
+
+/** What is gathered until it is full, by its number or its bytes. */
+function createHeap<T>(itemsMax: number, bytesMax: number) {
+  let items: T[] = [];
+  let weight = 0;
+  let bytes = 0;
+  return {
+    add(item: T, itemBytes: number, itemWeight = 1): void {
+      items.push(item);
+      weight += itemWeight;
+      bytes += itemBytes;
+    },
+    isFull: () => weight >= itemsMax || bytes >= bytesMax,
+    takeAll(): readonly T[] {
+      const taken = items;
+      items = [];
+      weight = 0;
+      bytes = 0;
+      return taken;
     },
   };
 }

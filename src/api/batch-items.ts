@@ -1,6 +1,9 @@
 // Cuts the body of a batch into its items as it arrives: a list in a JSON object, or a line each (NDJSON). It holds one item at a time, whatever the batch's size.
 
+import { isUtf8 } from 'node:buffer';
+
 import { DomainError } from '../domain/errors.ts';
+import { notUtf8 } from './body.ts';
 
 export const batchLimits = {
   itemsMax: 10_000,
@@ -10,7 +13,7 @@ export const batchLimits = {
 } as const;
 
 export type BatchItem =
-  | { readonly kind: 'item'; readonly bytes: Buffer }
+  | { readonly kind: 'item'; readonly text: string }
   /** This one alone. */
   | { readonly kind: 'bad'; readonly error: DomainError }
   /** This one and all that follows, which isn't looked at. */
@@ -18,24 +21,29 @@ export type BatchItem =
 
 export type BatchFormat = 'json' | 'ndjson';
 
-/** Ends with the body, or behind an `end`. */
-export async function* itemsOf(chunks: AsyncIterable<Buffer>, format: BatchFormat): AsyncGenerator<BatchItem, void> {
+/** What each chunk brings, to be gone through before the next is asked for: nothing is waited for within one. Nothing comes behind an `end`. */
+export async function* itemsOf(
+  chunks: AsyncIterable<Buffer>,
+  format: BatchFormat,
+): AsyncGenerator<Iterable<BatchItem>, void> {
   const cutter = format === 'json' ? createListCutter() : createLineCutter();
   let bytes = 0;
   let count = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    for (const item of bytes > batchLimits.bytesMax ? [tooLarge()] : cutter.push(chunk)) {
-      if (++count > batchLimits.itemsMax) {
-        yield tooMany();
-        return;
-      }
-      yield item;
-      if (item.kind === 'end') return;
+  let isOver = false;
+  function* counted(items: Iterable<BatchItem>): Generator<BatchItem, void> {
+    for (const item of items) {
+      isOver = item.kind === 'end' || ++count > batchLimits.itemsMax;
+      yield count > batchLimits.itemsMax ? tooMany() : item;
+      if (isOver) return;
     }
   }
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    yield counted(bytes > batchLimits.bytesMax ? [tooLarge()] : cutter.push(chunk));
+    if (isOver) return;
+  }
   const last = cutter.end();
-  if (last !== null) yield last;
+  if (last !== null) yield counted([last]);
 }
 
 interface Cutter {
@@ -57,14 +65,13 @@ function createLineCutter(): Cutter {
     *push(chunk) {
       let from = 0;
       for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
-        item.add(chunk.subarray(from, at));
+        const line = item.take(chunk, from, at);
         from = at + 1;
-        const line = item.take();
         if (line !== null) yield line;
       }
       item.add(chunk.subarray(from));
     },
-    end: () => item.take(),
+    end: () => item.take(nothing, 0, 0),
   };
 }
 
@@ -101,10 +108,12 @@ function createListCutter(): Cutter {
     let from = start;
     while (from < chunk.length) {
       const at = endOfItem(chunk, from);
-      item.add(chunk.subarray(from, at));
-      if (at === chunk.length) return at;
+      if (at === chunk.length) {
+        item.add(chunk.subarray(from));
+        return at;
+      }
       const isLast = chunk[at] === closeList;
-      const cut = item.take();
+      const cut = item.take(chunk, from, at);
       if (cut !== null) yield cut;
       // `[]` has none; a comma promises one on either side.
       else if (!isLast || count > 0)
@@ -161,30 +170,48 @@ function createListCutter(): Cutter {
   };
 }
 
-/** The bytes of one item, over as many chunks as it has; of one that is too large nothing is kept. */
+/** One item, over as many chunks as it has; of one that is too large nothing is kept. */
 function createItem() {
   let parts: Buffer[] = [];
   let size = 0;
   return {
+    /** It goes on in the next chunk. */
     add(part: Buffer): void {
       size += part.length;
       if (size > batchLimits.itemBytesMax) parts = [];
       else if (part.length > 0) parts.push(part);
     },
-    /** null: there is nothing but white space. */
-    take(): BatchItem | null {
-      const [first] = parts;
-      const isTooLarge = size > batchLimits.itemBytesMax;
-      const bytes = parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
+    /** It ends here. null: there is nothing but white space. */
+    take(chunk: Buffer, from: number, to: number): BatchItem | null {
+      if (size + to - from > batchLimits.itemBytesMax) {
+        parts = [];
+        size = 0;
+        return itemTooLarge();
+      }
+      if (size === 0) return itemIn(chunk, from, to);
+      const bytes = Buffer.concat([...parts, chunk.subarray(from, to)]);
       parts = [];
       size = 0;
-      if (isTooLarge) {
-        const most = `${batchLimits.itemBytesMax / 1024} KiB`;
-        return { kind: 'bad', error: new DomainError('PAYLOAD_TOO_LARGE', `An item holds at most ${most}.`) };
-      }
-      return bytes.every(isSpace) ? null : { kind: 'item', bytes };
+      return itemIn(bytes, 0, bytes.length);
     },
   };
+}
+
+const nothing = Buffer.alloc(0);
+const whiteSpace = /^[ \n\r\t]*$/;
+/** What decoding puts in the place of what is no UTF-8; it may be meant as well. */
+const replacement = '\uFFFD';
+
+function itemIn(bytes: Buffer, from: number, to: number): BatchItem | null {
+  const text = bytes.toString('utf8', from, to);
+  if (text.includes(replacement) && !isUtf8(bytes.subarray(from, to))) return { kind: 'bad', error: notUtf8() };
+  if (isSpace(bytes[from]) && whiteSpace.test(text)) return null;
+  return text === '' ? null : { kind: 'item', text };
+}
+
+function itemTooLarge(): BatchItem {
+  const most = `${batchLimits.itemBytesMax / 1024} KiB`;
+  return { kind: 'bad', error: new DomainError('PAYLOAD_TOO_LARGE', `An item holds at most ${most}.`) };
 }
 
 function notAList(): BatchItem {

@@ -163,10 +163,18 @@ function tooLarge(bytesMax: number): DomainError {
 const suspicious = /\\u(?:0000|d[89a-f])/i;
 
 /** @throws DomainError BAD_REQUEST for what is no JSON, or holds what can't be kept as it is */
-export function parseJson(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new DomainError('BAD_REQUEST', 'The body is empty; it should be a JSON object.');
-  if (!isUtf8(bytes)) throw new DomainError('BAD_REQUEST', 'The body is not valid UTF-8.');
-  const text = bytes.toString('utf8');
+  if (!isUtf8(bytes)) throw notUtf8();
+  return parseText(bytes.toString('utf8'));
+}
+
+export function notUtf8(): DomainError {
+  return new DomainError('BAD_REQUEST', 'The body is not valid UTF-8.');
+}
+
+/** @throws DomainError BAD_REQUEST as parseJson does */
+export function parseText(text: string): unknown {
   const value = parsed(text);
   if (suspicious.test(text)) checkStrings(value);
   checkNumbers(text);

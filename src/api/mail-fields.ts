@@ -40,6 +40,7 @@ export function copiesProblems(
 ): readonly ErrorDetail[] {
   if (transactional !== undefined && channel !== 'EMAIL' && channel !== 'SMS')
     return [{ path: 'transactional', message: 'is for EMAIL and SMS alone' }];
+  if (replyTo === undefined && cc === undefined && bcc === undefined) return none;
   const given = Object.entries({ replyTo, cc, bcc }).filter(([, value]) => value !== undefined);
   if (channel !== 'EMAIL') return given.map(([path]) => ({ path, message: 'is for EMAIL alone' }));
   return given.flatMap(([path, value]) => {
@@ -49,6 +50,8 @@ export function copiesProblems(
       .map(([at]) => ({ path: at, message: emailAddressRule }));
   });
 }
+
+const none: readonly ErrorDetail[] = [];
 
 function placed(path: string, addresses: readonly string[]): (readonly [string, string])[] {
   return addresses.map((address, i) => [`${path}.${i}`, address] as const);

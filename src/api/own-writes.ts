@@ -15,6 +15,8 @@ export const ownWriteWaitMs = 2000;
 export interface OwnWrites {
   /** An event of the tenant is in the log. */
   note(tenantId: TenantId, position: Position): void;
+  /** The same of many, each partition's in their order. */
+  noteAll(tenantId: TenantId, positions: readonly Position[]): void;
   /** Of an in-app item that is delivered at once: it is in the inbox when that has its delivery, a later event. */
   noteItem(tenantId: TenantId, recipient: string, id: NotificationId): void;
   /** Waits until these read models have what the tenant wrote; those that may lag aren't waited for. */
@@ -52,14 +54,19 @@ export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
   };
   const leftMs = (at: number): number => at + ownWriteWaitMs - clock.monotonic();
 
+  const note = (tenantId: TenantId, position: Position): void => {
+    const { positions } = writesOf(tenantId);
+    const key = `${position.topic}:${position.partition}`;
+    const last = positions.get(key);
+    if (last === undefined) count++;
+    else if (last.position.offset > position.offset) return;
+    positions.set(key, { position, at: clock.monotonic(), seenBy: new Set() });
+  };
+
   return {
-    note(tenantId, position) {
-      const { positions } = writesOf(tenantId);
-      const key = `${position.topic}:${position.partition}`;
-      const last = positions.get(key);
-      if (last === undefined) count++;
-      else if (last.position.offset > position.offset) return;
-      positions.set(key, { position, at: clock.monotonic(), seenBy: new Set() });
+    note,
+    noteAll(tenantId, positions) {
+      for (const position of lastOfEach(positions)) note(tenantId, position);
     },
 
     noteItem(tenantId, recipient, id) {
@@ -100,6 +107,16 @@ export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
     if (seenBy.has(name) || leftMs(at) <= 0) return;
     if (await waitForPosition({ reader, clock }, readModel, position, leftMs(at))) seenBy.add(name);
   }
+}
+
+/** Of each partition: whoever waits for it waits for those before it. */
+function lastOfEach(positions: readonly Position[]): readonly Position[] {
+  const last: Position[] = [];
+  for (const position of positions) {
+    const at = last.findIndex(({ topic, partition }) => partition === position.partition && topic === position.topic);
+    last[at < 0 ? last.length : at] = position;
+  }
+  return last;
 }
 
 interface Dependencies {

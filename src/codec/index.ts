@@ -41,6 +41,8 @@ export interface EncodedEvent {
 export interface Codec {
   /** @throws Error when the event isn't what its schema says: a bug */
   encode(event: DomainEvent): EncodedEvent;
+  /** The same of many: their bytes lie beside one another, since a piece of memory for each costs a third of encoding it. @throws Error as encode does */
+  encodeAll(events: readonly DomainEvent[]): readonly EncodedEvent[];
   /** @throws UndecodableError @throws UnknownSchemaError */
   decode(type: string, fingerprint: string, bytes: Buffer): DomainEvent;
   /** What an event begins with; the rest may be undecodable still. @throws UndecodableError @throws UnknownSchemaError */
@@ -103,11 +105,23 @@ export function createCodec(): Codec {
     return { name: kind.name, reader };
   };
 
+  const kindOf = (event: DomainEvent): KnownType => {
+    const kind = known.get(event.type);
+    if (kind === undefined) throw new Error(`no schema for event type ${event.type}`);
+    return kind;
+  };
+
   return {
     encode(event) {
-      const kind = known.get(event.type);
-      if (kind === undefined) throw new Error(`no schema for event type ${event.type}`);
-      return { type: kind.name, fingerprint: kind.fingerprint, bytes: kind.newest.toBuffer(event) };
+      const { name, fingerprint, newest: type } = kindOf(event);
+      return { type: name, fingerprint, bytes: type.toBuffer(event) };
+    },
+    encodeAll(events) {
+      const pack = createPacker(events.length);
+      return events.map((event) => {
+        const { name, fingerprint, newest: type } = kindOf(event);
+        return { type: name, fingerprint, bytes: pack(type, event) };
+      });
     },
     decode(type, fingerprint, bytes) {
       const { name, reader } = readerOf(type, fingerprint);
@@ -122,6 +136,29 @@ export function createCodec(): Codec {
     newestSchemas: () => newest,
     schemas: () => schemas,
     addSchema: (schema) => add(schema, parse(schema.json)),
+  };
+}
+
+/** Of a small event; what is larger gets more. */
+const packedBytes = 512;
+const packBytesMax = 64 * 1024;
+
+/** Encodes values one behind the other; full memory is followed by as much again. */
+function createPacker(count: number): (type: avro.Type, value: object) => Buffer {
+  const packBytes = Math.min(count * packedBytes, packBytesMax);
+  let memory = Buffer.allocUnsafeSlow(packBytes);
+  let at = 0;
+  return (type, value) => {
+    let end = type.encode(value, memory, at);
+    if (end < 0) {
+      // So many bytes were missing.
+      memory = Buffer.allocUnsafeSlow(Math.max(packBytes, memory.length - at - end));
+      at = 0;
+      end = type.encode(value, memory, 0);
+    }
+    const bytes = memory.subarray(at, end);
+    at = end;
+    return bytes;
   };
 }
 

@@ -6,6 +6,7 @@ import { expiresAtOf } from '../domain/delivery-request.ts';
 import type { Channel, NotificationRequested, Priority, TemplateReference } from '../domain/events.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../domain/ids.ts';
+import type { Template } from '../domain/tenant.ts';
 import { bodyProblem, isHtmlSource, subjectProblem } from '../domain/template.ts';
 import { partitionOf } from '../domain/topics.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
@@ -89,27 +90,42 @@ export function acceptPrepared(deps: Pick<Dependencies, 'log' | 'clock'>) {
     const notificationId = notificationIdOf(deps.clock.uuidV7());
     const result = await append(prepared, { notificationId, requestedAt: deps.clock.now(), batchId });
     if (result.kind === 'durable') return { notificationId, position: result.position };
-    throw notAppended(result.kind, 'An Idempotency-Key makes such a request safe to repeat; this one had none.');
+    throw notAppended(result.kind, withoutKey);
   };
 }
+
+export const withoutKey = 'An Idempotency-Key makes such a request safe to repeat; this one had none.';
 
 /** @throws DomainError BAD_REQUEST, NO_PROVIDER_CONFIGURED, SERVICE_UNAVAILABLE */
 export function prepareNotification({ directory, renderer }: Pick<Dependencies, 'directory' | 'renderer'>) {
   return async (input: NotificationInput): Promise<Prepared> => {
-    const { tenantId, channel } = input;
-    const source = input.template === null ? rawSource(input) : await templateSource(directory, input, input.template);
-    const rendering = source.isPlain
-      ? asItStands(source, channel)
-      : renderer.render(source, input.data ?? {}, {
-          isEmail: channel === 'EMAIL',
-          owner: tenantId,
-          isStrict: source.isStrict,
-        });
+    const { tenantId, template: name } = input;
+    const source = sourceOf(input, name === null ? null : await directory.templateByName(tenantId, name));
+    const rendering = render(renderer, source, input);
     const rendered = rendering instanceof Promise ? await rendering : rendering;
     checkSizes(rendered);
     await checkProvider(directory, input);
     return { input, template: source.reference, rendered };
   };
+}
+
+/** @param template the one that the input names @throws DomainError BAD_REQUEST */
+export function sourceOf(input: NotificationInput, template: Template | null): Source {
+  return input.template === null ? rawSource(input) : templateSource(input, template, input.template);
+}
+
+/** At once where nothing is to be filled in. */
+export function render(
+  renderer: Dependencies['renderer'],
+  source: Source,
+  { tenantId, channel, data }: NotificationInput,
+): RenderedTemplate | Promise<RenderedTemplate> {
+  if (source.isPlain) return asItStands(source, channel);
+  return renderer.render(source, data ?? {}, {
+    isEmail: channel === 'EMAIL',
+    owner: tenantId,
+    isStrict: source.isStrict,
+  });
 }
 
 export function appendNotification({ log }: Pick<Dependencies, 'log'>) {
@@ -126,7 +142,7 @@ export function notAppended(kind: 'refused' | 'unknown', whenUnknown: string): D
   );
 }
 
-interface Source extends TemplateSource {
+export interface Source extends TemplateSource {
   readonly reference: TemplateReference | null;
   /** Nothing is to be filled in. */
   readonly isPlain: boolean;
@@ -139,12 +155,7 @@ function rawSource({ subject, body, data, strict }: NotificationInput): Source {
   return { subject, body: body ?? '', reference: null, isPlain: data === null && !isStrict, isStrict };
 }
 
-async function templateSource(
-  directory: Dependencies['directory'],
-  input: NotificationInput,
-  name: string,
-): Promise<Source> {
-  const template = await directory.templateByName(input.tenantId, name);
+function templateSource(input: NotificationInput, template: Template | null, name: string): Source {
   if (template === null) throw badField('template', 'there is no template of this name');
   if (template.channel !== input.channel)
     throw badField('template', `is a template for ${template.channel}, not for ${input.channel}`);
@@ -157,17 +168,18 @@ function asItStands({ subject, body }: Source, channel: Channel): RenderedTempla
   return { subject, body, bodyFormat: channel === 'EMAIL' && isHtmlSource(body) ? 'html' : 'text' };
 }
 
-function checkSizes({ subject, body }: RenderedTemplate): void {
+/** @throws DomainError BAD_REQUEST */
+export function checkSizes({ subject, body }: RenderedTemplate): void {
   const problem = subject === null ? null : subjectProblem(subject);
   if (problem !== null) throw badField('subject', problem);
   const bodyWrong = bodyProblem(body);
   if (bodyWrong !== null) throw badField('body', bodyWrong);
 }
 
-function requested(
+export function requested(
   { input, template, rendered }: Prepared,
   { notificationId, requestedAt, batchId }: Identity,
-  log: Dependencies['log'],
+  log: Pick<EventLog, 'partitioning'>,
 ): NotificationRequested {
   const { tenantId, channel, recipient, priority, trace } = input;
   const isRaw = template === null;
@@ -220,7 +232,7 @@ export async function checkProvider(
   if (!(await directory.canDeliver(tenantId, channel))) throw noProvider(channel);
 }
 
-function noProvider(channel: Channel): DomainError {
+export function noProvider(channel: Channel): DomainError {
   return new DomainError(
     'NO_PROVIDER_CONFIGURED',
     `No enabled provider is configured for ${channel}: save one with POST /api/v1/providers.`,

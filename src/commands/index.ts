@@ -16,6 +16,7 @@ import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
 import { acceptNotification, appendNotification, prepareNotification } from './accept-notification.ts';
+import { acceptNotifications } from './accept-notifications.ts';
 import type { Records } from './accept-once.ts';
 import { acceptOnce } from './accept-once.ts';
 import { cancelNotification } from './cancel-notification.ts';
@@ -69,6 +70,7 @@ export function createCommands(deps: CommandDependencies & Asked) {
   const once = acceptOnce({ ...deps, keys: deps.idempotency, prepare, append });
   return {
     acceptNotification: acceptNotification(deps),
+    acceptNotifications: acceptNotifications(deps),
     acceptOnce: once,
     recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),

@@ -20,12 +20,14 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the given 10 random bytes. */
 export function uuidV7Bytes(timeMs: number, random: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(16);
-  let rest = timeMs;
-  for (let i = 5; i >= 0; i--) {
-    bytes[i] = rest % 256;
-    rest = Math.floor(rest / 256);
-  }
-  bytes.set(random.subarray(0, 10), 6);
+  const high = Math.floor(timeMs / 2 ** 32);
+  bytes[0] = high >>> 8;
+  bytes[1] = high;
+  bytes[2] = timeMs >>> 24;
+  bytes[3] = timeMs >>> 16;
+  bytes[4] = timeMs >>> 8;
+  bytes[5] = timeMs;
+  for (let i = 0; i < 10; i++) bytes[6 + i] = random[i] ?? 0;
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes;
@@ -33,19 +35,19 @@ export function uuidV7Bytes(timeMs: number, random: Uint8Array): Uint8Array {
 
 /** `notif_` and 26 characters of Crockford base32 of 128 bits (the first character holds the two top ones). */
 export function notificationIdOf(bytes: Uint8Array): NotificationId {
-  return `notif_${base32(bytes)}` as NotificationId;
+  return base32('notif_', bytes) as NotificationId;
 }
 
 export function templateIdOf(bytes: Uint8Array): TemplateId {
-  return `tpl_${base32(bytes)}` as TemplateId;
+  return base32('tpl_', bytes) as TemplateId;
 }
 
 export function tenantIdOf(bytes: Uint8Array): TenantId {
-  return `tnt_${base32(bytes)}` as TenantId;
+  return base32('tnt_', bytes) as TenantId;
 }
 
 export function batchIdOf(bytes: Uint8Array): BatchId {
-  return `batch_${base32(bytes)}` as BatchId;
+  return base32('batch_', bytes) as BatchId;
 }
 
 export function isBatchId(text: string): text is BatchId {
@@ -58,7 +60,7 @@ export function timeOfBatchId(id: BatchId): number {
 }
 
 export function jobIdOf(bytes: Uint8Array): JobId {
-  return `job_${base32(bytes)}` as JobId;
+  return base32('job_', bytes) as JobId;
 }
 
 export function isJobId(text: string): text is JobId {
@@ -67,7 +69,7 @@ export function isJobId(text: string): text is JobId {
 
 /** Of a further, named API key; the tenant's main one has none. */
 export function apiKeyIdOf(bytes: Uint8Array): ApiKeyId {
-  return `key_${base32(bytes)}` as ApiKeyId;
+  return base32('key_', bytes) as ApiKeyId;
 }
 
 /** UTC ms at which the id was made; of one that follows from an Idempotency-Key the beginning of that day (domain/idempotency.ts). */
@@ -106,43 +108,45 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
   const words = murmur3(parts.join('\n'));
   const bytes = new Uint8Array(16);
-  words.forEach((value, i) => {
-    bytes[i * 4] = value >>> 24;
-    bytes[i * 4 + 1] = value >>> 16;
-    bytes[i * 4 + 2] = value >>> 8;
-    bytes[i * 4 + 3] = value;
-  });
+  for (let i = 0; i < 16; i++) bytes[i] = (words[i >> 2] ?? 0) >>> (24 - 8 * (i & 3));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return uuidText(bytes) as EventId;
 }
 
-const hexPairs = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
+/** The letters of an id are put down here and read as one text: one that grows letter by letter is put together anew by whoever writes it. */
+const letters = Buffer.alloc(36);
+const hexCodes = Buffer.from('0123456789abcdef');
+const base32Codes = Buffer.from(alphabet);
+const dash = 0x2d;
 
 export function uuidText(bytes: Uint8Array): string {
-  let text = '';
+  let at = 0;
   for (let i = 0; i < 16; i++) {
-    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-';
-    text += hexPairs[bytes[i] ?? 0];
+    if (i === 4 || i === 6 || i === 8 || i === 10) letters[at++] = dash;
+    const byte = bytes[i] ?? 0;
+    letters[at++] = hexCodes[byte >> 4] ?? 0;
+    letters[at++] = hexCodes[byte & 15] ?? 0;
   }
-  return text;
+  return letters.toString('latin1', 0, 36);
 }
 
-/** 128 bits as 26 characters, the most significant first; two zero bits stand before them. */
-function base32(bytes: Uint8Array): string {
-  let text = '';
+/** 128 bits as 26 characters behind the prefix, the most significant first; two zero bits stand before them. */
+function base32(prefix: string, bytes: Uint8Array): string {
   let held = 0;
   let bits = 2;
+  let at = 0;
+  for (; at < prefix.length; at++) letters[at] = prefix.charCodeAt(at);
   for (let i = 0; i < 16; i++) {
     held = (held << 8) | (bytes[i] ?? 0);
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text += alphabet[(held >>> bits) & 31];
+      letters[at++] = base32Codes[(held >>> bits) & 31] ?? 0;
     }
     held &= (1 << bits) - 1;
   }
-  return text;
+  return letters.toString('latin1', 0, at);
 }
 
 function base32Bytes(text: string): Uint8Array {

@@ -17,7 +17,11 @@ export function followAppends(log: EventLog, clock: Clock): { readonly log: Even
   };
 
   return {
-    log: { ...log, append: (event) => log.append(event).then(note) },
+    log: {
+      ...log,
+      append: (event) => log.append(event).then(note),
+      appendAll: (events) => log.appendAll(events).then((results) => results.map(note)),
+    },
     async isUp() {
       if (!(await log.ready())) return failure === null ? false : failure.reason;
       return failure === null || clock.monotonic() - failure.at >= failureTellsMs ? true : failure.reason;

@@ -4,7 +4,10 @@ import type { AppendResult, EventLog } from '../ports/event-log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 
 /** The same log. */
-export function countAppends<L extends Pick<EventLog, 'append'>>(log: L, metrics: Pick<Metrics, 'increment'>): L {
+export function countAppends<L extends Pick<EventLog, 'append' | 'appendAll'>>(
+  log: L,
+  metrics: Pick<Metrics, 'increment'>,
+): L {
   const count = (outcome: 'refused' | 'unknown', by?: number) =>
     metrics.increment('herald_appends_failed_total', { outcome }, by);
   count('refused', 0);
@@ -13,5 +16,9 @@ export function countAppends<L extends Pick<EventLog, 'append'>>(log: L, metrics
     if (result.kind !== 'durable') count(result.kind);
     return result;
   };
-  return { ...log, append: (event) => log.append(event).then(note) };
+  return {
+    ...log,
+    append: (event) => log.append(event).then(note),
+    appendAll: (events) => log.appendAll(events).then((results) => results.map(note)),
+  };
 }

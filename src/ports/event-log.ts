@@ -151,6 +151,9 @@ export interface EventLog {
    */
   append(event: DomainEvent): Promise<AppendResult>;
 
+  /** Many at once, each with its own result, in their order: cheaper than so many calls, otherwise the same. */
+  appendAll(events: readonly DomainEvent[]): Promise<readonly AppendResult[]>;
+
   /** Joins the group; its members share the partition numbers. */
   consume(options: ConsumeOptions): Promise<Consumer>;
 

@@ -16,8 +16,8 @@ async function cut(text: string | Buffer, format: BatchFormat, sizes: readonly n
     }
   }
   const told: (string | { kind: string; code: string })[] = [];
-  for await (const item of itemsOf(chunks(), format))
-    told.push(item.kind === 'item' ? item.bytes.toString() : { kind: item.kind, code: item.error.code });
+  for await (const items of itemsOf(chunks(), format))
+    for (const item of items) told.push(item.kind === 'item' ? item.text : { kind: item.kind, code: item.error.code });
   return told;
 }
 
@@ -62,6 +62,19 @@ describe('the items of a batch', () => {
   ])('of %j', async (text, told) => {
     expect(await cut(text, 'json')).toEqual(told);
     expect(await cut(text, 'json', [1])).toEqual(told);
+  });
+
+  it('that are no UTF-8 are told, wherever the bytes are cut, and those that mean the sign for it are none of them', async () => {
+    const broken = Buffer.from('"Grüße"\n"x\uFFFD"\n"\x00"\n"\u{1F600}"');
+    broken[broken.indexOf(0)] = 0xff;
+    for (const size of [1, 2, 3, 5, 1000])
+      expect(await cut(broken, 'ndjson', [size])).toEqual(['"Grüße"', '"x\uFFFD"', bad, '"\u{1F600}"']);
+    const list = Buffer.concat([
+      Buffer.from('{"notifications":["ü",'),
+      Buffer.from([0x22, 0xc3, 0x22]),
+      Buffer.from(']}'),
+    ]);
+    for (const size of [1, 3, 1000]) expect(await cut(list, 'json', [size])).toEqual(['"ü"', bad]);
   });
 
   it('over their size are told and not kept, and harm no other', async () => {

@@ -23,7 +23,9 @@ beforeAll(async () => {
   app = await startApp({
     replace({ log }) {
       append = (event) => log.append(event);
-      return { log: { ...log, append: (event) => (appendInstead ?? append)(event) } };
+      const appendAll: typeof log.appendAll = (events) =>
+        appendInstead === null ? log.appendAll(events) : Promise.all(events.map(appendInstead));
+      return { log: { ...log, append: (event) => (appendInstead ?? append)(event), appendAll } };
     },
   });
   tenant = await app.tenant('owner', { email: 'owner@example.com' });
@@ -70,6 +72,43 @@ describe('a batch', () => {
     const listed = await tenant.dashboard('GET', `/notifications?batchId=${batchId}`);
     expect(listed.body.data.map((record: { batchId: string }) => record.batchId)).toEqual([batchId, batchId]);
     expect(listed.body.data.map(({ body }: { body: string }) => body).toSorted()).toEqual(['1', 'hi']);
+  });
+
+  it('says of each item what its own request would have been told, however many have the same fault', async () => {
+    const template = { name: 'welcome', channel: 'IN_APP', body: 'Hello {{ name }}' };
+    expect((await tenant.dashboard('POST', '/templates', template)).status).toBe(201);
+    const filledIn = { channel: 'IN_APP', recipient: 'filled-in', template: 'welcome' };
+    const notifications = [
+      { ...filledIn, data: { name: 'Ada' } },
+      { ...filledIn, template: 'unknown' },
+      { channel: 'SMS', recipient: '+14155550123', body: 'hi' },
+      { ...filledIn, template: 'unknown' },
+      { ...filledIn, data: { name: 'Bo' } },
+      { channel: 'SMS', recipient: '+14155550123', template: 'welcome' },
+      item('filled-in', { body: '{% if %}', data: { a: 1 } }),
+      { ...filledIn, strict: true },
+    ];
+    const { body } = await post(tenant, notifications);
+    expect([body.accepted, body.rejected]).toEqual([2, 6]);
+    for (const [i, one] of notifications.entries()) {
+      const alone = await tenant.notify(one);
+      const { code, error, details } = body.results[i];
+      if (alone.status === 202) expect(body.results[i].status).toBe('queued');
+      else
+        expect({ code, error, details }).toEqual({
+          code: alone.body.code,
+          error: alone.body.error,
+          details: alone.body.details ?? [],
+        });
+    }
+    const listed = await until(
+      async () => {
+        const { body: list } = await tenant.dashboard('GET', `/notifications?batchId=${body.batchId}`);
+        return list.data.length === 2 && list;
+      },
+      { what: 'both records' },
+    );
+    expect(listed.data.map((record: { body: string }) => record.body).toSorted()).toEqual(['Hello Ada', 'Hello Bo']);
   });
 
   it('is shown to its caller at once, with what was accepted', async () => {

@@ -100,6 +100,33 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect((await log.append(requested(0, 2))).kind).toBe('durable');
       });
 
+      it('takes many at once: each has its own result, in their order, between what is appended before and after', async () => {
+        const first = log.append(requested(0, 0));
+        const large = { ...requested(1, 1), recipient: 'x'.repeat(100_000) };
+        const some = [...fc.sample(anyEvent, { numRuns: 40, seed: 2 }), large];
+        const events = [...some, ...range(800).map((n) => requested(n % 3, n + 1))];
+        const together = log.appendAll(events);
+        const last = log.append(requested(0, 2000));
+        const positions = (await together).map(positionOf);
+        expect(positions).toMatchObject(events.map((event) => ({ topic: topicOf(event), partition: event.partition })));
+        const entries = await Promise.all(positions.slice(0, some.length).map((position) => entryAt(log, position)));
+        expect(entries.map(({ event }) => event)).toMatchObject(some);
+        const ofFirst = [positionOf(await first), ...positions, positionOf(await last)]
+          .filter(({ topic, partition }) => topic === high && partition === 0)
+          .map(({ offset }) => offset);
+        expect(ofFirst).toEqual(ofFirst.toSorted((a, b) => a - b));
+        expect(await log.appendAll([])).toEqual([]);
+      });
+
+      it('rejects many of which one is not what its schema says, and takes the next', async () => {
+        const wrong = { ...requested(0, 1), round: 'one' } as unknown as DomainEvent;
+        await expect(log.appendAll([requested(0, 0), wrong])).rejects.toThrow();
+        expect((await log.appendAll([requested(0, 2), requested(1, 2)])).map(({ kind }) => kind)).toEqual([
+          'durable',
+          'durable',
+        ]);
+      });
+
       it('stamps times that never fall within a partition', async () => {
         for (const n of range(20)) await append(requested(0, n));
         const times = (await readAll(log, high, 0)).map(({ appendedAt }) => appendedAt);
@@ -113,6 +140,8 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         await log.close();
         expect((await queued).kind).toBe('durable');
         expect((await log.append(requested(0, 2))).kind).toBe('refused');
+        const many = await log.appendAll([requested(0, 3), requested(1, 3)]);
+        expect(many.map(({ kind }) => kind)).toEqual(['refused', 'refused']);
         expect(await log.ready()).toBe(false);
       });
     });

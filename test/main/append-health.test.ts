@@ -12,7 +12,9 @@ const durable: AppendResult = { kind: 'durable', position: { topic: 'work', part
 function followed(results: AppendResult[]) {
   const clock = createManualClock();
   const state = { isReady: true };
-  const log = { append: async () => results.shift() ?? durable, ready: async () => state.isReady };
+  const append = async () => results.shift() ?? durable;
+  const appendAll = (events: readonly unknown[]) => Promise.all(events.map(append));
+  const log = { append, appendAll, ready: async () => state.isReady };
   return { clock, state, ...followAppends(log as unknown as EventLog, clock) };
 }
 
@@ -25,6 +27,15 @@ it('follows the last append: down with the reason after one that failed, up afte
   // The log itself believes that it works: what was asked of it did not.
   expect(await isUp()).toBe('the disk is full');
   await log.append(requested());
+  expect(await isUp()).toBe(true);
+});
+
+it('follows the last of many that were appended together', async () => {
+  const failed: AppendResult = { kind: 'refused', reason: 'no leader' };
+  const { log, isUp } = followed([durable, failed, failed, durable]);
+  await log.appendAll([requested(), requested()]);
+  expect(await isUp()).toBe('no leader');
+  await log.appendAll([requested(), requested()]);
   expect(await isUp()).toBe(true);
 });
 

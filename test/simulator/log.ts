@@ -72,10 +72,13 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     return { kind: 'unknown', reason };
   };
 
+  const append = (event: DomainEvent): Promise<AppendResult> =>
+    machine.ask(() => take(event)).catch((): AppendResult => ({ kind: 'unknown', reason: 'nobody answered' }));
+
   return {
     partitioning,
-    append: (event) =>
-      machine.ask(() => take(event)).catch((): AppendResult => ({ kind: 'unknown', reason: 'nobody answered' })),
+    append,
+    appendAll: (events) => Promise.all(events.map(append)),
     consume: (options) =>
       consuming.consume({
         ...options,

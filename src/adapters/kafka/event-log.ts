@@ -1,9 +1,10 @@
 // The event log on Kafka: topics, schemas, appending, and what the brokers say about offsets; consuming.ts holds all that fetches.
 
-import type { Codec } from '../../codec/index.ts';
+import type { Codec, EncodedEvent } from '../../codec/index.ts';
+import type { DomainEvent } from '../../domain/events.ts';
 import { type Partitioning, type Topic, topicOf } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventLog, LogIdentity } from '../../ports/event-log.ts';
+import type { AppendResult, EventLog, LogIdentity } from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import { type Admins, createAdmins } from './admin.ts';
@@ -103,14 +104,19 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     registry.close();
   };
 
+  const append = (event: DomainEvent, { type, bytes }: EncodedEvent): Promise<AppendResult> => {
+    const header = headers.get(type);
+    if (header === undefined) throw new Error(`the schema of ${type} is not registered`);
+    return appender.append(topicOf(event), event.partition, header, bytes);
+  };
+
   return {
     partitioning,
     identity,
-    async append(event) {
-      const { type, bytes } = codec.encode(event);
-      const header = headers.get(type);
-      if (header === undefined) throw new Error(`the schema of ${type} is not registered`);
-      return appender.append(topicOf(event), event.partition, header, bytes);
+    append: async (event) => append(event, codec.encode(event)),
+    async appendAll(events) {
+      const encoded = codec.encodeAll(events);
+      return Promise.all(events.map((event, i) => append(event, encoded[i] as EncodedEvent)));
     },
     consume: consuming.consume,
     tail: consuming.tail,

@@ -23,7 +23,7 @@ import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
 
 interface Dependencies extends IntakeDependencies {
-  readonly commands: Pick<Commands, 'acceptNotification' | 'acceptOnce' | 'recordBatch'>;
+  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptOnce' | 'recordBatch'>;
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
   readonly metrics: Pick<Metrics, 'increment'>;
@@ -41,7 +41,10 @@ export function createBatchHandlers(deps: Dependencies) {
     const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
     let isGone = false;
     try {
-      for await (const item of itemsOf(chunks, format)) if (!(await intake.take(item))) break;
+      for await (const items of itemsOf(chunks, format)) {
+        if (!(await intake.take(items))) break;
+        if (request.readableLength === 0) await intake.rest();
+      }
     } catch (error) {
       if (request.complete || !request.destroyed) throw error;
       isGone = true;

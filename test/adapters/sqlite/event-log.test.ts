@@ -100,6 +100,8 @@ describe('the SQLite event log', () => {
     const results = await Promise.all(Array.from({ length: 15 }, (_, n) => log.append(requested(0, n))));
     expect(results.map(({ kind }) => kind)).toEqual([...Array(10).fill('durable'), ...Array(5).fill('refused')]);
     expect((await log.append(requested(0, 99))).kind).toBe('durable');
+    const together = await log.appendAll(Array.from({ length: 15 }, (_, n) => requested(0, n)));
+    expect(together.map(({ kind }) => kind)).toEqual([...Array(10).fill('durable'), ...Array(5).fill('refused')]);
   });
 
   it('bounds its queue by bytes too', async () => {

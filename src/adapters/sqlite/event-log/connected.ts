@@ -1,9 +1,10 @@
 // The event log in a thread that doesn't write it: reads the file by itself, asks the writing thread to append, commit and share out.
 
 import type { Codec } from '../../../codec/index.ts';
+import type { DomainEvent } from '../../../domain/events.ts';
 import { topicOf } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { type EventLog, StaleOwnerError } from '../../../ports/event-log.ts';
+import { type AppendResult, type EventLog, StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import { openDatabase } from '../sqlite.ts';
 import { createCatalog } from './catalog.ts';
@@ -73,17 +74,21 @@ export async function connectEventLog(
     },
   };
 
+  const append = async (event: DomainEvent): Promise<AppendResult> => {
+    const { type, fingerprint, bytes } = codec.encode(event);
+    const slot = catalog.slotOf(topicOf(event), event.partition);
+    if (requests.isFull()) return { kind: 'refused', reason: 'too much waits to be appended' };
+    if (requests.isClosed()) return { kind: 'refused', reason: 'the event log is closed' };
+    // A copy: the memory behind a small Buffer is shared with others and would be sent whole.
+    const answer = await requests.ask({ kind: 'append', slot, type, fingerprint, bytes: new Uint8Array(bytes) });
+    return answer.kind === 'appended' ? answer.result : { kind: 'unknown', reason: reasonOf(answer) };
+  };
+
   return {
     partitioning: shared.partitioning,
-    async append(event) {
-      const { type, fingerprint, bytes } = codec.encode(event);
-      const slot = catalog.slotOf(topicOf(event), event.partition);
-      if (requests.isFull()) return { kind: 'refused', reason: 'too much waits to be appended' };
-      if (requests.isClosed()) return { kind: 'refused', reason: 'the event log is closed' };
-      // A copy: the memory behind a small Buffer is shared with others and would be sent whole.
-      const answer = await requests.ask({ kind: 'append', slot, type, fingerprint, bytes: new Uint8Array(bytes) });
-      return answer.kind === 'appended' ? answer.result : { kind: 'unknown', reason: reasonOf(answer) };
-    },
+    append,
+    // What is asked in one turn of the event loop goes as one message.
+    appendAll: (events) => Promise.all(events.map(append)),
     async consume(options) {
       const claims = createClaims(options, claimDependencies);
       const { id, answer } = requests.begin({ kind: 'join', group: options.group });

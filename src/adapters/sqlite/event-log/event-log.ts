@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { MessageChannel } from 'node:worker_threads';
 
-import type { Codec } from '../../../codec/index.ts';
+import type { Codec, EncodedEvent } from '../../../codec/index.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
 import { topicOf, type Topic } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -108,16 +108,35 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   metrics?.gauge('herald_append_queue', writer.queued);
   const history = openHistory(db, { catalog, ends });
 
-  const append = (event: DomainEvent, resolve: (result: AppendResult) => void) => {
-    const { type, fingerprint, bytes } = codec.encode(event);
+  const toAppend = (
+    event: DomainEvent,
+    { type, fingerprint, bytes }: EncodedEvent,
+    resolve: Append['resolve'],
+  ): Append => {
     const slot = catalog.slotOf(topicOf(event), event.partition);
-    writer.append({ slot, ids: idsOf(type, fingerprint), bytes, event, offset: -1, resolve });
+    return { slot, ids: idsOf(type, fingerprint), bytes, event, offset: -1, resolve };
   };
+
+  const appendAll = (events: readonly DomainEvent[]) =>
+    new Promise<readonly AppendResult[]>((resolve) => {
+      const results: AppendResult[] = [];
+      let left = events.length;
+      if (left === 0) resolve(results);
+      const encoded = codec.encodeAll(events);
+      const appends = events.map((event, i) =>
+        toAppend(event, encoded[i] as EncodedEvent, (result) => {
+          results[i] = result;
+          if (--left === 0) resolve(results);
+        }),
+      );
+      for (const one of appends) writer.append(one);
+    });
 
   return {
     partitioning: catalog.partitioning,
     history,
-    append: (event) => new Promise((resolve) => append(event, resolve)),
+    append: (event) => new Promise((resolve) => writer.append(toAppend(event, codec.encode(event), resolve))),
+    appendAll,
     async consume(options) {
       const claims = createClaims(options, { catalog, rows: recent, ends, wakeups, logger, commit: writer.commit });
       const leave = groups.join(options.group, claims);

@@ -1,7 +1,6 @@
 // What a batch of events changes in the cells of the statistics: collected by the minute, then summed up into hours and days.
 
 import type { TenantId } from '../../domain/ids.ts';
-import type { LatencyHistogram } from './latency-histogram.ts';
 import type { Resolution } from './resolutions.ts';
 import { bucketStart, resolutions } from './resolutions.ts';
 
@@ -10,8 +9,8 @@ export interface Deltas<K extends string | number> {
   add(key: K, by: number): void;
   addAll(others: Deltas<K>): void;
   readonly all: ReadonlyMap<K, number>;
-  /** Keys in one canonical order, whatever came first: text keys are sorted, and numbers an object orders by itself. None is 0. */
-  addedTo(counts: Readonly<Record<string, number>>): Record<string, number>;
+  /** To these very counts. Answers whether a key came to them, so that they aren't in order any more; none is 0. */
+  addTo(counts: Record<string, number>): boolean;
 }
 
 export interface CellDelta {
@@ -24,7 +23,8 @@ export interface CellDelta {
   latencyOf(group: string): Deltas<number>;
   addAll(other: CellDelta): void;
   readonly latency: ReadonlyMap<string, Deltas<number>>;
-  latencyAddedTo(stored: Readonly<Record<string, LatencyHistogram>>): Record<string, LatencyHistogram>;
+  /** As `addTo`; the histograms in it that change are replaced. */
+  addLatencyTo(stored: Record<string, Record<string, number>>): boolean;
 }
 
 interface Place {
@@ -90,17 +90,17 @@ function createCellDelta(of: Pick<CellDelta, 'tenantId' | 'resolution' | 'at' | 
       failures.addAll(other.failures);
       for (const [group, buckets] of other.latency) latencyOf(group).addAll(buckets);
     },
-    latencyAddedTo(stored) {
-      const sums: Record<string, LatencyHistogram> = { ...stored };
+    addLatencyTo(stored) {
       let isNew = false;
       for (const [group, buckets] of latency) {
-        const before = sums[group];
-        const histogram = buckets.addedTo(before ?? {});
-        if (Object.keys(histogram).length === 0) delete sums[group];
-        else sums[group] = histogram;
-        isNew ||= before === undefined;
+        const histogram = { ...stored[group] };
+        isNew ||= stored[group] === undefined;
+        // Numbers an object orders by itself.
+        buckets.addTo(histogram);
+        if (isWithoutKeys(histogram)) delete stored[group];
+        else stored[group] = histogram;
       }
-      return isNew ? sorted(sums) : sums;
+      return isNew;
     },
   };
 }
@@ -118,22 +118,27 @@ function createDeltas<K extends string | number>(): Deltas<K> {
     addAll(others) {
       for (const [key, by] of others.all) add(key, by);
     },
-    addedTo(counts) {
-      const sums: Record<string, number> = { ...counts };
+    addTo(counts) {
       let isNew = false;
       for (const [of, by] of all) {
         const key = String(of);
-        const before = sums[key];
+        const before = counts[key];
         const sum = (before ?? 0) + by;
-        if (sum === 0) delete sums[key];
-        else sums[key] = sum;
+        if (sum === 0) delete counts[key];
+        else counts[key] = sum;
         isNew ||= before === undefined;
       }
-      return isNew ? sorted(sums) : sums;
+      return isNew;
     },
   };
 }
 
-function sorted<T>(of: Readonly<Record<string, T>>): Record<string, T> {
+/** Text keys in one canonical order, whatever came first. */
+export function sorted<T>(of: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export function isWithoutKeys(of: object): boolean {
+  for (const _ in of) return false;
+  return true;
 }

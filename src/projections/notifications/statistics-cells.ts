@@ -8,8 +8,8 @@ import type { TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import { deliveredAtOf } from '../../domain/notification.ts';
 import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
-import type { CellDelta } from './cell-deltas.ts';
-import { coarserToo, createCellDeltas } from './cell-deltas.ts';
+import type { CellDelta, Deltas } from './cell-deltas.ts';
+import { coarserToo, createCellDeltas, isWithoutKeys, sorted } from './cell-deltas.ts';
 import type { NotificationDocument } from './document.ts';
 import type { LatencyHistogram } from './latency-histogram.ts';
 import { bucketOf } from './latency-histogram.ts';
@@ -114,21 +114,20 @@ export function createStatisticsChanges(): StatisticsChanges {
 /** null when nothing is left in the cell. */
 function applied(stored: StatisticsCell | undefined, delta: CellDelta): StatisticsCell | null {
   const { tenantId, resolution, at, partition } = delta;
-  const counts = delta.counts.addedTo(parsed(stored?.counts));
-  const failures = delta.failures.addedTo(parsed(stored?.failures));
-  const isWithoutFailures = Object.keys(failures).length === 0;
-  if (isWithoutFailures && Object.keys(counts).length === 0) return null;
-  return {
-    tenantId,
-    resolution,
-    at,
-    partition,
-    counts: JSON.stringify(counts),
-    failures: isWithoutFailures ? null : JSON.stringify(failures),
-    latency: delta.latencyAddedTo(stored?.latency ?? {}),
-  };
+  const counts = textAfter(stored?.counts ?? null, delta.counts);
+  const failures = textAfter(stored?.failures ?? null, delta.failures);
+  if (counts === null && failures === null) return null;
+  const latency: Record<string, Record<string, number>> = { ...stored?.latency };
+  const isNew = delta.addLatencyTo(latency);
+  const place = { tenantId, resolution, at, partition };
+  return { ...place, counts: counts ?? '{}', failures, latency: isNew ? sorted(latency) : latency };
 }
 
-function parsed(counts: string | null | undefined): Record<string, number> {
-  return counts === undefined || counts === null ? {} : (JSON.parse(counts) as Record<string, number>);
+/** null: none is left. */
+function textAfter(text: string | null, deltas: Deltas<string>): string | null {
+  if (deltas.all.size === 0) return text === '{}' ? null : text;
+  const counts = text === null ? {} : (JSON.parse(text) as Record<string, number>);
+  const isNew = deltas.addTo(counts);
+  if (isWithoutKeys(counts)) return null;
+  return JSON.stringify(isNew ? sorted(counts) : counts);
 }

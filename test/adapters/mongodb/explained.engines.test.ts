@@ -89,7 +89,7 @@ describe('MongoDB: the queries of the read models', () => {
     });
     expect(keys).toBeGreaterThan(200);
     await expectCheap(db, sent);
-  }, 120_000);
+  }, 300_000);
 
   it('pages of what a job retries or cancels, by every combination of filters of records', async () => {
     const wanted: (readonly Status[])[] = [['FAILED'], ['SCHEDULED', 'RETRYING']];

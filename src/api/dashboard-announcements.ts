@@ -1,5 +1,6 @@
 // What the dashboard's stream says of one event, cut down to what is told: events hold whole bodies, and many may wait.
 
+import { isNotificationEvent } from '../domain/events.ts';
 import type { NotificationId, TenantId } from '../domain/ids.ts';
 import type { StatusChange } from '../domain/status-change.ts';
 import { statusChangeOf } from '../domain/status-change.ts';
@@ -19,7 +20,7 @@ export interface Announcement extends Position {
 
 /** null: nobody's status changes by it. */
 export function announcementOf({ event, topic, partition, offset, appendedAt }: LogEntry): Announcement | null {
-  if (event === null || !('notificationId' in event)) return null;
+  if (event === null || !isNotificationEvent(event)) return null;
   const change = statusChangeOf(event);
   if (change === null) return null;
   const { tenantId, notificationId, channel, recipient, occurredAt } = event;

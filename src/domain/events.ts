@@ -230,6 +230,32 @@ export interface RecipientReleased extends OfRecipient {
   readonly type: 'RecipientReleased';
 }
 
+/** What a provider tells of a message after it has taken it. */
+export const reportKinds = ['delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
+export type ReportKind = (typeof reportKinds)[number];
+
+/**
+ * A provider's word on what became of a message: a fact beside the status, which it never changes. Appended by whoever was told, without a look at the record:
+ * so there may be none of this id, and tenant and id together say whose it is.
+ */
+export interface ProviderReported extends Envelope {
+  readonly type: 'ProviderReported';
+  readonly notificationId: NotificationId;
+  /** The number that the notification's events have. */
+  readonly partition: number;
+  readonly channel: Channel;
+  readonly provider: string;
+  readonly report: ReportKind;
+  /** UTC ms: when it happened, as the provider says; it may tell of it days later. */
+  readonly reportedAt: number;
+  /** Whom it is about, as `comparedRecipient` writes it: of a mail with copies one of several. null: the provider doesn't say. */
+  readonly recipient: string | null;
+  /** Of a bounce: the recipient takes no mail at all, now or later. */
+  readonly permanent: boolean;
+  /** In the provider's words, at most 512 characters. */
+  readonly reason: string | null;
+}
+
 export type SuppressionEvent = RecipientSuppressed | RecipientReleased;
 
 /** Bytes that do not decode under a known schema, and where they came from. */
@@ -255,10 +281,16 @@ export type DeliveryEvent =
   | CancelRequested
   | NotificationCancelled;
 
+/** What its status and its timers follow from. */
 export type NotificationEvent = WorkEvent | DeliveryEvent;
+
+export function isNotificationEvent(event: DomainEvent): event is NotificationEvent {
+  return 'notificationId' in event && event.type !== 'ProviderReported';
+}
 
 export type DomainEvent =
   | NotificationEvent
+  | ProviderReported
   | BatchAccepted
   | InboxRead
   | SettingsChanged

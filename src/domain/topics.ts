@@ -46,6 +46,7 @@ export function topicOf(event: DomainEvent): Topic {
     case 'AttemptFailed':
     case 'CancelRequested':
     case 'NotificationCancelled':
+    case 'ProviderReported':
     case 'BatchAccepted':
       return deliveriesTopic;
     case 'InboxRead':

@@ -4,6 +4,7 @@
 //                                           └─ended────────────────────────> out of the ledger; a retry by hand brings it back
 
 import type { NotificationEvent } from '../domain/events.ts';
+import { isNotificationEvent } from '../domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import type { NotificationFacts } from '../domain/notification.ts';
@@ -94,7 +95,7 @@ export function createLedger(events: LedgerEvents): Ledger {
   return {
     takeIn(entry) {
       const { event } = entry;
-      if (event === null || !('notificationId' in event)) return;
+      if (event === null || !isNotificationEvent(event)) return;
       const id = event.notificationId;
       const ended = recentlyEnded.get(id);
       if (!open.has(id) && ended !== undefined && event.round <= ended.round) {

@@ -1,6 +1,7 @@
 // What a log says is still to be sent, and how a person who puts a copy of it to work ends that: what the original has sent since, the copy would send again.
 
 import type { AttemptFailed, DomainEvent, NotificationCancelled } from '../domain/events.ts';
+import { isNotificationEvent } from '../domain/events.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import { murmur2 } from '../domain/murmur.ts';
 import { deliveriesTopic, workTopics } from '../domain/topics.ts';
@@ -36,7 +37,7 @@ export async function settlePending({ log, now }: Dependencies, choice: PendingC
       const ledger = createLedger({ accepted: () => {}, ended: () => {}, reopened: () => {} });
       for await (const entry of inOrderOfTime(log, partition, { from: new Map(), to })) {
         const { event } = entry;
-        if (event !== null && 'notificationId' in event && isOfShare(event.notificationId)) ledger.takeIn(entry);
+        if (event !== null && isNotificationEvent(event) && isOfShare(event.notificationId)) ledger.takeIn(entry);
         if (ledger.size > openMax) return null;
       }
       return [...ledger.open()].flatMap(({ waits }) => (waits === null ? [] : [waits.since]));
@@ -81,7 +82,7 @@ function endOf(
   choice: 'hold' | 'cancel',
 ): AttemptFailed | NotificationCancelled | null {
   const next = nextOf(event);
-  if (next === null || !('notificationId' in event)) return null;
+  if (next === null || !isNotificationEvent(event)) return null;
   const { tenantId, traceparent, notificationId, requestedAt, channel, priority, recipient, round, partition } = event;
   const of = { tenantId, traceparent, notificationId, requestedAt, channel, priority, recipient, round, partition };
   const envelope = {

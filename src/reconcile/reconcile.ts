@@ -6,6 +6,7 @@
 //
 // Positions are asked for before the log's ends, so that all that was done below them is in what is read.
 
+import { isNotificationEvent } from '../domain/events.ts';
 import type { NotificationId } from '../domain/ids.ts';
 import { murmur2 } from '../domain/murmur.ts';
 import { deliveriesTopic, workTopics } from '../domain/topics.ts';
@@ -162,7 +163,7 @@ async function readThrough(
 }
 
 function isWanted({ event }: LogEntry, isOfShard: (id: string) => boolean): boolean {
-  return event !== null && 'notificationId' in event && isOfShard(event.notificationId);
+  return event !== null && isNotificationEvent(event) && isOfShard(event.notificationId);
 }
 
 /** Each is counted, the first ones are named. */
@@ -225,6 +226,6 @@ async function spareMoved(
 ): Promise<void> {
   const to = await endsOf(log, partition);
   for await (const { event } of inOrderOfTime(log, partition, { from, to })) {
-    if (event !== null && 'notificationId' in event) lost.delete(event.notificationId);
+    if (event !== null && isNotificationEvent(event)) lost.delete(event.notificationId);
   }
 }

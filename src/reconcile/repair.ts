@@ -2,6 +2,7 @@
 // Its id follows from that event, so that it is recognised however often and by how many it is appended.
 
 import type { DeliveryDue, DeliveryRequest, DomainEvent } from '../domain/events.ts';
+import { isNotificationEvent } from '../domain/events.ts';
 import type { EventId } from '../domain/ids.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
@@ -33,7 +34,7 @@ export interface Next {
 /** Null for an event that nothing is to follow. */
 function dueAfter(event: DomainEvent, now: number): DeliveryDue | null {
   const next = nextOf(event);
-  if (next === null || !('notificationId' in event)) return null;
+  if (next === null || !isNotificationEvent(event)) return null;
   const { answered, ...attempt } = next;
   const { tenantId, traceparent, notificationId, requestedAt, channel, priority, recipient, round, partition } = event;
   const of = { tenantId, traceparent, notificationId, requestedAt, channel, priority, recipient, round, partition };

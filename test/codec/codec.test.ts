@@ -173,6 +173,7 @@ const pinned = {
   'NotificationRequested.v4': 'dd17052846071e8180c0d97ca5019e3a',
   'NotificationRequested.v5': 'f691ea706b4871e5cf6da215ffe19cd9',
   'NotificationRequested.v6': '4d67da914a2bde69c8f4317b321c5d3d',
+  'ProviderReported.v1': '90573c1f96ccdb2669f2614d4351f968',
   'RecipientReleased.v1': '221544d5ea70fb0b475c5d18058ebd0a',
   'RecipientSuppressed.v1': '84de987cf1df2cc1326652329a075bea',
   'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',

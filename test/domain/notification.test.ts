@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import type { DeliveryRequest, NotificationEvent } from '../../src/domain/events.ts';
+import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { attemptCountOf, deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../src/domain/notification.ts';
 import { anyEvent } from '../support/events.ts';
@@ -15,7 +16,7 @@ const at = Date.UTC(2026, 10, 21, 12);
 const anyHistory = fc.array(
   fc
     .tuple(anyEvent, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }))
-    .filter(([event]) => 'notificationId' in event)
+    .filter(([event]) => isNotificationEvent(event))
     .map(([event, round, attempt]) => {
       const numbered = 'attempt' in event ? { attempt } : {};
       return { ...event, notificationId: id, tenantId: 'tnt_1', round, ...numbered } as NotificationEvent;

@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { mergeEvent } from '../../src/domain/notification.ts';
 import { deliveriesTopic, topicOf } from '../../src/domain/topics.ts';
@@ -26,7 +27,7 @@ function ledgerOf(entries: readonly DecodedEntry[]) {
 function factsOf(entries: readonly DecodedEntry[]): ReadonlyMap<string, NotificationFacts> {
   const facts = new Map<string, NotificationFacts>();
   for (const { event } of entries) {
-    if (!('notificationId' in event)) continue;
+    if (!isNotificationEvent(event)) continue;
     facts.set(event.notificationId, mergeEvent(facts.get(event.notificationId) ?? null, event));
   }
   return facts;

@@ -1,6 +1,7 @@
 // Sees everything that happens in a world, and says at once what must never be.
 
 import type { DomainEvent, EventType, WorkEvent } from '../../src/domain/events.ts';
+import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFacts, Status } from '../../src/domain/notification.ts';
 import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
@@ -146,7 +147,7 @@ export function createWitness(by: {
     },
     appended(entry, machine) {
       const { event, topic, partition, offset } = entry;
-      if (event === null || !('notificationId' in event)) return;
+      if (event === null || !isNotificationEvent(event)) return;
       trace(machine, 'appends', `${topic.slice('notifications.'.length)}/${partition}@${offset}`, labelOf(event));
       const isAnswer = answering.has(event.type) && 'causeId' in event;
       if (isAnswer && !answers.has(event.causeId)) answers.set(event.causeId, { at: time.now, by: machine });
@@ -183,7 +184,7 @@ function shown(fields: object): object {
 
 /** Enough to find it in a trace. */
 export function labelOf(event: DomainEvent): string {
-  if (!('notificationId' in event)) return event.type;
+  if (!isNotificationEvent(event)) return event.type;
   const { type, notificationId, tenantId, round, priority } = event;
   const id = notificationId.slice(-6);
   const attempt = 'attempt' in event ? `#${event.attempt}` : '';

@@ -9,6 +9,7 @@ import {
   failureClasses,
   priorities,
   providerRoles,
+  reportKinds,
   settingsSubjects,
   suppressionReasons,
 } from '../../src/domain/events.ts';
@@ -85,6 +86,18 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   CancelRequested: ofNotification,
   NotificationCancelled: { ...ofNotification, causeId: fc.uuid() },
   RetryRequested: { ...ofNotification, attempt: small, request: anyRequest },
+  ProviderReported: {
+    ...envelope,
+    notificationId: fc.uuid(),
+    partition: fc.nat(11),
+    channel: fc.constantFrom(...channels),
+    provider: text,
+    report: fc.constantFrom(...reportKinds),
+    reportedAt: time,
+    recipient: orNull(text),
+    permanent: fc.boolean(),
+    reason: orNull(text),
+  },
   BatchAccepted: {
     ...envelope,
     batchId: fc.uuid(),

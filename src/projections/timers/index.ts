@@ -1,6 +1,7 @@
 // The read model `timers`: which notifications wait for a time to come, for the scheduler, which decides what becomes of them.
 
 import type { EventType } from '../../domain/events.ts';
+import { isNotificationEvent } from '../../domain/events.ts';
 import { deliveriesTopic, workTopics } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
@@ -20,11 +21,11 @@ export const timersReadModel: ReadModel = {
   ]),
   async fold(entries, reader) {
     const ids = new Set<string>();
-    for (const { event } of entries) if ('notificationId' in event) ids.add(event.notificationId);
+    for (const { event } of entries) if (isNotificationEvent(event)) ids.add(event.notificationId);
     const stored = await reader.get<TimersDocument>(timersCollection.name, [...ids]);
     const documents = new Map<string, TimersDocument>();
     for (const { event } of entries) {
-      if (!('notificationId' in event)) continue;
+      if (!isNotificationEvent(event)) continue;
       const { notificationId } = event;
       const before = documents.get(notificationId) ?? stored.get(notificationId) ?? null;
       const after = mergeTimerEvent(before, event);

@@ -2,17 +2,26 @@
 
 import { z } from 'zod';
 
+import type { ProviderCallbacks } from '../ports/callbacks.ts';
 import type { CatalogProvider, ProviderField } from '../ports/provider-registry.ts';
 import type { ListedProvider } from './settings-check.ts';
 
-export function catalogEntry({ name, label, schemas }: ListedProvider): CatalogProvider {
+export function catalogEntry({ name, label, schemas, callbacks }: ListedProvider): CatalogProvider {
   const config = z.toJSONSchema(schemas.config, { io: 'input' });
   const key = z.toJSONSchema(schemas.apiKey, { io: 'input' });
   const required = new Set(config.required);
   const fields = Object.entries(config.properties ?? {}).map(([field, schema]) =>
     fieldOf(field, typeof schema === 'boolean' ? {} : schema, required.has(field)),
   );
-  return { name, label, help: config.description ?? null, fields: [keyField(key), ...fields] };
+  return { name, label, help: config.description ?? null, fields: [keyField(key), ...fields, ...callbackField(callbacks)] };
+}
+
+function callbackField(callbacks: ProviderCallbacks | undefined): ProviderField[] {
+  const { secret = null } = callbacks ?? {};
+  if (secret === null) return [];
+  const { label: title, help: description } = secret;
+  const name = 'callbackSecret';
+  return [{ ...fieldOf(name, { title, description }, false), path: name, type: 'secret' }];
 }
 
 type Schema = z.core.JSONSchema.BaseSchema;

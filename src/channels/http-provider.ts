@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { assertNever } from '../domain/assert-never.ts';
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import { isRetryableStatus } from '../domain/delivery-outcome.ts';
+import type { ProviderCallbacks } from '../ports/callbacks.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Outbound, OutboundResponse } from '../ports/outbound.ts';
 import type { Delivery, DeliveryContext } from '../ports/provider-registry.ts';
@@ -26,6 +27,7 @@ export interface HttpProviderDefinition<Config extends z.ZodType> {
   readonly label: string;
   readonly config: Config;
   readonly apiKey: z.ZodType;
+  readonly callbacks?: ProviderCallbacks;
   /** @param baseUrl takes the place of the provider's own address */
   call(message: Message<z.output<Config>>, baseUrl: string | undefined): Call;
   read(answer: Answer, now: number): Verdict;
@@ -92,13 +94,14 @@ export function httpProvider<Config extends z.ZodType>(
   definition: HttpProviderDefinition<Config>,
   dependencies: HttpProviderDependencies,
 ): ListedProvider {
-  const { channel, name, label, config, apiKey } = definition;
+  const { channel, name, label, config, apiKey, callbacks } = definition;
   const { outbound, clock, baseUrl } = dependencies;
 
   return {
     channel,
     name,
     ...settingsOf(label, config, apiKey),
+    ...(callbacks === undefined ? {} : { callbacks }),
 
     async send(delivery, context) {
       if (!oneRecipient[channel].test(delivery.recipient)) return notOneRecipient(context);

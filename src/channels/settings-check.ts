@@ -50,6 +50,8 @@ const saysNothingOfKey: ReadonlySet<string> = new Set([
   'retryMissing',
   'category',
   'smsType',
+  'configurationSet',
+  'snsTopicArn',
 ]);
 
 /** With the defaults filled in: a port that is left out and the one that it counts as are the same. */

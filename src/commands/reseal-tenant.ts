@@ -54,12 +54,17 @@ function sealedIn({ tenant, keys, namedKeys, providers }: TenantSettings): reado
       sealed: key.sealedKey,
       context: sealedFor.namedKey(id, key.id),
     })),
-    ...providers.flatMap(({ channel, role, sealedApiKey, sealedPreviousApiKey }) => {
+    ...providers.flatMap(({ channel, role, sealedApiKey, sealedPreviousApiKey, sealedCallbackSecret }) => {
       const context = sealedFor.provider(id, channel, role);
       const name = role === 'primary' ? `${channel} provider` : `${channel} ${role} provider`;
-      const current = { what: `key of the ${name}`, sealed: sealedApiKey, context };
-      if (sealedPreviousApiKey === null) return [current];
-      return [current, { what: `former key of the ${name}`, sealed: sealedPreviousApiKey, context }];
+      const all = [{ what: `key of the ${name}`, sealed: sealedApiKey, context }];
+      if (sealedPreviousApiKey !== null)
+        all.push({ what: `former key of the ${name}`, sealed: sealedPreviousApiKey, context });
+      if (sealedCallbackSecret !== undefined) {
+        const callbacks = sealedFor.callbacks(id, channel, role);
+        all.push({ what: `callback secret of the ${name}`, sealed: sealedCallbackSecret, context: callbacks });
+      }
+      return all;
     }),
   ];
 }

@@ -1,9 +1,11 @@
 // Saves or updates a tenant's provider of one channel, its key sealed.
 
+import { assertNever } from '../domain/assert-never.ts';
 import { badField, DomainError } from '../domain/errors.ts';
 import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
+import { callbackSecretProblems } from '../ports/callbacks.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
@@ -25,6 +27,8 @@ export interface SaveProviderInput extends Author {
   readonly provider: string;
   /** With bullets in it: the stored one stays. */
   readonly apiKey: string;
+  /** What the provider's reports are verified by. Absent, or with bullets in it: the stored one stays; empty: there is none. */
+  readonly callbackSecret?: string | undefined;
   readonly config: Readonly<Record<string, unknown>>;
   readonly enabled: boolean;
 }
@@ -48,7 +52,9 @@ export function saveProvider(deps: SaveProviderDependencies) {
     const context = sealedFor.provider(tenantId, channel, role);
     const storedKey = stored === null ? null : openable(() => deps.secretBox.open(stored.sealedApiKey, context));
     const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, provider, config) : input.apiKey;
-    const problems = provider.check({ apiKey, config });
+    const callbackSecret = callbackSecretOf(input, stored, provider);
+    const newSecret = callbackSecret.kind === 'new' ? callbackSecretProblems(provider.callbacks, callbackSecret.secret) : [];
+    const problems = [...provider.check({ apiKey, config }), ...newSecret];
     const [first] = problems;
     if (first !== undefined)
       throw new DomainError('BAD_REQUEST', `${first.path}: ${first.message}`, { details: problems });
@@ -60,6 +66,7 @@ export function saveProvider(deps: SaveProviderDependencies) {
       provider: provider.name,
       sealedApiKey: deps.secretBox.seal(apiKey, context),
       ...(await previousKey(deps, input, { stored, storedKey, apiKey, now })),
+      ...sealedCallbackSecret(deps.secretBox, input, callbackSecret),
       config,
       enabled,
       createdAt: stored?.createdAt ?? now,
@@ -77,6 +84,46 @@ export function saveProvider(deps: SaveProviderDependencies) {
     });
     return saved;
   };
+}
+
+type CallbackSecret =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'stored'; readonly sealed: string }
+  | { readonly kind: 'new'; readonly secret: string };
+
+/** The stored one is of the provider that it was saved for. */
+function callbackSecretOf(
+  { callbackSecret: given }: SaveProviderInput,
+  stored: StoredProvider | null,
+  provider: Provider,
+): CallbackSecret {
+  const sealed = stored?.provider === provider.name ? stored.sealedCallbackSecret : undefined;
+  if (given === '') return { kind: 'none' };
+  if (given !== undefined && !isMasked(given)) return { kind: 'new', secret: given };
+  if (sealed !== undefined) return { kind: 'stored', sealed };
+  if (given === undefined) return { kind: 'none' };
+  throw badField('callbackSecret', 'is masked, and none is stored that it could stand for');
+}
+
+function sealedCallbackSecret(
+  secretBox: SecretBox,
+  { tenantId, channel, role }: SaveProviderInput,
+  found: CallbackSecret,
+): Pick<StoredProvider, 'sealedCallbackSecret'> {
+  const context = sealedFor.callbacks(tenantId, channel, role);
+  switch (found.kind) {
+    case 'none':
+      return {};
+    case 'stored': {
+      const { sealed } = found;
+      const secret = secretBox.isCurrent(sealed) ? null : openable(() => secretBox.open(sealed, context));
+      return { sealedCallbackSecret: secret === null ? sealed : secretBox.seal(secret, context) };
+    }
+    case 'new':
+      return { sealedCallbackSecret: secretBox.seal(found.secret, context) };
+    default:
+      return assertNever(found);
+  }
 }
 
 /** A key is kept for the provider, the server and the account that it was given for: whoever may save a provider may not have the key sent elsewhere. */

@@ -62,6 +62,8 @@ export interface ProviderSettings {
   readonly apiKey: string;
   /** For WEBHOOK: the secret before the last change, which signs as well for 24 h. */
   readonly previousApiKey: string | null;
+  /** What the provider's reports are verified by, where that isn't its key. Absent or null: none is saved. */
+  readonly callbackSecret?: string | null;
   readonly config: Readonly<Record<string, unknown>>;
   readonly enabled: boolean;
   readonly createdAt: number;
@@ -104,6 +106,7 @@ export const sealedFor = {
   /** The same as ever for a first one: what was sealed before there were others stays open. */
   provider: (tenantId: TenantId, channel: Channel, role: ProviderRole = 'primary') =>
     role === 'primary' ? `${tenantId}:${channel}` : `${tenantId}:${channel}:${role}`,
+  callbacks: (tenantId: TenantId, channel: Channel, role: ProviderRole) => `${tenantId}:${channel}:${role}:callbacks`,
   apiKey: (tenantId: TenantId) => `${tenantId}:api-key`,
   namedKey: (tenantId: TenantId, id: ApiKeyId) => `${tenantId}:api-key:${id}`,
   /** What tells whether a secret is the one that seals the settings. */

@@ -5,6 +5,7 @@ import type { ErrorDetail } from '../domain/errors.ts';
 import type { Channel, DeliveryRequest } from '../domain/events.ts';
 import type { NotificationId, TenantId } from '../domain/ids.ts';
 import type { ProviderSettings } from '../domain/tenant.ts';
+import type { ProviderCallbacks } from './callbacks.ts';
 
 /** One message to be sent, and what repeats of it have in common. */
 export interface Delivery {
@@ -26,6 +27,8 @@ export interface DeliveryContext {
   readonly webhookSecret: string;
   /** Cut out of everything that is kept of an answer. */
   readonly secrets: readonly string[];
+  /** Where the provider is to report to what becomes of it, where that is said with each message. Absent: nowhere. */
+  readonly callbackUrl?: string | undefined;
   /** Aborts at the attempt's deadline. */
   readonly signal: AbortSignal;
 }
@@ -45,6 +48,8 @@ export interface Provider {
    * Must stop soon after the signal aborts; the caller doesn't wait for it.
    */
   send(delivery: Delivery, context: DeliveryContext): Promise<DeliveryOutcome>;
+  /** Absent: the provider reports nothing of what it has taken. */
+  readonly callbacks?: ProviderCallbacks;
 }
 
 export interface ProviderRegistry {

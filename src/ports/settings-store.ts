@@ -49,6 +49,8 @@ export interface StoredProvider {
   readonly sealedPreviousApiKey: string | null;
   /** UTC ms until when the previous key signs as well. */
   readonly previousUntil: number | null;
+  /** What its reports are verified by. Absent: none. */
+  readonly sealedCallbackSecret?: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly enabled: boolean;
   readonly createdAt: number;

@@ -103,6 +103,7 @@ export function hasEnded(expiresAt: number | null, now: number): boolean {
 function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderSettings {
   const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey } = provider;
   const context = sealedFor.provider(tenantId, channel, role);
+  const callbackSecret = openedCallbackSecret(provider, secretBox);
   return {
     tenantId,
     channel,
@@ -112,6 +113,7 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
     // One that can't be opened signs nothing; the current one does.
     previousApiKey:
       sealedPreviousApiKey === null ? null : openable(() => secretBox.open(sealedPreviousApiKey, context)),
+    ...(callbackSecret === null ? {} : { callbackSecret }),
     config: provider.config,
     enabled: provider.enabled,
     createdAt: provider.createdAt,
@@ -119,12 +121,21 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
   };
 }
 
+/** One that can't be opened verifies nothing: reports are refused, and what is sent goes out all the same. */
+function openedCallbackSecret(provider: StoredProvider, secretBox: SecretBox): string | null {
+  const { tenantId, channel, role, sealedCallbackSecret: sealed } = provider;
+  return sealed === undefined
+    ? null
+    : openable(() => secretBox.open(sealed, sealedFor.callbacks(tenantId, channel, role)));
+}
+
 function providerSecrets(provider: StoredProvider, secretBox: SecretBox, now: number): (string | null)[] {
   const context = sealedFor.provider(provider.tenantId, provider.channel, provider.role);
   const { sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
   const current = openable(() => secretBox.open(sealedApiKey, context));
-  if (sealedPreviousApiKey === null || hasEnded(previousUntil, now)) return [current];
-  return [current, openable(() => secretBox.open(sealedPreviousApiKey, context))];
+  const callbackSecret = openedCallbackSecret(provider, secretBox);
+  if (sealedPreviousApiKey === null || hasEnded(previousUntil, now)) return [current, callbackSecret];
+  return [current, callbackSecret, openable(() => secretBox.open(sealedPreviousApiKey, context))];
 }
 
 function distinct(secrets: readonly (string | null)[]): string[] {

@@ -7,6 +7,7 @@
 
 import { z } from 'zod';
 
+import { mailgunCallbacks } from '../callbacks/mailgun.ts';
 import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-provider.ts';
 import { basicLogin, faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
@@ -37,6 +38,8 @@ export function mailgun(dependencies: HttpProviderDependencies): ListedProvider 
         title: 'API key',
         description: 'A sending key of the domain, or a key of the account.',
       }),
+
+      callbacks: mailgunCallbacks,
 
       call({ delivery, config, apiKey, key }, baseUrl = hosts[config.region]) {
         const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);

@@ -6,6 +6,7 @@
 
 import { z } from 'zod';
 
+import { postmarkCallbacks } from '../callbacks/postmark.ts';
 import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-provider.ts';
 import { faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
@@ -24,6 +25,8 @@ export function postmark(dependencies: HttpProviderDependencies): ListedProvider
         title: 'Server API token',
         description: "From the API Tokens tab of Postmark's server.",
       }),
+
+      callbacks: postmarkCallbacks,
 
       call({ delivery, config, apiKey, key }, baseUrl = 'https://api.postmarkapp.com') {
         const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);

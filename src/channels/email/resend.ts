@@ -4,6 +4,8 @@
 import { z } from 'zod';
 
 import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
+import { notificationIdField } from '../callbacks/reading.ts';
+import { resendCallbacks } from '../callbacks/resend.ts';
 import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-provider.ts';
 import { httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
@@ -20,6 +22,8 @@ export function resend(dependencies: HttpProviderDependencies): ListedProvider {
       config: providerConfig(senderFields),
       apiKey: headerKey.meta({ title: 'API key', description: 'An API key with sending access; begins with re_.' }),
 
+      callbacks: resendCallbacks,
+
       call({ delivery, config, apiKey, key }, baseUrl = 'https://api.resend.com') {
         const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);
         const mail = {
@@ -33,6 +37,8 @@ export function resend(dependencies: HttpProviderDependencies): ListedProvider {
           ...(text === null ? {} : { text }),
           ...(html === null ? {} : { html }),
           ...(headers === null ? {} : { headers }),
+          // Its webhooks bring it back; a round's number would be no tag.
+          tags: [{ name: notificationIdField, value: delivery.notificationId }],
         };
         return {
           url: `${baseUrl}/emails`,

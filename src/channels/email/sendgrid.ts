@@ -8,6 +8,7 @@
 import { z } from 'zod';
 
 import { retryAfterMaxMs } from '../../domain/delivery-outcome.ts';
+import { sendgridCallbacks } from '../callbacks/sendgrid.ts';
 import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-provider.ts';
 import { faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
 import type { ListedProvider } from '../settings-check.ts';
@@ -33,6 +34,8 @@ export function sendgrid(dependencies: HttpProviderDependencies): ListedProvider
       label: 'SendGrid',
       config: sendgridConfig,
       apiKey: headerKey.meta({ title: 'API key', description: 'An API key with Mail Send access; begins with SG.' }),
+
+      callbacks: sendgridCallbacks,
 
       call({ delivery, config, apiKey, key }, baseUrl = hosts[config.region]) {
         const { to, cc, bcc, replyTo, subject, text, html, headers } = mailOf(delivery, config);

@@ -3,7 +3,7 @@
 // https://docs.aws.amazon.com/ses/latest/dg/manage-sending-quotas-errors.html
 
 import type { SendEmailCommandInput, SendRawEmailCommandInput, SESClientConfig } from '@aws-sdk/client-ses';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
 import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
@@ -12,6 +12,8 @@ import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
 import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
 import { awsAccess, awsCredentialErrors, awsPassingErrors } from '../aws.ts';
+import { notificationIdField } from '../callbacks/reading.ts';
+import { sesCallbacks } from '../callbacks/ses.ts';
 import { delivered, malformed, notReached, refused } from '../outcomes.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
@@ -20,7 +22,20 @@ import { mailOf } from './mail.ts';
 import { compose } from './mime.ts';
 import { senderFields, senderHeader } from './sender.ts';
 
-const sesConfig = providerConfig({ ...senderFields, ...awsAccess });
+const sesConfig = providerConfig({
+  ...senderFields,
+  ...awsAccess,
+  configurationSet: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'must be the name of a configuration set: letters, digits, _ and -')
+    .optional()
+    .describe('The configuration set whose events are reported to Herald. Without it the default one of the identity.'),
+  snsTopicArn: z
+    .string()
+    .regex(/^arn:aws[\w-]*:sns:[\w-]{1,40}:\d{12}:[\w-]{1,256}$/, 'must be the ARN of an SNS topic')
+    .optional()
+    .describe('The SNS topic that the events come by: reports of another are refused.'),
+});
 
 export interface SesDependencies {
   readonly outbound: Outbound;
@@ -36,6 +51,7 @@ export function ses(dependencies: SesDependencies): ListedProvider {
       sesConfig,
       headerKey.meta({ title: 'Secret access key', description: 'The secret of the access key.' }),
     ),
+    callbacks: sesCallbacks(dependencies.outbound),
     send: (delivery, context) => sendWith(dependencies, delivery, context),
   };
 }
@@ -59,9 +75,10 @@ async function sendWith(
   try {
     const mail = mailOf(delivery, config);
     // Headers of one's own are for a whole mail alone, which an access key may not be allowed to send.
+    const reported = reportedBy(delivery, config);
     const answer = await (mail.headers === null
-      ? client.send(new SendEmailCommand(inputOf(mail, config)))
-      : client.send(new SendRawEmailCommand(await wholeInputOf(mail, config))));
+      ? client.send(new SendEmailCommand({ ...inputOf(mail, config), ...reported }))
+      : client.send(new SendRawEmailCommand({ ...(await wholeInputOf(mail, config)), ...reported })));
     if (answer.MessageId === undefined || answer.MessageId === '') return malformed(context, http.answer()?.body ?? '');
     return delivered(answer.MessageId, context);
   } catch (error) {
@@ -72,6 +89,14 @@ async function sendWith(
 }
 
 type SesConfig = z.infer<typeof sesConfig>;
+
+/** The events of the configuration set bring the tag back. */
+function reportedBy({ notificationId }: Delivery, { configurationSet }: SesConfig) {
+  return {
+    ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
+    Tags: [{ Name: notificationIdField, Value: notificationId }],
+  };
+}
 
 async function wholeInputOf(mail: Mail, config: SesConfig): Promise<SendRawEmailCommandInput> {
   const { to, cc, bcc } = mail;

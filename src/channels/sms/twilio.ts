@@ -10,7 +10,9 @@ import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
-import type { DeliveryContext } from '../../ports/provider-registry.ts';
+import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
+import { notificationIdField } from '../callbacks/reading.ts';
+import { twilioCallbacks } from '../callbacks/twilio.ts';
 import { delivered, malformed, notReached, refused, retryAfterOf } from '../outcomes.ts';
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
@@ -58,6 +60,8 @@ export function twilio(dependencies: TwilioDependencies): ListedProvider {
       headerKey.meta({ title: 'Auth token', description: 'The auth token of the account.' }),
     ),
 
+    callbacks: twilioCallbacks,
+
     async send(delivery, context) {
       const { accountSid, from } = twilioConfig.parse(context.provider?.config);
       const http = guardedHttp(
@@ -68,13 +72,22 @@ export function twilio(dependencies: TwilioDependencies): ListedProvider {
       const messages = await messagesOf(http, baseUrl, accountSid);
       const sender = messagingService.test(from) ? { messagingServiceSid: from } : { from };
       try {
-        const message = await messages.create({ to: delivery.recipient, body: delivery.request.body, ...sender });
+        const message = await messages.create({ to: delivery.recipient, body: delivery.request.body, ...sender, ...reportsTo(delivery, context) });
         return outcomeOfMessage(message, http.answer(), context);
       } catch (error) {
         return outcomeOfError(error, http.answer(), context, clock.now());
       }
     },
   };
+}
+
+/** Twilio takes addresses that it can reach alone, and says by this one which message a report is about. */
+function reportsTo(
+  { notificationId }: Pick<Delivery, 'notificationId'>,
+  { callbackUrl }: DeliveryContext,
+): { statusCallback?: string } {
+  if (callbackUrl === undefined || !callbackUrl.startsWith('https://')) return {};
+  return { statusCallback: `${callbackUrl}?${notificationIdField}=${notificationId}` };
 }
 
 /** The SDK's resource for messages alone takes 3 MB of memory; its whole client, with every product and its own HTTP, 31. */

@@ -76,6 +76,9 @@ function resealed(
     ...provider,
     sealedApiKey: renewed(provider.sealedApiKey),
     sealedPreviousApiKey: provider.sealedPreviousApiKey === null ? null : renewed(provider.sealedPreviousApiKey),
+    ...(provider.sealedCallbackSecret === undefined
+      ? {}
+      : { sealedCallbackSecret: renewed(provider.sealedCallbackSecret) }),
   });
   return {
     sealedWebhookSecret: renewed(sealedWebhookSecret),

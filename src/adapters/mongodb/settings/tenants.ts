@@ -109,6 +109,7 @@ function keyDocumentOf({ hash, sealedKey, createdAt, expiresAt }: StoredApiKey):
 
 function providerDocumentOf(saved: StoredProvider): ProviderDocument {
   const { channel, provider, sealedApiKey, sealedPreviousApiKey, previousUntil, enabled, createdAt, updatedAt } = saved;
+  const { sealedCallbackSecret } = saved;
   const config = JSON.stringify(saved.config);
   return {
     channel,
@@ -116,6 +117,7 @@ function providerDocumentOf(saved: StoredProvider): ProviderDocument {
     sealedApiKey,
     sealedPreviousApiKey,
     previousUntil,
+    ...(sealedCallbackSecret === undefined ? {} : { sealedCallbackSecret }),
     config,
     enabled,
     createdAt,

@@ -53,6 +53,7 @@ const sealedColumns = [
   ['providers', 'tenant_id', 'sealed_previous_api_key'],
   ['fallback_providers', 'tenant_id', 'sealed_api_key'],
   ['fallback_providers', 'tenant_id', 'sealed_previous_api_key'],
+  ['callback_secrets', 'tenant_id', 'sealed_secret'],
 ] as const;
 
 export function replaceSealedOn(connection: Connection, write: WriteTenant): SettingsStore['replaceSealed'] {

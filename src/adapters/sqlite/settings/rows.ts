@@ -53,6 +53,7 @@ export function namedKeyOf(row: Row): StoredNamedKey {
 }
 
 export function providerOf(row: Row, role: ProviderRole): StoredProvider {
+  const sealedCallbackSecret = textOrNull(row, 'sealed_callback_secret');
   return {
     tenantId: text(row, 'tenant_id') as TenantId,
     channel: text(row, 'channel') as Channel,
@@ -61,6 +62,7 @@ export function providerOf(row: Row, role: ProviderRole): StoredProvider {
     sealedApiKey: text(row, 'sealed_api_key'),
     sealedPreviousApiKey: textOrNull(row, 'sealed_previous_api_key'),
     previousUntil: numberOrNull(row, 'previous_until'),
+    ...(sealedCallbackSecret === null ? {} : { sealedCallbackSecret }),
     config: JSON.parse(text(row, 'config')) as Record<string, unknown>,
     enabled: number(row, 'enabled') === 1,
     createdAt: number(row, 'created_at'),

@@ -79,6 +79,15 @@ export const settingsSchemaSql = `
     PRIMARY KEY (tenant_id, channel)
   );
 
+  -- What providers' reports are verified by; beside the providers of former versions, which know no column of it.
+  CREATE TABLE IF NOT EXISTS callback_secrets (
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    channel TEXT NOT NULL,
+    role TEXT NOT NULL,
+    sealed_secret TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, channel, role)
+  );
+
   -- Of providers that are not called for a while; without a tenant's row, since nothing else depends on it.
   CREATE TABLE IF NOT EXISTS breakers (
     tenant_id TEXT NOT NULL,

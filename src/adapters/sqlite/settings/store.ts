@@ -10,7 +10,7 @@ import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
 import { apiKeyOf, namedKeyOf, number, providerOf, shareOf, tenantOf, text } from './rows.ts';
 import { settingsSchemaSql } from './schema.ts';
 import { templatesOn } from './templates.ts';
-import { providersOn, providerTables, tenantsOn } from './tenants.ts';
+import { providersOn, providersSql, tenantsOn } from './tenants.ts';
 
 /** Tenants that one look reports; a further look goes on after them. */
 const changesMax = 1000;
@@ -37,7 +37,7 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
       const keys = connection.statement('SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at').all(tenantId);
       const namedKeys = connection.statement(namedKeysSql).all(tenantId);
       const providers = providerRoles.flatMap((role) => {
-        const rows = connection.statement(`SELECT * FROM ${providerTables[role]} WHERE tenant_id = ?`).all(tenantId);
+        const rows = connection.statement(providersSql(role)).all(tenantId);
         return rows.map((found) => providerOf(found, role));
       });
       return {

@@ -68,11 +68,15 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
             provider.createdAt,
             provider.updatedAt,
           );
+        connection.statement(forgetCallbackSecretSql).run(tenantId, channel, role);
+        const { sealedCallbackSecret: secret } = provider;
+        if (secret !== undefined) connection.statement(saveCallbackSecretSql).run(tenantId, channel, role, secret);
         return true;
       });
     },
     deleteProvider: async (tenantId, channel, role) =>
       write(tenantId, () => {
+        connection.statement(forgetCallbackSecretSql).run(tenantId, channel, role);
         const sql = `DELETE FROM ${providerTables[role]} WHERE tenant_id = ? AND channel = ?`;
         return connection.statement(sql).run(tenantId, channel).changes === 1;
       }),
@@ -96,10 +100,19 @@ const saveShareSql = `
   INSERT INTO tenant_shares (tenant_id, weight, in_flight_max) VALUES (?, ?, ?)
   ON CONFLICT DO UPDATE SET weight = excluded.weight, in_flight_max = excluded.in_flight_max`;
 
-export const providerTables: Readonly<Record<ProviderRole, string>> = {
+const providerTables: Readonly<Record<ProviderRole, string>> = {
   primary: 'providers',
   fallback: 'fallback_providers',
 };
+
+const forgetCallbackSecretSql = 'DELETE FROM callback_secrets WHERE tenant_id = ? AND channel = ? AND role = ?';
+const saveCallbackSecretSql =
+  'INSERT INTO callback_secrets (tenant_id, channel, role, sealed_secret) VALUES (?, ?, ?, ?)';
+
+export const providersSql = (role: ProviderRole) => `
+  SELECT p.*, s.sealed_secret AS sealed_callback_secret FROM ${providerTables[role]} p
+  LEFT JOIN callback_secrets s ON s.tenant_id = p.tenant_id AND s.channel = p.channel AND s.role = '${role}'
+  WHERE p.tenant_id = ?`;
 
 const saveProviderSql = (table: string) => `
   INSERT INTO ${table} (tenant_id, channel, provider, sealed_api_key, sealed_previous_api_key, previous_until, config, enabled,

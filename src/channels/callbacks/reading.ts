@@ -1,0 +1,68 @@
+// What the readers of providers' reports have in common.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+import type { NotificationId } from '../../domain/ids.ts';
+import { isNotificationId } from '../../domain/ids.ts';
+import type { CallbackRequest, CallbackVerdict, ProviderReport } from '../../ports/callbacks.ts';
+
+/** What a message carries to its provider, and a report brings back. Providers take letters, digits, `_` and `-` everywhere. */
+export const notificationIdField = 'notificationId';
+
+/** What one event of a provider says; `other`: of a kind that nothing is kept of. `foreign`: of a message that isn't ours. */
+export type ReadEvent = readonly ProviderReport[] | 'other' | 'foreign';
+
+/** @param key a notification's id, or its key of a later round (`notif_x.2`) */
+export function notificationIdOfKey(key: unknown): NotificationId | null {
+  const [id = ''] = typeof key === 'string' ? key.split('.') : [];
+  return isNotificationId(id) ? id : null;
+}
+
+export function taken(events: readonly ReadEvent[]): CallbackVerdict {
+  return {
+    kind: 'taken',
+    reports: events.flatMap((event) => (typeof event === 'string' ? [] : event)),
+    foreign: events.filter((event) => event === 'foreign').length,
+    other: events.filter((event) => event === 'other').length,
+  };
+}
+
+export const unreadable: CallbackVerdict = {
+  kind: 'malformed',
+  message: 'The body is not what this provider is known to send.',
+};
+
+export function forged(message: string): CallbackVerdict {
+  return { kind: 'forged', message };
+}
+
+/** A header that came once. */
+export function headerOf({ headers }: Pick<CallbackRequest, 'headers'>, name: string): string {
+  const value = headers[name];
+  return typeof value === 'string' ? value : '';
+}
+
+export function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function hmac(algorithm: 'sha1' | 'sha256', key: string | Buffer, ...parts: readonly (string | Buffer)[]): Buffer {
+  const signature = createHmac(algorithm, key);
+  for (const part of parts) signature.update(part);
+  return signature.digest();
+}
+
+/** In a time that tells nothing. */
+export function isSame(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** UTC ms of what the provider calls the time, but not later than now: clocks differ. */
+export function timeOf(value: string | number | undefined, now: number): number {
+  const time = typeof value === 'number' ? Math.round(value * 1000) : Date.parse(value ?? '');
+  return Number.isFinite(time) && time > 0 ? Math.min(time, now) : now;
+}

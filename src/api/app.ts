@@ -10,6 +10,7 @@ import type { CommandDependencies } from '../commands/index.ts';
 import { createCommands } from '../commands/index.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { RateLimit } from '../domain/tenant.ts';
+import type { CallbackAddresses } from '../ports/callback-addresses.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
@@ -56,6 +57,7 @@ export interface ApiDependencies extends CommandDependencies {
   readonly catchUps?: CatchUps;
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+  readonly callbackAddresses: CallbackAddresses;
   readonly tokenKeys: TokenKeys;
   readonly unsubscribeLinks: Pick<UnsubscribeLinks, 'read'>;
   readonly metrics: Metrics;

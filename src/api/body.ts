@@ -103,7 +103,7 @@ function hintOfType(type: string | undefined): string {
   }
 }
 
-/** @throws DomainError PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE */
+/** As they came. @throws DomainError PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE */
 export async function readBytes(req: IncomingMessage, room: BodyRoom, bytesMax = bodyBytesMax): Promise<Buffer> {
   const declared = Number(req.headers['content-length'] ?? bytesMax);
   if (declared > bytesMax) throw tooLarge(bytesMax);

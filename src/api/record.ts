@@ -3,6 +3,7 @@
 import type { AttemptFacts, AttemptOutcome } from '../domain/attempts.ts';
 import { attemptCountOf, deliveredAtOf, nextRetryAtOf } from '../domain/notification.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
+import type { ShownReport } from '../projections/notifications/reports.ts';
 
 export function toRecord(document: ListedNotification) {
   const { request, attempts } = document;
@@ -45,6 +46,11 @@ export function toRecord(document: ListedNotification) {
 /** Ascending; one that is still in flight isn't among them. */
 export function toAttempts({ attempts }: ListedNotification) {
   return attempts.filter(hasOutcome).map(toAttempt);
+}
+
+/** What its provider has told of it since. */
+export function toReport({ eventId: id, kind, reportedAt, provider, recipient, permanent, reason }: ShownReport) {
+  return { id, kind, at: isoTime(reportedAt), provider, recipient, permanent, reason };
 }
 
 export function isoTime(timeMs: number): string {

@@ -14,6 +14,7 @@ export function routesOf({
   providers,
   templates,
   suppressions,
+  callbacks,
   dashboard,
   streams,
 }: Handlers) {
@@ -93,6 +94,8 @@ export function routesOf({
     { method: 'GET', path: '/suppressions', auth: 'bearer', endpoint: suppressions.list },
     { method: 'POST', path: '/suppressions', auth: 'bearer', endpoint: suppressions.create },
     { method: 'DELETE', path: '/suppressions/:id', auth: 'bearer', endpoint: suppressions.remove },
+    // Providers, by an address that names the tenant and by their signatures.
+    { method: 'POST', path: '/callbacks/:provider/:token', auth: 'none', endpoint: callbacks.receive },
     { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },
     { method: 'GET', path: '/dashboard/failures', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.failures },
     { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', endpoint: streams.dashboard },

@@ -13,7 +13,12 @@ export function catalogEntry({ name, label, schemas, callbacks }: ListedProvider
   const fields = Object.entries(config.properties ?? {}).map(([field, schema]) =>
     fieldOf(field, typeof schema === 'boolean' ? {} : schema, required.has(field)),
   );
-  return { name, label, help: config.description ?? null, fields: [keyField(key), ...fields, ...callbackField(callbacks)] };
+  return {
+    name,
+    label,
+    help: config.description ?? null,
+    fields: [keyField(key), ...fields, ...callbackField(callbacks)],
+  };
 }
 
 function callbackField(callbacks: ProviderCallbacks | undefined): ProviderField[] {

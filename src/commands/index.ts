@@ -30,6 +30,7 @@ import { provisionTenant } from './provision-tenant.ts';
 import { recordBatch } from './record-batch.ts';
 import { regenerateKey } from './regenerate-key.ts';
 import { resendNotification } from './resend-notification.ts';
+import { reportDelivery } from './report-delivery.ts';
 import { retryNotification } from './retry-notification.ts';
 import { saveProvider } from './save-provider.ts';
 import { startJob } from './start-job.ts';
@@ -91,5 +92,6 @@ export function createCommands(deps: CommandDependencies & Asked) {
     deleteTemplate: deleteTemplate(deps),
     suppressRecipient: suppressRecipient(deps),
     releaseRecipient: releaseRecipient(deps),
+    reportDelivery: reportDelivery(deps),
   };
 }

@@ -53,7 +53,8 @@ export function saveProvider(deps: SaveProviderDependencies) {
     const storedKey = stored === null ? null : openable(() => deps.secretBox.open(stored.sealedApiKey, context));
     const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, provider, config) : input.apiKey;
     const callbackSecret = callbackSecretOf(input, stored, provider);
-    const newSecret = callbackSecret.kind === 'new' ? callbackSecretProblems(provider.callbacks, callbackSecret.secret) : [];
+    const newSecret =
+      callbackSecret.kind === 'new' ? callbackSecretProblems(provider.callbacks, callbackSecret.secret) : [];
     const problems = [...provider.check({ apiKey, config }), ...newSecret];
     const [first] = problems;
     if (first !== undefined)

@@ -73,6 +73,7 @@ export async function send(
     provider: means.settings,
     webhookSecret: means.webhookSecret,
     secrets: means.secrets,
+    callbackUrl: means.callbackUrl,
     signal: attempt.controller.signal,
   };
   try {

@@ -12,6 +12,7 @@ import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Topic } from '../domain/topics.ts';
 import { workTopic } from '../domain/topics.ts';
 import type { Cancels } from '../ports/cancels.ts';
+import type { CallbackAddresses } from '../ports/callback-addresses.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -63,6 +64,8 @@ export interface DispatcherDependencies {
   readonly cancels?: Cancels;
   /** Absent: no mail says how to unsubscribe. */
   readonly unsubscribeLinks?: Pick<UnsubscribeLinks, 'urlOf'>;
+  /** Where providers report to that are told so with each message. Absent: nowhere. */
+  readonly callbackAddresses?: Pick<CallbackAddresses, 'urlOf'>;
   /** Where every process sees which providers aren't called for a while. Absent: metrics and the log tell of it alone. */
   readonly noteBreakers?: SettingsStore['noteBreakers'];
   /** Where to begin on partitions that have events and no position: a person's decision. */

@@ -4,6 +4,7 @@ import type { Reason } from '../domain/delivery-outcome.ts';
 import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { ProviderSettings } from '../domain/tenant.ts';
+import type { CallbackAddresses } from '../ports/callback-addresses.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
 import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
@@ -16,6 +17,8 @@ export interface ReadyMeans {
   readonly settings: ProviderSettings | null;
   readonly webhookSecret: string;
   readonly secrets: readonly string[];
+  /** Where its reports go. Absent: nowhere. */
+  readonly callbackUrl?: string | undefined;
   /** Attempts a second that the tenant allows its provider, over all processes; null: as many as can be made. */
   readonly maxPerSecond: number | null;
   /** Takes over while this one can't; null: there is none. */
@@ -38,9 +41,12 @@ export function createFindMeans(from: {
   channel: Channel;
   directory: DeliveryDirectory;
   providers: ProviderRegistry;
+  callbackAddresses?: Pick<CallbackAddresses, 'urlOf'>;
 }): FindMeans {
-  const { channel, directory, providers } = from;
+  const { channel, directory, providers, callbackAddresses } = from;
   const builtIn = providers.builtIn(channel);
+  const callbackUrlOf = (tenantId: TenantId, { name, callbacks }: Provider) =>
+    callbacks === undefined ? undefined : (callbackAddresses?.urlOf(tenantId, name) ?? undefined);
 
   async function ofTenant(tenantId: TenantId, fallback: ReadyMeans | null): Promise<Means> {
     const stored = await directory.provider(tenantId, channel);
@@ -51,7 +57,9 @@ export function createFindMeans(from: {
     const webhookSecret = channel === 'WEBHOOK' && settings === null ? await directory.webhookSecret(tenantId) : '';
     const secrets = await directory.secretsOf(tenantId);
     const maxPerSecond = maxPerSecondOf(settings);
-    return { kind: 'ready', role: 'primary', provider, settings, webhookSecret, secrets, maxPerSecond, fallback };
+    const callbackUrl = callbackUrlOf(tenantId, provider);
+    const by = { provider, settings, webhookSecret, secrets, callbackUrl };
+    return { kind: 'ready', role: 'primary', ...by, maxPerSecond, fallback };
   }
 
   /** One that can't be used is none: the first one goes on by itself. */
@@ -62,7 +70,8 @@ export function createFindMeans(from: {
     if (settings === null || provider === null) return null;
     const secrets = await directory.secretsOf(tenantId);
     const maxPerSecond = maxPerSecondOf(settings);
-    return { ...nothingElse, role: 'fallback', provider, settings, secrets, maxPerSecond };
+    const callbackUrl = callbackUrlOf(tenantId, provider);
+    return { ...nothingElse, role: 'fallback', provider, settings, secrets, maxPerSecond, callbackUrl };
   }
 
   async function find(tenantId: TenantId): Promise<Means> {

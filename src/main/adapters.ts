@@ -12,7 +12,7 @@ import { countAppends } from './count-appends.ts';
 import { type Engines, openEngines } from './engines.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
-import { secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
+import { callbackAddressesOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
 import { checkTie } from './tie.ts';
 
 export type Adapters = Awaited<ReturnType<typeof openAdapters>>;
@@ -38,6 +38,7 @@ export async function openAdapters(deps: AdapterDependencies) {
   const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
   const outbound = createOutbound({ allow: config.OUTBOUND_ALLOW, clock, metrics });
   const registry = createProviderRegistry({ outbound, clock, providerUrls: config.PROVIDER_URLS });
+  const callbackAddresses = await callbackAddressesOf(config);
   const renderer = createTemplateRenderer({ logger, clock });
   return {
     clock,
@@ -56,6 +57,7 @@ export async function openAdapters(deps: AdapterDependencies) {
     directory,
     outbound,
     registry,
+    callbackAddresses,
     renderer,
     limiter,
     unsubscribeLinks: await unsubscribeLinksOf(config),

@@ -80,10 +80,21 @@ async function inThisThread(
   dispatching: Dispatching & { readonly suppressions: SuppressionList; readonly cancels: Cancels },
   following: Delivering['running'],
 ): Promise<Delivering> {
-  const { log, directory, registry: providers, settings, limiter, clock, logger, metrics } = adapters;
+  const {
+    log,
+    directory,
+    registry: providers,
+    settings,
+    limiter,
+    clock,
+    logger,
+    metrics,
+    callbackAddresses,
+  } = adapters;
   const { suppressions, cancels } = dispatching;
   const { noteBreakers } = settings;
-  const told = { suppressions, cancels, noteBreakers, unsubscribeLinks: adapters.unsubscribeLinks };
+  const { unsubscribeLinks } = adapters;
+  const told = { suppressions, cancels, noteBreakers, unsubscribeLinks, callbackAddresses };
   const deps = { log, directory, providers, limiter, clock, logger, metrics, ...told };
   const dispatchers: readonly Dispatcher[] = await startDispatchers(deps, config, dispatching);
   return {

@@ -16,7 +16,7 @@ import { countAppends } from './count-appends.ts';
 import type { DispatchersTold, DispatcherThreadInput } from './dispatcher-thread.ts';
 import { startDispatchers } from './dispatchers.ts';
 import { heardDirectory } from './heard-directory.ts';
-import { secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
+import { callbackAddressesOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
 import { openDispatcherEngines } from './thread-engines.ts';
 import { toMainThread } from './thread-entry.ts';
 
@@ -59,6 +59,7 @@ const dispatchers = await startDispatchers(
     metrics,
     suppressions: suppressed.list,
     cancels: stores.cancels,
+    callbackAddresses: await callbackAddressesOf(config),
     noteBreakers: stores.settings.noteBreakers,
     unsubscribeLinks: await unsubscribeLinksOf(config),
   },

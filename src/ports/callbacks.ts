@@ -64,7 +64,8 @@ export function callbackSecretProblems(
 ): readonly ErrorDetail[] {
   const path = 'callbackSecret';
   if (callbacks === undefined) return [{ path, message: 'is not for this provider: it reports nothing' }];
-  if (callbacks.secret === null) return [{ path, message: 'is not for this provider: it signs with no secret of its own' }];
+  if (callbacks.secret === null)
+    return [{ path, message: 'is not for this provider: it signs with no secret of its own' }];
   const message = callbacks.secret.problem(secret);
   return message === null ? [] : [{ path, message }];
 }

@@ -36,6 +36,7 @@ export type CounterName =
   | 'herald_appends_failed_total'
   | 'herald_attempts_total'
   | 'herald_breakers_opened_total'
+  | 'herald_callbacks_total'
   | 'herald_connections_refused_total'
   | 'herald_dead_letters_total'
   | 'herald_documents_cut_total'
@@ -45,6 +46,7 @@ export type CounterName =
   | 'herald_jobs_ended_total'
   | 'herald_numbers_owned_again_total'
   | 'herald_replayed_total'
+  | 'herald_reports_total'
   | 'herald_stalls_total'
   | 'herald_streams_ended_total'
   | 'herald_timers_fired_total';

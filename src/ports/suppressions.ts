@@ -1,7 +1,7 @@
 // To whom tenants send nothing any more.
 
 import type { Channel, SuppressionReason } from '../domain/events.ts';
-import type { TenantId } from '../domain/ids.ts';
+import type { EventId, TenantId } from '../domain/ids.ts';
 import type { Position } from './event-log.ts';
 
 export interface Suppression {
@@ -25,6 +25,8 @@ export interface SuppressionList extends Suppressions {
   /** How many the tenant has. */
   count(tenantId: TenantId): number;
   find(tenantId: TenantId, id: string): Suppression | null;
+  /** Whether a tenant has released a recipient since a report of that time, or the very suppression of that event: told late, or again, it suppresses nobody. */
+  wasReleased(tenantId: TenantId, id: string, by: { readonly at: number; readonly eventId: EventId }): boolean;
   /** Whether what the log has up to there is in it. */
   hasReached(position: Position): boolean;
 }

@@ -102,6 +102,15 @@ describe('the catalog of providers', () => {
           max: 10_000,
           help: expect.any(String),
         },
+        {
+          ...text,
+          name: 'callbackSecret',
+          path: 'callbackSecret',
+          label: 'Webhook signing key',
+          type: 'secret',
+          required: false,
+          help: expect.any(String),
+        },
       ],
     });
   });

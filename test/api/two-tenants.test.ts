@@ -74,6 +74,8 @@ async function fillOwner(): Promise<void> {
   const config = { from: '+15005550006', accountSid: `AC${'0'.repeat(32)}` };
   const provider = { channel: 'SMS', provider: 'twilio', apiKey: 'twilio-key-of-the-owner', config, enabled: true };
   expect((await owner.dashboard('POST', '/providers', provider)).status).toBe(200);
+  const [saved] = (await owner.dashboard('GET', '/providers')).body;
+  keep('callback', saved.callbackUrl.split('/').at(-1));
   const suppress = (suppressed: string) =>
     owner.dashboard('POST', '/suppressions', { channel: 'SMS', recipient: suppressed });
   keep('suppression', (await suppress('+15005550010')).body.id);
@@ -177,6 +179,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'GET /keys': [{ unnamed: { path: '/keys' }, status: 200 }],
   'POST /keys': [{ unnamed: { path: '/keys', body: { name: 'till', scopes: ['read'] } }, status: 201 }],
   'DELETE /keys/:id': [{ of: (id) => ({ path: `/keys/${id('key')}` }), status: 404 }],
+  'POST /callbacks/:provider/:token': [
+    // The owner's token for another of its providers, and one that nobody has.
+    { of: (id) => ({ path: `/callbacks/mailgun/${id('callback')}`, body: {} }), status: 404 },
+  ],
   'GET /suppressions': [
     { unnamed: { path: '/suppressions' }, status: 200, says: { data: [], nextCursor: null } },
     { of: (id) => ({ path: `/suppressions?cursor=${id('suppressionCursor')}` }), status: 400 },

@@ -362,6 +362,7 @@ describe('a mail by an HTTP API', () => {
       subject: 'Hello',
       text: 'x',
       html: '<p>x',
+      tags: [{ name: 'notificationId', value: 'notif_0abcdefghjkmnpqrstvwxyz012' }],
     });
   });
 

@@ -46,6 +46,7 @@ beforeEach(async () => {
       sealedApiKey: oldBox.seal('the signing secret', webhookContext),
       sealedPreviousApiKey: oldBox.seal('the one before', webhookContext),
       previousUntil: 9e15,
+      sealedCallbackSecret: oldBox.seal('of its reports', sealedFor.callbacks(tenantId, 'WEBHOOK', 'primary')),
     }),
   );
 });
@@ -63,7 +64,7 @@ const stored = async () => {
 
 it('seals every kind of secret anew, and a second time none', async () => {
   const reseal = resealTenant({ settings, secretBox: box });
-  expect(await reseal(tenantId)).toEqual({ total: 5, resealed: 5, unreadable: [] });
+  expect(await reseal(tenantId)).toEqual({ total: 6, resealed: 6, unreadable: [] });
   const { tenant, keys, namedKeys, provider } = await stored();
   expect(newBox.open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(tenantId))).toBe('whsec');
   expect(newBox.open(keys[0]?.sealedKey ?? '', sealedFor.apiKey(tenantId))).toBe('main');
@@ -71,7 +72,9 @@ it('seals every kind of secret anew, and a second time none', async () => {
   expect(newBox.open(named.sealedKey, sealedFor.namedKey(tenantId, named.id))).toBe('named');
   expect(newBox.open(provider.sealedApiKey, webhookContext)).toBe('the signing secret');
   expect(newBox.open(provider.sealedPreviousApiKey ?? '', webhookContext)).toBe('the one before');
-  expect(await reseal(tenantId)).toEqual({ total: 5, resealed: 0, unreadable: [] });
+  const callbacks = sealedFor.callbacks(tenantId, 'WEBHOOK', 'primary');
+  expect(newBox.open(provider.sealedCallbackSecret ?? '', callbacks)).toBe('of its reports');
+  expect(await reseal(tenantId)).toEqual({ total: 6, resealed: 0, unreadable: [] });
 });
 
 it('leaves what it cannot open as it is, names it, and goes on', async () => {

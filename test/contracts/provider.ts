@@ -59,6 +59,8 @@ const freeFields = [
   'category',
   'smsType',
   'retryMissing',
+  'configurationSet',
+  'snsTopicArn',
 ];
 
 export function providerContract(traits: ProviderTraits, start: () => Promise<StandIn>): void {

@@ -279,15 +279,22 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       it('are replaced wherever a tenant has them, and what has changed since is left alone', async () => {
         await createOther();
         await store.createNamedKey(storedNamedKey(), 2);
-        const before = storedProvider({ sealedPreviousApiKey: 'sealed-before', previousUntil: 9 });
+        const callbacks = { sealedCallbackSecret: 'sealed-callbacks' };
+        const before = storedProvider({ sealedPreviousApiKey: 'sealed-before', previousUntil: 9, ...callbacks });
         await store.saveProvider(before);
         await store.saveProvider(storedProvider({ channel: 'SMS', sealedApiKey: 'sealed-sms' }));
         const newByOld = new Map(
-          ['sealed-whsec', 'sealed-1', 'sealed-named-1', 'sealed-re', 'sealed-before', 'sealed-was-changed'].map(
-            (old) => [old, `new-${old}`],
-          ),
+          [
+            'sealed-whsec',
+            'sealed-1',
+            'sealed-named-1',
+            'sealed-re',
+            'sealed-before',
+            'sealed-callbacks',
+            'sealed-was-changed',
+          ].map((old) => [old, `new-${old}`]),
         );
-        expect(await store.replaceSealed(tenantId, newByOld)).toBe(5);
+        expect(await store.replaceSealed(tenantId, newByOld)).toBe(6);
         await harness.reopen();
         const { tenant, keys, namedKeys, providers } = (await harness.store.settings(tenantId)) ?? {};
         expect(tenant).toEqual(storedTenant({ sealedWebhookSecret: 'new-sealed-whsec' }));
@@ -298,6 +305,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
           ...before,
           sealedApiKey: 'new-sealed-re',
           sealedPreviousApiKey: 'new-sealed-before',
+          sealedCallbackSecret: 'new-sealed-callbacks',
         });
         expect(providers).toContainEqual(storedProvider({ channel: 'SMS', sealedApiKey: 'sealed-sms' }));
         expect((await harness.store.settings(other))?.tenant.sealedWebhookSecret).toBe('sealed-whsec');
@@ -327,6 +335,21 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         const providers = (await store.settings(tenantId))?.providers ?? [];
         expect(providers).toHaveLength(2);
         expect(providers).toContainEqual(changed);
+      });
+
+      it('has a secret for its reports, which goes with it and by itself', async () => {
+        const secret = storedProvider({ sealedCallbackSecret: 'sealed-callbacks' });
+        const fallback = storedProvider({ role: 'fallback', sealedCallbackSecret: 'sealed-others' });
+        await store.saveProvider(secret);
+        await store.saveProvider(fallback);
+        const stored = async () => (await harness.store.settings(tenantId))?.providers;
+        await harness.reopen();
+        expect(await stored()).toEqual([secret, fallback]);
+        await harness.store.saveProvider(storedProvider());
+        expect(await stored()).toEqual([storedProvider(), fallback]);
+        await harness.store.deleteProvider(tenantId, 'EMAIL', 'fallback');
+        await harness.store.saveProvider(storedProvider({ role: 'fallback' }));
+        expect(await stored()).toEqual([storedProvider(), storedProvider({ role: 'fallback' })]);
       });
 
       it('may have a fallback beside it, saved, sealed anew and deleted by itself', async () => {

@@ -186,6 +186,12 @@ describe('an answer of success is as documented', () => {
       body: { channel: 'WEBHOOK', provider: 'custom', apiKey: 'a signing secret of our own', config: {} },
     });
     await call('listProviders');
+    const postmark = { channel: 'EMAIL', provider: 'postmark', apiKey: 'a-server-token-0123', config };
+    const { callbackUrl } = (await call('saveProvider', { body: postmark })).body;
+    const [provider, token] = callbackUrl.split('/').slice(-2);
+    const opened = { RecordType: 'Open', MessageID: 'x', Metadata: {} };
+    const taken = await call('receiveCallback', { params: { provider, token }, body: opened });
+    expect(taken.body).toEqual({ reports: 0, suppressed: 0, foreign: 1, other: 0 });
     const test = (channel: string, body?: unknown) => call('testProvider', { params: { channel }, body });
     expect((await test('WEBHOOK', { recipient: sink.url })).body).toEqual({ success: true });
     expect((await test('SMS')).body.success).toBe(false);

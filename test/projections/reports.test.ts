@@ -9,7 +9,7 @@ import type { EventId, NotificationId } from '../../src/domain/ids.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { ShownReport } from '../../src/projections/notifications/reports.ts';
 import { reportsOf } from '../../src/projections/notifications/reports.ts';
-import { resolutionMs, resolutions } from '../../src/projections/notifications/statistics-cells.ts';
+import { resolutionMs, resolutions } from '../../src/projections/notifications/resolutions.ts';
 import type { Folded } from './folded.ts';
 import { documentsOf, folded } from './folded.ts';
 import { anyHistory, batches, entriesOf, interleaved, noon, partition, tenants, withRepeats } from './histories.ts';

@@ -11,6 +11,7 @@ import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.
 import { createUnsubscribeLinks } from '../../src/adapters/node/unsubscribe-links.ts';
 import { createTenantDirectory } from '../../src/adapters/memory/tenant-directory.ts';
 import { createApiKeys } from '../../src/adapters/node/api-keys.ts';
+import { createCallbackAddresses } from '../../src/adapters/node/callback-addresses.ts';
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { createEmbeddedIssuer } from '../../src/adapters/node/issuer.ts';
 import { createMetrics } from '../../src/adapters/node/metrics.ts';
@@ -106,6 +107,10 @@ export async function startApp(given: AppOptions = {}) {
   const registry = createProviderRegistry({ outbound, clock, providerUrls: given.providerUrls ?? {} });
   const renderer = createTemplateRenderer({ logger, clock });
   const limiter = createMemoryRateLimiter();
+  const callbackAddresses = createCallbackAddresses({
+    secrets: ['callback secret of the tests'],
+    publicUrl: 'https://herald.test',
+  });
   const tokens = await createEmbeddedIssuer({ keyPath: join(folder, 'issuer.pem'), issuer, audience });
   const closing = new AbortController();
   const unsubscribeLinks = createUnsubscribeLinks(given.publicUrl ?? null, 'secret of the links of the tests');
@@ -138,6 +143,7 @@ export async function startApp(given: AppOptions = {}) {
               metrics,
               suppressions: suppressions.list,
               unsubscribeLinks,
+              callbackAddresses,
               noteBreakers: settings.noteBreakers,
               limits: defaultDispatcherLimits(channel),
             }),
@@ -167,6 +173,7 @@ export async function startApp(given: AppOptions = {}) {
     reader: store,
     limiter,
     outbound,
+    callbackAddresses,
     metrics,
     turns,
     unsubscribeLinks,

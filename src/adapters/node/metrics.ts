@@ -80,6 +80,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
   herald_connections_refused_total:
     'Connections closed as they came, and requests of a proxy refused, by whose room was taken',
+  herald_callbacks_total: 'Calls of providers that report what became of messages, by how they ended',
   herald_dead_letters_total: 'Events whose bytes do not decode',
   herald_documents_cut_total: 'Documents too large for the store, stored with their texts cut or not at all',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
@@ -88,6 +89,8 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_jobs_ended_total: 'Jobs that ended, by how',
   herald_numbers_owned_again_total:
     'Partition numbers of a read model that were given up and owned again while their claim went on',
+  herald_reports_total:
+    'Reports of providers by what they tell; foreign: of messages that carry no id of a notification',
   herald_replayed_total: 'Requests answered again by their Idempotency-Key: accepted before',
   herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',
   herald_streams_ended_total: 'Event streams that ended, by why',

@@ -29,6 +29,16 @@ export const attempt = {
   nextRetryAt: null,
 };
 
+export const report = {
+  id: '3c2b1a09-8f7e-8d6c-9b5a-4f3e2d1c0b9a',
+  kind: 'delivered' as const,
+  at: '2027-01-31T09:00:03.000Z',
+  provider: 'resend',
+  recipient: 'ada@example.com',
+  permanent: false,
+  reason: null,
+};
+
 export const failedAttempt = {
   ...attempt,
   messageId: null,
@@ -105,6 +115,8 @@ export const provider = {
   provider: 'resend',
   apiKey: 're_••••••x9Qz',
   config: { fromName: 'Acme', fromEmail: 'hello@acme.example' },
+  callbackSecret: null,
+  callbackUrl: 'https://notify.example.com/api/v1/callbacks/resend/dG50XzAxaHp4.3q2-7wAAAAAAAAAAAAAAAA',
   enabled: true,
   breaker: 'closed' as const,
   createdAt,

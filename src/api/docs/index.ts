@@ -2,6 +2,7 @@
 
 import type { RouteName } from '../routes.ts';
 import { batchDocs } from './batches.ts';
+import { callbackDocs } from './callbacks.ts';
 import { inboxDocs } from './inbox.ts';
 import { jobDocs } from './jobs.ts';
 import { keyDocs } from './keys.ts';
@@ -51,6 +52,7 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'GET /suppressions': suppressionDocs.list,
   'POST /suppressions': suppressionDocs.create,
   'DELETE /suppressions/:id': suppressionDocs.remove,
+  'POST /callbacks/:provider/:token': callbackDocs.receive,
   'GET /dashboard/stats': statisticsDocs.stats,
   'GET /dashboard/failures': statisticsDocs.failures,
   'GET /dashboard/stream': statisticsDocs.stream,

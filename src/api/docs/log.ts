@@ -8,7 +8,7 @@ import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
 import { notificationParam } from './params.ts';
-import { accepted, attempt, count, message, nextCursor, notification } from './shapes.ts';
+import { accepted, attempt, count, message, nextCursor, notification, report } from './shapes.ts';
 
 const area = 'Log';
 const params = { id: notificationParam };
@@ -76,13 +76,14 @@ const attempts: OperationDocs = {
   summary: 'Every attempt to deliver one',
   params,
   answer: answers(
-    z.object({ notification, attempts: z.array(attempt) }),
+    z.object({ notification, attempts: z.array(attempt), reports: z.array(report) }),
     {
       notification: { ...examples.notification, attemptCount: 2 },
       attempts: [examples.failedAttempt, { ...examples.attempt, attemptNumber: 2 }],
+      reports: [examples.report],
     },
     {
-      description: `The attempts that have ended, in ascending order: the first one and the newest ${attemptsKeptMax}. \`attemptCount\` counts all.`,
+      description: `The attempts that have ended, in ascending order: the first one and the newest ${attemptsKeptMax}. \`attemptCount\` counts all. Then what the provider has reported since, by time: of each kind the first report and the last.`,
     },
   ),
   refusals: { NOT_FOUND: noSuch },

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 import { breakerStates } from '../../domain/breaker.ts';
-import { channels, failureClasses, priorities, providerRoles } from '../../domain/events.ts';
+import { channels, failureClasses, priorities, providerRoles, reportKinds } from '../../domain/events.ts';
 import { statuses } from '../../domain/notification.ts';
 import { errorCodes } from '../errors.ts';
 
@@ -108,6 +108,12 @@ export const provider = z
     provider: text,
     apiKey: text.describe('Masked: the first 3 characters, six bullets, the last 4; of a short key bullets alone.'),
     config: jsonObject,
+    callbackSecret: text.nullable().describe('Masked in the same way: what its reports are verified by.'),
+    callbackUrl: text
+      .nullable()
+      .describe(
+        'Where the provider is to report what becomes of messages. null: it reports nothing, or PUBLIC_URL isn’t set.',
+      ),
     enabled: z.boolean().describe('false counts as no provider.'),
     breaker: z
       .enum(breakerStates)
@@ -116,6 +122,21 @@ export const provider = z
     updatedAt: timestamp,
   })
   .meta({ id: 'Provider', description: 'A tenant’s provider of one channel, the first one or the fallback.' });
+
+export const report = z
+  .object({
+    id: text.describe('The same when the provider tells it again.'),
+    kind: z.enum(reportKinds),
+    at: timestamp.describe('When it happened, as the provider says.'),
+    provider: text,
+    recipient: text.nullable().describe('Whom it is about: of a mail with copies one of several. null: it isn’t said.'),
+    permanent: z.boolean().describe('Of a bounce: the recipient takes nothing at all, and is on the suppression list.'),
+    reason: text.nullable().describe('In the provider’s words.'),
+  })
+  .meta({
+    id: 'Report',
+    description: 'What a provider tells of a message that it had taken. No status follows from it.',
+  });
 
 const providerField = z
   .object({

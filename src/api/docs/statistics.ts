@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 
-import { channels, failureClasses, priorities } from '../../domain/events.ts';
+import { channels, failureClasses, priorities, reportKinds } from '../../domain/events.ts';
 import { statuses } from '../../domain/notification.ts';
 import { causesMax } from '../../projections/notifications/failures.ts';
 import * as examples from './examples.ts';
@@ -25,6 +25,9 @@ const statistics = z
     latency: z
       .object({ p50: milliseconds, p95: milliseconds, p99: milliseconds })
       .describe('Milliseconds from request to delivery; null when nothing was delivered.'),
+    reported: countsOf(reportKinds).describe(
+      'Notifications of which a provider has reported that, by the time of the first report of its kind.',
+    ),
     series: z.array(z.object({ at: timestamp, requested: count, delivered: count, failed: count })),
   })
   .meta({ id: 'Statistics' });
@@ -53,6 +56,7 @@ const stats: OperationDocs = {
       successRate: 50,
       failedRate: 50,
       latency: { p50: 420, p95: 420, p99: 420 },
+      reported: { delivered: 1, bounced: 0, complained: 0, opened: 1, clicked: 0 },
       series: [{ at: examples.createdAt, requested: 3, delivered: 1, failed: 1 }],
     },
     { description: 'The figures of the range.' },

@@ -8,6 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import { failures } from '../../projections/notifications/failures.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
+import { countReports } from '../../projections/notifications/reports.ts';
 import type { Resolution } from '../../projections/notifications/resolutions.ts';
 import { resolutionMs } from '../../projections/notifications/resolutions.ts';
 import type { StatisticsRange } from '../../projections/notifications/statistics-range.ts';
@@ -68,8 +69,11 @@ export function createDashboardHandlers({ reader, clock }: Dependencies) {
     async handle({ tenant }, { query }) {
       const only = given(query, ['channel', 'priority', 'provider']);
       const range = withStep(rangeOf(query, clock.now()), query.by);
-      const { series, ...figures } = await statistics(reader, tenant.id, range, only);
-      return ok({ ...figures, series: series.map((point) => ({ ...point, at: isoTime(point.at) })) });
+      const [{ series, ...figures }, reported] = await Promise.all([
+        statistics(reader, tenant.id, range, only),
+        countReports(reader, tenant.id, range, only),
+      ]);
+      return ok({ ...figures, reported, series: series.map((point) => ({ ...point, at: isoTime(point.at) })) });
     },
   });
 

@@ -1,6 +1,7 @@
 // The handlers by what they are about.
 
 import type { CommandDependencies, Commands } from '../../commands/index.ts';
+import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-registry.ts';
@@ -14,6 +15,7 @@ import type { RequestLimits } from '../rate-limit.ts';
 import { createDashboardStreams } from '../dashboard-stream.ts';
 import { createInboxStreams } from '../inbox-stream.ts';
 import { createBatchHandlers } from './batches.ts';
+import { createCallbackHandlers } from './callbacks.ts';
 import { createDashboardHandlers } from './dashboard.ts';
 import { createInboxHandlers } from './inbox.ts';
 import { createJobHandlers } from './jobs.ts';
@@ -31,6 +33,7 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly reader: ReadModelReader;
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
+  readonly callbackAddresses: CallbackAddresses;
   readonly cursors: Cursors;
   readonly turns: ThreadTurns;
   readonly rateLimit: RateLimit;
@@ -52,6 +55,7 @@ export function createHandlers(deps: HandlerDependencies) {
     providers: createProviderHandlers(deps),
     templates: createTemplateHandlers(deps),
     suppressions: createSuppressionHandlers(deps),
+    callbacks: createCallbackHandlers(deps),
     dashboard: createDashboardHandlers(deps),
     streams: createStreamHandlers({
       ...deps,

@@ -13,6 +13,7 @@ import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { ListedNotification } from '../../projections/notifications/document.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
+import { reportsOf } from '../../projections/notifications/reports.ts';
 import { getNotification, listNotifications, placeKeyOf } from '../../projections/notifications/queries.ts';
 import { pageBytesMax } from '../../projections/page-bytes.ts';
 import { searchReadModel } from '../../projections/search/index.ts';
@@ -24,7 +25,7 @@ import { idempotencyKeyOf, idempotentReplayedHeader } from '../idempotency-key.t
 import type { OwnWrites } from '../own-writes.ts';
 import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
-import { toAttempts, toRecord } from '../record.ts';
+import { toAttempts, toRecord, toReport } from '../record.ts';
 import { ok } from '../respond.ts';
 import { filterOf, listQuery, paginationOf, placeOf } from './notification-list.ts';
 
@@ -108,7 +109,8 @@ export function createNotificationHandlers(deps: Dependencies) {
     awaits: ({ tenant }, { params }) => settled(tenant.id, params),
     async handle({ tenant }, { params }) {
       const document = await found(tenant.id, params);
-      return ok({ notification: toRecord(document), attempts: toAttempts(document) });
+      const reports = (await reportsOf(reader, tenant.id, document.id)).map(toReport);
+      return ok({ notification: toRecord(document), attempts: toAttempts(document), reports });
     },
   });
 

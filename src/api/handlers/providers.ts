@@ -8,9 +8,10 @@ import { badField, notFound } from '../../domain/errors.ts';
 import type { Channel } from '../../domain/events.ts';
 import { channels, providerRoles } from '../../domain/events.ts';
 import { bullets, maskSecret, sealedFor } from '../../domain/tenant.ts';
+import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound } from '../../ports/outbound.ts';
-import type { ProviderCatalog } from '../../ports/provider-registry.ts';
+import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-registry.ts';
 import type { SecretBox } from '../../ports/secret-box.ts';
 import { SecretBoxError } from '../../ports/secret-box.ts';
 import type { BreakerNote, SettingsStore, StoredProvider } from '../../ports/settings-store.ts';
@@ -27,7 +28,8 @@ interface Dependencies {
   readonly clock: Pick<Clock, 'now'>;
   readonly secretBox: Pick<SecretBox, 'open'>;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
-  readonly registry: Pick<ProviderCatalog, 'catalog'>;
+  readonly registry: Pick<ProviderCatalog, 'catalog'> & Pick<ProviderRegistry, 'find'>;
+  readonly callbackAddresses: CallbackAddresses;
 }
 
 const role = z
@@ -51,17 +53,31 @@ const saveBody = z.strictObject({
       description: 'The fields of the provider: see `GET /providers/catalog`.',
     })
     .optional(),
+  callbackSecret: z
+    .string()
+    .max(4096)
+    .nullable()
+    .describe(
+      'What the provider’s reports are verified by, where that isn’t its key: see `GET /providers/catalog`. Absent, null, or with bullets: the stored one stays. Empty: there is none.',
+    )
+    .optional(),
   enabled: z.boolean().default(true),
+  callbackUrl: z.string().nullable().describe('As it was read: passed over.').optional(),
   breaker: z.enum(breakerStates).describe('As it was read: passed over.').optional(),
 });
 
 const testBody = z.strictObject({ recipient: z.string().optional() });
 
-export function createProviderHandlers({ commands, settings, secretBox, clock, outbound, registry }: Dependencies) {
+export function createProviderHandlers(deps: Dependencies) {
+  const { commands, settings, secretBox, clock, outbound, registry, callbackAddresses } = deps;
+  const callbackUrlOf = ({ tenantId, channel, provider }: StoredProvider) =>
+    registry.find(channel, provider)?.callbacks === undefined ? null : callbackAddresses.urlOf(tenantId, provider);
   const shown = (stored: StoredProvider, notes: readonly BreakerNote[]) => {
     const note = notes.find(({ channel, role }) => channel === stored.channel && role === stored.role);
     return {
       ...toProvider(stored, maskedKey(stored, secretBox)),
+      callbackSecret: maskedCallbackSecret(stored, secretBox),
+      callbackUrl: callbackUrlOf(stored),
       breaker: notedState(note?.until ?? null, clock.now()),
     };
   };
@@ -82,7 +98,7 @@ export function createProviderHandlers({ commands, settings, secretBox, clock, o
   const save = endpoint('bearer', {
     body: saveBody,
     async handle({ tenant, person }, { body }) {
-      const { channel, role, provider, apiKey, enabled, config = {} } = body;
+      const { channel, role, provider, apiKey, callbackSecret, enabled, config = {} } = body;
       const saved = await commands.saveProvider({
         tenantId: tenant.id,
         actor: person.actor,
@@ -90,6 +106,7 @@ export function createProviderHandlers({ commands, settings, secretBox, clock, o
         role,
         provider,
         apiKey,
+        callbackSecret: callbackSecret ?? undefined,
         config,
         enabled,
       });
@@ -131,8 +148,18 @@ export function createProviderHandlers({ commands, settings, secretBox, clock, o
 /** Bullets alone where it can't be opened: deliveries say so, and saving the provider again mends it. */
 function maskedKey(stored: StoredProvider, secretBox: Pick<SecretBox, 'open'>): string {
   const { tenantId, channel, role, sealedApiKey } = stored;
+  return masked(secretBox, sealedApiKey, sealedFor.provider(tenantId, channel, role));
+}
+
+/** null: there is none. */
+function maskedCallbackSecret(stored: StoredProvider, secretBox: Pick<SecretBox, 'open'>): string | null {
+  const { tenantId, channel, role, sealedCallbackSecret: sealed } = stored;
+  return sealed === undefined ? null : masked(secretBox, sealed, sealedFor.callbacks(tenantId, channel, role));
+}
+
+function masked(secretBox: Pick<SecretBox, 'open'>, sealed: string, context: string): string {
   try {
-    return maskSecret(secretBox.open(sealedApiKey, sealedFor.provider(tenantId, channel, role)));
+    return maskSecret(secretBox.open(sealed, context));
   } catch (error) {
     if (error instanceof SecretBoxError) return bullets;
     throw error;

@@ -62,8 +62,7 @@ const permanentReasons: ReadonlySet<string> = new Set(['bounce', 'suppress-bounc
 
 function reportOf(event: unknown, now: number): ReadEvent {
   const { data } = sent.safeParse(event);
-  const kind =
-    data !== undefined && Object.hasOwn(kinds, data.event) ? kinds[data.event as keyof typeof kinds] : null;
+  const kind = data !== undefined && Object.hasOwn(kinds, data.event) ? kinds[data.event as keyof typeof kinds] : null;
   // A temporary failure is still being tried.
   if (data === undefined || kind === null || (kind === 'bounced' && data.severity === 'temporary')) return 'other';
   const notificationId = notificationIdOfKey(data['user-variables']?.['notificationId']);

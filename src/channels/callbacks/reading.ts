@@ -50,7 +50,11 @@ export function jsonOf(body: Buffer): unknown {
   }
 }
 
-export function hmac(algorithm: 'sha1' | 'sha256', key: string | Buffer, ...parts: readonly (string | Buffer)[]): Buffer {
+export function hmac(
+  algorithm: 'sha1' | 'sha256',
+  key: string | Buffer,
+  ...parts: readonly (string | Buffer)[]
+): Buffer {
   const signature = createHmac(algorithm, key);
   for (const part of parts) signature.update(part);
   return signature.digest();

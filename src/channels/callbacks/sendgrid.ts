@@ -28,7 +28,7 @@ function read(request: CallbackRequest, { provider, now }: CallbackContext): Cal
   const signature = Buffer.from(headerOf(request, 'x-twilio-email-event-webhook-signature'), 'base64');
   const signed = Buffer.concat([Buffer.from(timestamp), request.body]);
   if (!verify('sha256', signed, key, signature))
-    return forged("The signature is not one of the account whose verification key is saved as callbackSecret.");
+    return forged('The signature is not one of the account whose verification key is saved as callbackSecret.');
   const events = z.array(z.unknown()).safeParse(jsonOf(request.body));
   return events.success ? taken(events.data.map((event) => reportOf(event, now))) : unreadable;
 }
@@ -38,7 +38,7 @@ const sent = z.object({
   sg_event_id: z.string().min(1),
   email: z.string().optional(),
   timestamp: z.number().optional(),
-  notificationId: z.unknown(),
+  notificationId: z.unknown().optional(),
   type: z.string().optional(),
   reason: z.string().optional(),
 });

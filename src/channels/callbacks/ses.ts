@@ -37,7 +37,8 @@ async function read(
   const message = snsMessageOf(jsonOf(body));
   if (message === null) return unreadable;
   const topic = provider.config['snsTopicArn'];
-  if (topic !== undefined && topic !== message.TopicArn) return forged('The message is of another topic than snsTopicArn.');
+  if (topic !== undefined && topic !== message.TopicArn)
+    return forged('The message is of another topic than snsTopicArn.');
   if (!(await sns.isSigned(message, { now, signal }))) return forged('The signature is not one of Amazon SNS.');
   switch (message.Type) {
     case 'SubscriptionConfirmation':
@@ -86,9 +87,21 @@ function reportsOf({ Message, MessageId }: SnsMessage, now: number): ReadEvent {
     });
   }
   if (complaint !== undefined)
-    return [{ ...common, kind: 'complained', id, recipient: onlyOne(complaint.complainedRecipients.map((one) => one.emailAddress)) }];
+    return [
+      {
+        ...common,
+        kind: 'complained',
+        id,
+        recipient: onlyOne(complaint.complainedRecipients.map((one) => one.emailAddress)),
+      },
+    ];
   if (delivery !== undefined)
-    return delivery.recipients.map((recipient) => ({ ...common, kind: 'delivered', id: `${id}:${recipient}`, recipient }));
+    return delivery.recipients.map((recipient) => ({
+      ...common,
+      kind: 'delivered',
+      id: `${id}:${recipient}`,
+      recipient,
+    }));
   return [{ ...common, kind: open === undefined ? 'clicked' : 'opened', id, recipient: onlyOne(mail.destination) }];
 }
 

@@ -70,7 +70,7 @@ export function createSnsVerifier(outbound: Pick<Outbound, 'request'>): SnsVerif
       return verify(algorithm, Buffer.from(signedText(sent)), key, Buffer.from(sent.Signature, 'base64'));
     },
     async confirm({ SubscribeURL: url = '' }, signal) {
-      if (!isOfAmazon(url, /^\/$/)) return false;
+      if (!isOfAmazon(url, /^\/\?/)) return false;
       const { status } = await outbound.request({ method: 'GET', url, headers: {}, body: null, signal });
       return status >= 200 && status < 300;
     },
@@ -81,7 +81,11 @@ export function createSnsVerifier(outbound: Pick<Outbound, 'request'>): SnsVerif
 function isOfAmazon(text: string, path: RegExp): boolean {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return false;
-  return url.port === '' && /^sns\.[a-z0-9-]{3,40}\.amazonaws\.com(?:\.cn)?$/.test(url.hostname) && path.test(url.pathname);
+  return (
+    url.port === '' &&
+    /^sns\.[a-z0-9-]{3,40}\.amazonaws\.com(?:\.cn)?$/.test(url.hostname) &&
+    path.test(url.pathname + url.search)
+  );
 }
 
 async function fetchCertificate(

@@ -4,7 +4,16 @@
 // The notification's id is in the address that was sent with the message. No time is told: it is when the report came.
 
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
-import { forged, headerOf, hmac, isSame, notificationIdField, notificationIdOfKey, taken, unreadable } from './reading.ts';
+import {
+  forged,
+  headerOf,
+  hmac,
+  isSame,
+  notificationIdField,
+  notificationIdOfKey,
+  taken,
+  unreadable,
+} from './reading.ts';
 
 export const twilioCallbacks: ProviderCallbacks = {
   secret: null,

@@ -72,7 +72,12 @@ export function twilio(dependencies: TwilioDependencies): ListedProvider {
       const messages = await messagesOf(http, baseUrl, accountSid);
       const sender = messagingService.test(from) ? { messagingServiceSid: from } : { from };
       try {
-        const message = await messages.create({ to: delivery.recipient, body: delivery.request.body, ...sender, ...reportsTo(delivery, context) });
+        const message = await messages.create({
+          to: delivery.recipient,
+          body: delivery.request.body,
+          ...sender,
+          ...reportsTo(delivery, context),
+        });
         return outcomeOfMessage(message, http.answer(), context);
       } catch (error) {
         return outcomeOfError(error, http.answer(), context, clock.now());

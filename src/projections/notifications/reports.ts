@@ -10,11 +10,11 @@ import type { ReportFacts, ReportsOfNotification } from '../../domain/reports.ts
 import { withReport } from '../../domain/reports.ts';
 import type { CollectionDefinition, FieldValue, Page, ReadModelReader, Write } from '../../ports/read-model-store.ts';
 import { rowsPerPageMax } from '../../ports/read-model-store.ts';
-import type { Resolution } from './statistics-cells.ts';
-import { resolutionMs, resolutions } from './statistics-cells.ts';
+import { piecesOf } from './cell-pages.ts';
+import type { Resolution } from './resolutions.ts';
+import { resolutionMs, resolutions } from './resolutions.ts';
 import type { StatisticsRange } from './statistics-range.ts';
 import { widened } from './statistics-range.ts';
-import { piecesOf } from './statistics.ts';
 
 interface ReportsDocument {
   readonly tenantId: TenantId;

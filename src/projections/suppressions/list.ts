@@ -2,8 +2,8 @@
 //
 // All of a recipient's events stand in one partition, and each partition is folded in its order, so the last one counts; what is told twice changes nothing.
 
-import type { SuppressionEvent } from '../../domain/events.ts';
-import type { TenantId } from '../../domain/ids.ts';
+import type { RecipientSuppressed, SuppressionEvent } from '../../domain/events.ts';
+import type { EventId, TenantId } from '../../domain/ids.ts';
 import { comparedRecipient, suppressionIdOf } from '../../domain/suppression.ts';
 import type { LogEntry } from '../../ports/event-log.ts';
 import type { Suppression, SuppressionList } from '../../ports/suppressions.ts';
@@ -15,24 +15,59 @@ export interface FoldedSuppressions extends SuppressionList {
   readonly size: number;
 }
 
+/** Of a tenant: 2 MiB at most, 200 bytes each. Providers tell late by days; whoever was released that many releases ago may be suppressed by it again. */
+const releasesMax = 10_000;
+
+interface Release {
+  /** UTC ms. */
+  readonly at: number;
+  /** The event that had put it on the list, where a provider's report did. */
+  readonly causedBy: EventId | null;
+}
+
 export function createSuppressionList(): FoldedSuppressions {
   /** By tenant and id. */
   const lists = new Map<TenantId, Map<string, Suppression>>();
   /** By partition: the offset behind the last event told. */
   const told = new Map<number, number>();
+  /** By tenant and id: which event has put those on the list that providers' reports have. */
+  const causes = new Map<TenantId, Map<string, EventId>>();
+  /** By tenant and id: who was taken off the list, in this order. */
+  const releases = new Map<TenantId, Map<string, Release>>();
   let size = 0;
 
-  const apply = (event: SuppressionEvent): void => {
-    const { tenantId, channel, recipient, occurredAt } = event;
-    const id = suppressionIdOf(tenantId, channel, recipient);
+  const release = (event: SuppressionEvent, id: string): void => {
+    const { tenantId, occurredAt: at } = event;
+    const ofTenant = releases.get(tenantId) ?? new Map<string, Release>();
+    releases.set(tenantId, ofTenant);
+    ofTenant.delete(id);
+    ofTenant.set(id, { at, causedBy: causes.get(tenantId)?.get(id) ?? null });
+    causes.get(tenantId)?.delete(id);
+    const [oldest] = ofTenant.keys();
+    if (ofTenant.size > releasesMax && oldest !== undefined) ofTenant.delete(oldest);
+  };
+
+  const suppress = (event: RecipientSuppressed, id: string): void => {
+    const { tenantId, channel, recipient, reason, occurredAt: createdAt, eventId } = event;
     const list = lists.get(tenantId) ?? new Map<string, Suppression>();
-    size -= list.size;
-    if (event.type === 'RecipientReleased') list.delete(id);
+    lists.set(tenantId, list);
     // Suppressed again it is the entry that it was.
-    else if (!list.has(id)) list.set(id, { id, channel, recipient, reason: event.reason, createdAt: occurredAt });
-    size += list.size;
-    if (list.size === 0) lists.delete(tenantId);
-    else lists.set(tenantId, list);
+    if (list.has(id)) return;
+    list.set(id, { id, channel, recipient, reason, createdAt });
+    if (reason !== 'bounce' && reason !== 'complaint') return;
+    const ofTenant = causes.get(tenantId) ?? new Map<string, EventId>();
+    causes.set(tenantId, ofTenant.set(id, eventId));
+  };
+
+  const apply = (event: SuppressionEvent): void => {
+    const { tenantId, channel, recipient } = event;
+    const id = suppressionIdOf(tenantId, channel, recipient);
+    size -= lists.get(tenantId)?.size ?? 0;
+    if (event.type === 'RecipientSuppressed') suppress(event, id);
+    else if (lists.get(tenantId)?.delete(id) === true) release(event, id);
+    const list = lists.get(tenantId);
+    size += list?.size ?? 0;
+    if (list?.size === 0) lists.delete(tenantId);
   };
 
   return {
@@ -48,6 +83,10 @@ export function createSuppressionList(): FoldedSuppressions {
     of: (tenantId) => [...(lists.get(tenantId)?.values() ?? [])].sort(newestFirst),
     count: (tenantId) => lists.get(tenantId)?.size ?? 0,
     find: (tenantId, id) => lists.get(tenantId)?.get(id) ?? null,
+    wasReleased(tenantId, id, { at, eventId }) {
+      const released = releases.get(tenantId)?.get(id);
+      return released !== undefined && (at <= released.at || eventId === released.causedBy);
+    },
     hasReached: ({ partition, offset }) => (told.get(partition) ?? 0) > offset,
     get size() {
       return size;

@@ -17,6 +17,8 @@ const mail = z
     subject: z.string(),
     text: z.string().optional(),
     html: z.string().optional(),
+    // ASCII letters, digits, underscores and dashes.
+    tags: z.array(z.strictObject({ name: z.string(), value: z.string().regex(/^[\w-]{1,256}$/) })).optional(),
   })
   .refine(({ text, html }) => text !== undefined || html !== undefined);
 

@@ -1,0 +1,154 @@
+// What providers report: the address says whose and which provider, the provider's own signature that it is the one, and 200 that all of it is durable.
+
+import type { IncomingMessage } from 'node:http';
+
+import { assertNever } from '../../domain/assert-never.ts';
+import type { Commands } from '../../commands/index.ts';
+import { DomainError, notFound, unavailable } from '../../domain/errors.ts';
+import type { TenantId } from '../../domain/ids.ts';
+import type { ProviderSettings, RateLimit } from '../../domain/tenant.ts';
+import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
+import type { CallbackRequest, CallbackVerdict } from '../../ports/callbacks.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Metrics } from '../../ports/metrics.ts';
+import type { ProviderRegistry } from '../../ports/provider-registry.ts';
+import type { RateLimiter } from '../../ports/rate-limiter.ts';
+import { SecretBoxError } from '../../ports/secret-box.ts';
+import type { TenantDirectory } from '../../ports/tenant-directory.ts';
+import type { ThreadTurns } from '../../ports/thread-turns.ts';
+import { readBytes } from '../body.ts';
+import { endpoint } from '../endpoint.ts';
+import { rateLimited, tooManyRequests } from '../rate-limit.ts';
+import { ok } from '../respond.ts';
+
+interface Dependencies {
+  readonly commands: Pick<Commands, 'reportDelivery'>;
+  readonly callbackAddresses: CallbackAddresses;
+  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback'>;
+  readonly registry: Pick<ProviderRegistry, 'find'>;
+  readonly limiter: RateLimiter;
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
+  readonly metrics: Pick<Metrics, 'increment'>;
+  readonly turns: ThreadTurns;
+}
+
+export const callbackLimits = {
+  /** SendGrid's batches have up to 768 KiB; everybody else's have an event. */
+  bodyBytesMax: 1024 * 1024,
+  /** What has to be fetched to verify one: providers wait 3 to 30 s for an answer. */
+  verifyMaxMs: 5000,
+} as const;
+
+/** Of one provider of a tenant: 100 mails a second that are delivered, opened and clicked, each told by itself. 1 ms of the thread each. */
+const callbackRate: RateLimit = { limit: 3000, windowMs: 10_000 };
+
+/** As they are counted; forged ones before anything is known to be of a tenant's. */
+const outcomes = ['taken', 'forged', 'malformed', 'unavailable'] as const;
+/** Providers that report at all: labels of metrics are few. */
+const reporting = { EMAIL: ['ses', 'sendgrid', 'postmark', 'mailgun', 'resend'], SMS: ['twilio'] } as const;
+
+export function createCallbackHandlers(deps: Dependencies) {
+  const { commands, callbackAddresses, registry, limiter, clock, metrics, turns } = deps;
+  for (const provider of Object.values(reporting).flat())
+    for (const outcome of outcomes) metrics.increment('herald_callbacks_total', { provider, outcome }, 0);
+
+  /** By each of the tenant's accounts with the provider, until one has signed it. */
+  const verdictOf = async (
+    settings: readonly ProviderSettings[],
+    request: CallbackRequest,
+  ): Promise<{ readonly verdict: CallbackVerdict; readonly by: ProviderSettings } | null> => {
+    let last: { readonly verdict: CallbackVerdict; readonly by: ProviderSettings } | null = null;
+    for (const by of settings) {
+      const callbacks = registry.find(by.channel, by.provider)?.callbacks;
+      if (callbacks === undefined) continue;
+      const verdict = await withDeadline(clock, (signal) =>
+        callbacks.read(request, { provider: by, now: clock.now(), signal }),
+      );
+      last = { verdict, by };
+      if (verdict.kind !== 'forged') return last;
+    }
+    return last;
+  };
+
+  const receive = endpoint('none', {
+    bodyIsUnread: true,
+    async handle(_, { params, headers, unread: { request, room } }) {
+      const { provider = '', token = '' } = params;
+      const tenantId = callbackAddresses.tenantOf(provider, token);
+      if (tenantId === null) throw notFound('address of callbacks');
+      await count(limiter, `callbacks:${tenantId}:${provider}`);
+      const settings = await accountsOf(deps, tenantId, provider);
+      const body = await readBytes(request, room, callbackLimits.bodyBytesMax);
+      if (turns.isOver()) await turns.next();
+      const url = urlOf(callbackAddresses.urlOfToken(provider, token), request);
+      const found = await verdictOf(settings, { url, headers, body });
+      if (found === null) throw notFound('address of callbacks');
+      const { verdict, by } = found;
+      const outcome = verdict.kind;
+      metrics.increment('herald_callbacks_total', { provider, outcome });
+      switch (verdict.kind) {
+        case 'forged':
+          throw new DomainError('UNAUTHORIZED', verdict.message);
+        case 'malformed':
+          throw new DomainError('BAD_REQUEST', verdict.message);
+        case 'unavailable':
+          throw unavailable(verdict.message);
+        case 'taken':
+          break;
+        default:
+          return assertNever(verdict);
+      }
+      const { reports, foreign, other } = verdict;
+      const { suppressed } = await commands.reportDelivery({ tenantId, channel: by.channel, provider, reports });
+      for (const { kind } of reports) metrics.increment('herald_reports_total', { provider, outcome: kind });
+      if (foreign > 0) metrics.increment('herald_reports_total', { provider, outcome: 'foreign' }, foreign);
+      return ok({ reports: reports.length, suppressed, foreign, other });
+    },
+  });
+
+  return { receive };
+}
+
+/** @throws DomainError TOO_MANY_REQUESTS */
+async function count(limiter: RateLimiter, key: string): Promise<void> {
+  const decision = await limiter.take(key, callbackRate);
+  if (!decision.allowed) throw tooManyRequests(rateLimited('callbacks', callbackRate, decision));
+}
+
+/** What is disabled still tells of what it has taken. @throws DomainError SERVICE_UNAVAILABLE, NOT_FOUND */
+async function accountsOf(
+  { directory }: Pick<Dependencies, 'directory'>,
+  tenantId: TenantId,
+  provider: string,
+): Promise<readonly ProviderSettings[]> {
+  try {
+    const all = await Promise.all(
+      (['EMAIL', 'SMS'] as const).flatMap((channel) => [
+        directory.provider(tenantId, channel),
+        directory.fallback(tenantId, channel),
+      ]),
+    );
+    return all.filter((settings) => settings !== null && settings.provider === provider) as ProviderSettings[];
+  } catch (error) {
+    if (error instanceof SecretBoxError)
+      throw unavailable("A key of the tenant's providers can't be opened at the moment: save the provider again.");
+    throw error;
+  }
+}
+
+/** As it was called, with its query. */
+function urlOf(address: string | null, { url = '' }: IncomingMessage): string | null {
+  const query = url.indexOf('?');
+  return address === null || query < 0 ? address : address + url.slice(query);
+}
+
+async function withDeadline<T>(clock: Pick<Clock, 'sleep'>, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = new AbortController();
+  const ended = new AbortController();
+  void clock.sleep(callbackLimits.verifyMaxMs, ended.signal).then(() => deadline.abort());
+  try {
+    return await work(deadline.signal);
+  } finally {
+    ended.abort();
+  }
+}

@@ -30,7 +30,7 @@ export const sendgridEvents = [
 export const postmarkEvents = {
   bounce: {
     RecordType: 'Bounce',
-    ID: 4323372036854775807,
+    ID: 4323372036854776000,
     Type: 'HardBounce',
     TypeCode: 1,
     Name: 'Hard bounce',

@@ -79,7 +79,7 @@ describe('what providers report', () => {
         const all = withReports(history, reports);
         const shuffled = entriesOf(
           batches(withRepeats(all, seed), other)
-            .reverse()
+            .toReversed()
             .flat()
             .map(({ event }) => event),
         );

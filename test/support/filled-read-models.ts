@@ -1,6 +1,12 @@
 // Read models filled by their own folds, so that every index has more rows of a tenant than a page may look at.
 
-import type { Channel, DomainEvent, FailureClass, NotificationRequested } from '../../src/domain/events.ts';
+import type {
+  Channel,
+  DomainEvent,
+  FailureClass,
+  NotificationRequested,
+  ProviderReported,
+} from '../../src/domain/events.ts';
 import { priorities } from '../../src/domain/events.ts';
 import type { BatchId, EventId, TemplateId, TenantId } from '../../src/domain/ids.ts';
 import type { Write } from '../../src/ports/read-model-store.ts';
@@ -41,6 +47,7 @@ export async function fillAllButTimers(store: ReadModelStore): Promise<void> {
     const of = { recipient, partition, notificationIds: read.slice(at, at + 10), traceparent: null, tenantId: tenant };
     lives.push({ type: 'InboxRead', eventId: `read-${at}` as EventId, occurredAt, ...of });
   }
+  lives.push(...numbers.filter((i) => channelOf(i) === 'EMAIL').map(reportOf));
   const entries = entriesOf(lives);
   await fold(store, notificationsReadModel, entries);
   await fold(store, inboxReadModel, entries);
@@ -117,6 +124,13 @@ function lifeOf(i: number): DomainEvent[] {
     return [requested, { type: 'AttemptFailed', ...answered, ...why }];
   }
   return [requested, { type: 'AttemptSucceeded', ...answered, messageId }];
+}
+
+function reportOf(i: number): ProviderReported {
+  const { tenantId, notificationId, channel, requestedAt: reportedAt, recipient: to, traceparent } = envelopeOf(i);
+  const of = { tenantId, notificationId, partition, channel, reportedAt, occurredAt: reportedAt, traceparent };
+  const said = { provider: 'p', report: 'delivered', recipient: to, permanent: false, reason: null } as const;
+  return { type: 'ProviderReported', eventId: `reported-${i}` as EventId, ...of, ...said };
 }
 
 function timerOf(i: number, { retryAt }: { readonly retryAt: number }): TimersDocument {

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { assertNever } from '../../domain/assert-never.ts';
 import type { Commands } from '../../commands/index.ts';
 import { DomainError, notFound, unavailable } from '../../domain/errors.ts';
+import { reportKinds } from '../../domain/events.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import type { ProviderSettings, RateLimit } from '../../domain/tenant.ts';
 import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
@@ -25,14 +26,14 @@ interface Dependencies {
   readonly commands: Pick<Commands, 'reportDelivery'>;
   readonly callbackAddresses: CallbackAddresses;
   readonly directory: Pick<TenantDirectory, 'provider' | 'fallback'>;
-  readonly registry: Pick<ProviderRegistry, 'find'>;
+  readonly registry: Pick<ProviderRegistry, 'find' | 'names'>;
   readonly limiter: RateLimiter;
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly metrics: Pick<Metrics, 'increment'>;
   readonly turns: ThreadTurns;
 }
 
-export const callbackLimits = {
+const callbackLimits = {
   /** SendGrid's batches have up to 768 KiB; everybody else's have an event. */
   bodyBytesMax: 1024 * 1024,
   /** What has to be fetched to verify one: providers wait 3 to 30 s for an answer. */
@@ -42,15 +43,18 @@ export const callbackLimits = {
 /** Of one provider of a tenant: 100 mails a second that are delivered, opened and clicked, each told by itself. 1 ms of the thread each. */
 const callbackRate: RateLimit = { limit: 3000, windowMs: 10_000 };
 
-/** As they are counted; forged ones before anything is known to be of a tenant's. */
+/** As they are counted. */
 const outcomes = ['taken', 'forged', 'malformed', 'unavailable'] as const;
-/** Providers that report at all: labels of metrics are few. */
-const reporting = { EMAIL: ['ses', 'sendgrid', 'postmark', 'mailgun', 'resend'], SMS: ['twilio'] } as const;
+/** Those of whom nothing is reported call nobody. */
+const reportedChannels = ['EMAIL', 'SMS'] as const;
 
 export function createCallbackHandlers(deps: Dependencies) {
   const { commands, callbackAddresses, registry, limiter, clock, metrics, turns } = deps;
-  for (const provider of Object.values(reporting).flat())
+  for (const provider of reporting(registry)) {
     for (const outcome of outcomes) metrics.increment('herald_callbacks_total', { provider, outcome }, 0);
+    for (const outcome of [...reportKinds, 'foreign'])
+      metrics.increment('herald_reports_total', { provider, outcome }, 0);
+  }
 
   /** By each of the tenant's accounts with the provider, until one has signed it. */
   const verdictOf = async (
@@ -109,6 +113,12 @@ export function createCallbackHandlers(deps: Dependencies) {
   return { receive };
 }
 
+function reporting(registry: Dependencies['registry']): string[] {
+  return reportedChannels.flatMap((channel) =>
+    registry.names(channel).filter((name) => registry.find(channel, name)?.callbacks !== undefined),
+  );
+}
+
 /** @throws DomainError TOO_MANY_REQUESTS */
 async function count(limiter: RateLimiter, key: string): Promise<void> {
   const decision = await limiter.take(key, callbackRate);
@@ -123,7 +133,7 @@ async function accountsOf(
 ): Promise<readonly ProviderSettings[]> {
   try {
     const all = await Promise.all(
-      (['EMAIL', 'SMS'] as const).flatMap((channel) => [
+      reportedChannels.flatMap((channel) => [
         directory.provider(tenantId, channel),
         directory.fallback(tenantId, channel),
       ]),

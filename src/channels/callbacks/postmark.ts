@@ -60,8 +60,8 @@ function reportOf(event: z.infer<typeof sent>, now: number): ReadEvent {
   if (notificationId === null) return 'foreign';
   const time = event.BouncedAt ?? event.DeliveredAt ?? event.ReceivedAt;
   const recipient = event.Email ?? event.Recipient ?? null;
-  // Bounces and complaints have an id; what else is told is told by what it says.
-  const id = `${type}:${event.ID ?? [event.MessageID, recipient, time].join(':')}`;
+  // Bounces and complaints alone have an id, which is longer than a number can be: what is told is told by what it says.
+  const id = [type, event.ID, event.MessageID, recipient, time].join(':');
   const isBounce = kind === 'bounced';
   const reason = isBounce ? [bounceType, event.Description, event.Details].filter((part) => part !== undefined) : [];
   return [

@@ -79,7 +79,7 @@ function reportsOf({ Message, MessageId }: SnsMessage, now: number): ReadEvent {
   const notificationId = notificationIdOfKey(mail.tags?.[notificationIdField]?.[0]);
   if (notificationId === null) return 'foreign';
   const common = { notificationId, at: timeOf(told.timestamp, now), permanent: false, reason: null };
-  const id = `${bounce?.feedbackId ?? complaint?.feedbackId ?? MessageId}`;
+  const id = bounce?.feedbackId ?? complaint?.feedbackId ?? MessageId;
   if (bounce !== undefined) {
     const permanent = bounce.bounceType === 'Permanent';
     return bounce.bouncedRecipients.map(({ emailAddress: recipient, diagnosticCode: reason = null }) => {

@@ -9,6 +9,7 @@ import { inboxReadModel } from '../../../src/projections/inbox/index.ts';
 import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../../src/projections/inbox/queries.ts';
 import { failures } from '../../../src/projections/notifications/failures.ts';
 import type { NotificationFilter } from '../../../src/projections/notifications/filter.ts';
+import { countReports } from '../../../src/projections/notifications/reports.ts';
 import { getNotification, listNotifications, pageOfStatuses } from '../../../src/projections/notifications/queries.ts';
 import {
   namedRanges,
@@ -145,8 +146,11 @@ describe('MongoDB: the queries of the read models', () => {
         ...namedRanges.map((name) => statisticsRange(name, now)),
         ...between,
         statisticsBetween(undefined, noon + 1),
-      ])
+      ]) {
         await statistics(store, tenant, range);
+        await countReports(store, tenant, range);
+      }
+      expect((await countReports(store, tenant, statisticsRange('all', now))).delivered).toBe(filled.notifications / 2);
     });
     await expectCheap(db, sent);
   });

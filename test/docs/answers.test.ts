@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { batchLimits } from '../../src/api/batch-items.ts';
 import { DomainError } from '../../src/domain/errors.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import { openJobsMax } from '../../src/domain/job.ts';
 import type { ApiDependencies } from '../../src/api/app.ts';
 import type { KeyEntry } from '../../src/ports/idempotency-store.ts';
@@ -61,6 +62,11 @@ function paramOf({ document: { parameters = [] } }: Operation, name: string, { p
 
 function takesKey({ document: { security } }: Operation): boolean {
   return security.every((way) => 'apiKey' in way);
+}
+
+/** Whoever calls shows what lets him in by the address, or by the body. */
+function isPublic({ document: { security } }: Operation): boolean {
+  return security.length === 0;
 }
 
 function credentials(operation: Operation, of: Pick<Tenant, 'apiKey' | 'token'>): Record<string, string> {
@@ -258,7 +264,27 @@ describe('a refusal is as documented', () => {
   };
   const takesBody = ({ document }: Operation) => document.requestBody !== undefined;
 
-  it('for a caller without credentials', () => everywhere((operation) => statusIs(send(app, {}, operation), 401))());
+  it('for a caller without credentials', () =>
+    everywhere(async (operation) => {
+      if (!isPublic(operation)) await statusIs(send(app, {}, operation), 401);
+    })());
+
+  it('for what isn’t a provider’s report, or too much of it', async () => {
+    const own = await app.tenant('reported-to');
+    const config = { fromName: 'Shop', fromEmail: 'shop@example.com', domain: 'mg.example.com' };
+    const mailgun = { channel: 'EMAIL', provider: 'mailgun', apiKey: 'key-of-the-account', config };
+    const save = contract.operation('saveProvider');
+    const { body: saved } = await send(app, credentials(save, own), save, { body: mailgun });
+    const [provider, token] = saved.callbackUrl.split('/').slice(-2);
+    const report = (to: App, body: unknown) =>
+      send(to, {}, contract.operation('receiveCallback'), { params: { provider, token }, body });
+    await statusIs(report(app, {}), 401);
+    await statusIs(report(app, 'x'.repeat(1024 * 1024 + 1)), 413);
+    const none = { allowed: false, remaining: 0, resetMs: 1000 };
+    await withApp({ replace: ({ limiter }) => ({ limiter: { ...limiter, take: async () => none } }) }, (full) =>
+      statusIs(report(full, {}), 429),
+    );
+  });
 
   it('for a caller without a tenant or the scope', async () => {
     const stranger = await app.person('stranger');
@@ -267,7 +293,7 @@ describe('a refusal is as documented', () => {
     const { body: keyForInbox } = await call('createKey', { body: { name: 'inbox', scopes: ['inbox'] } });
     const keyWithout = ({ id }: Operation): string => (/job|batch/i.test(id) ? keyForInbox.key : keyForSending.key);
     for (const operation of contract.operations) {
-      if (operation.id === 'provisionTenant') continue;
+      if (operation.id === 'provisionTenant' || isPublic(operation)) continue;
       const apiKey =
         operation.id === 'getSentNotification' || operation.id === 'getBatch'
           ? null
@@ -338,7 +364,7 @@ describe('a refusal is as documented', () => {
           ? { headers: { 'x-after-position': 'nonsense' } }
           : has('last-event-id')
             ? { headers: { 'last-event-id': 'nonsense' } }
-            : { params: { id: '%ZZ', userId: '%ZZ', channel: '%ZZ' } };
+            : { params: { id: '%ZZ', userId: '%ZZ', channel: '%ZZ', token: '%ZZ' } };
       await statusIs(call(operation.id, malformed), 400);
     })());
 
@@ -448,7 +474,9 @@ describe('a refusal is as documented', () => {
   it('past the limit of changes', () =>
     withApp({ options: { writeLimit: { limit: 1, windowMs: 10_000 } } }, async (own) => {
       const limited = await own.tenant('limited');
-      const changes = contract.operations.filter(({ id, method }) => method !== 'GET' && !sending.has(id));
+      const changes = contract.operations.filter(
+        (operation) => operation.method !== 'GET' && !sending.has(operation.id) && !isPublic(operation),
+      );
       for (const operation of changes) {
         await send(own, credentials(operation, limited), operation);
         await statusIs(send(own, credentials(operation, limited), operation), 429);
@@ -469,7 +497,8 @@ describe('a refusal is as documented', () => {
       const fail = async () => {
         throw err();
       };
-      return { directory: { ...directory, holderOfApiKey: fail, tenantBySubject: fail, tenant: fail } };
+      const away = { holderOfApiKey: fail, tenantBySubject: fail, tenant: fail, provider: fail };
+      return { directory: { ...directory, ...away } };
     },
   });
 
@@ -479,8 +508,14 @@ describe('a refusal is as documented', () => {
   ])('while the service fails: %d', (status, err) =>
     withApp(failing(err), async (own) => {
       const { token } = await own.person('unlucky');
-      for (const operation of contract.operations)
-        await statusIs(send(own, credentials(operation, { token, apiKey: tenant.apiKey }), operation), status);
+      const address = own.deps.callbackAddresses.urlOf('tnt_1' as TenantId, 'sendgrid')?.split('/') ?? [];
+      for (const operation of contract.operations) {
+        const params = isPublic(operation) ? { token: address.at(-1) ?? '' } : {};
+        await statusIs(
+          send(own, credentials(operation, { token, apiKey: tenant.apiKey }), operation, { params }),
+          status,
+        );
+      }
     }),
   );
 });

@@ -33,11 +33,12 @@ it('permanent bounces suppress on every process within a second; released by ano
   const recipients = Array.from({ length: 10 }, (_, i) => `r${i}@example.com`);
   const reports = recipients.map((recipient, i) => bounce(i, recipient, clock.now()));
   const of = { tenantId, channel: 'EMAIL', provider: 'ses', reports } as const;
+  const has = ({ list }: typeof one) => recipients.filter((recipient) => list.has(tenantId, 'EMAIL', recipient));
   // The first one waits for topics and leaders.
   await report({ ...of, reports: reports.slice(0, 1) });
+  await until(() => has(one).length === 1, { what: 'the process to have its own' });
   expect(await report(of)).toEqual({ suppressed: 9, unsuppressed: 0 });
   const answeredAt = clock.monotonic();
-  const has = ({ list }: typeof one) => recipients.filter((recipient) => list.has(tenantId, 'EMAIL', recipient));
   await until(() => has(one).length === 10 && has(other).length === 10, { what: 'both processes to have them' });
   expect(clock.monotonic() - answeredAt).toBeLessThan(1000);
 

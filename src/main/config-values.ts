@@ -47,12 +47,6 @@ export const providerUrls = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Without a slash at its end: paths follow. */
-export const publicUrl = z
-  .url({ protocol: /^https?$/, error: 'should be an http(s) URL without query, such as https://notify.example.com' })
-  .regex(/^[^?#]*$/, 'should be an http(s) URL without query, such as https://notify.example.com')
-  .transform((url) => url.replace(/\/+$/, ''));
-
 export const port = z
   .string()
   .regex(/^\d{1,5}$/, 'should be a port number, 0 to 65535 (0 takes a free one)')

@@ -164,12 +164,6 @@ const variables = {
     about:
       'networks exempt from the address guard, http allowed there, commas between them; in production none unless set',
   },
-  PUBLIC_URL: {
-    schema: publicUrl,
-    fallback: null,
-    about:
-      'where the API is reached from outside, such as https://notify.example.com; outside production by default where it listens',
-  },
   PROVIDER_URLS: { schema: providerUrls, fallback: '{}', about: 'other base addresses for providers, as JSON' },
   ...engineVariables,
   LOG_LEVEL: {

@@ -2,10 +2,12 @@
 
 import { randomBytes } from 'node:crypto';
 
+import { createCallbackAddresses } from '../adapters/node/callback-addresses.ts';
 import { isOpenToOthers } from '../adapters/node/data-dir.ts';
 import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
 import { createUnsubscribeLinks } from '../adapters/node/unsubscribe-links.ts';
+import type { CallbackAddresses } from '../ports/callback-addresses.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
@@ -42,6 +44,13 @@ export async function unsubscribeLinksOf(config: Config): Promise<UnsubscribeLin
   const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
   const secret = await encryptionSecretOf(config);
   return createUnsubscribeLinks(publicUrlOf(config), secret, previous === null ? [] : [previous]);
+}
+
+/** Signed under the secret in use, read under the former one as well. */
+export async function callbackAddressesOf(config: Config): Promise<CallbackAddresses> {
+  const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
+  const secrets = [await encryptionSecretOf(config), ...(previous === null ? [] : [previous])];
+  return createCallbackAddresses({ secrets, publicUrl: publicUrlOf(config) });
 }
 
 /** Seals under the secret in use, opens under the former one as well. */

@@ -77,8 +77,8 @@ export async function countReports(
   { channel, provider }: { readonly channel?: Channel | undefined; readonly provider?: string | undefined } = {},
 ): Promise<ReportedCounts> {
   const sums: Record<ReportKind, number> = { delivered: 0, bounced: 0, complained: 0, opened: 0, clicked: 0 };
-  const { from, to, step } = widened(range);
-  for (const piece of piecesOf(from, to, step)) {
+  const { from, to } = widened(range);
+  for (const piece of piecesOf(from, to, 'day')) {
     let after: readonly FieldValue[] | null = null;
     do {
       const page: Page<ReportCell> = await reader.find<ReportCell>({

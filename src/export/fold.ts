@@ -9,6 +9,7 @@ import { appendFileSync, createReadStream, mkdirSync, rmSync, statSync } from 'n
 import { join } from 'node:path';
 
 import type { NotificationEvent } from '../domain/events.ts';
+import { isNotificationEvent } from '../domain/events.ts';
 import { murmur2 } from '../domain/murmur.ts';
 import type { LogEntry } from '../ports/event-log.ts';
 import type { Row } from './columns.ts';
@@ -101,7 +102,7 @@ function beginShards(folder: string): Shards {
   return {
     path,
     take({ event }, isOfRange) {
-      if (event === null || !('notificationId' in event)) return;
+      if (event === null || !isNotificationEvent(event)) return;
       const shard = murmur2(event.notificationId) % shards;
       const line = `${isOfRange ? '+' : '-'}${JSON.stringify(withoutCopies(event))}\n`;
       held[shard] += line;

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 
 import { toRecord } from '../../src/api/record.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
+import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { mergeEvent } from '../../src/domain/notification.ts';
 import { isListed, toDocument } from '../../src/projections/notifications/document.ts';
@@ -45,7 +46,7 @@ const quiet: Plan = {
 function factsOf(events: readonly DomainEvent[]): NotificationFacts[] {
   const facts = new Map<string, NotificationFacts>();
   for (const event of events)
-    if ('notificationId' in event)
+    if (isNotificationEvent(event))
       facts.set(event.notificationId, mergeEvent(facts.get(event.notificationId) ?? null, event));
   return [...facts.values()];
 }

@@ -1,5 +1,6 @@
 // The events as they were: one row for each event of the log, at its position.
 
+import { isNotificationEvent } from '../../domain/events.ts';
 import type { LogEntry } from '../../ports/event-log.ts';
 import type { Row, Table } from '../columns.ts';
 
@@ -37,7 +38,7 @@ export function eventRow(entry: LogEntry): Row {
     const known = [null, head?.eventId ?? null, null, head?.tenantId ?? null] as const;
     return [topic, partition, offset, appendedAt, ...known, ...none, null, undecodable?.reason ?? null];
   }
-  if ('notificationId' in event) {
+  if (isNotificationEvent(event)) {
     const { type, eventId, occurredAt, tenantId, traceparent, partition: _, ...ofNotification } = event;
     const { notificationId, requestedAt, channel, priority, recipient, round, ...rest } = ofNotification;
     const payload = JSON.stringify(rest);
@@ -46,8 +47,9 @@ export function eventRow(entry: LogEntry): Row {
   }
   // A dead letter names the partition that it comes from; elsewhere it is this very one.
   const { type, eventId, occurredAt, tenantId, traceparent, ...rest } = event;
+  const notificationId = 'notificationId' in event ? event.notificationId : null;
   const channel = 'channel' in event ? event.channel : null;
   const recipient = 'recipient' in event ? event.recipient : null;
-  const about = [null, null, channel, null, recipient, null, JSON.stringify(rest), null] as const;
+  const about = [notificationId, null, channel, null, recipient, null, JSON.stringify(rest), null] as const;
   return [topic, partition, offset, appendedAt, type, eventId, occurredAt, tenantId, traceparent, ...about];
 }

@@ -4,7 +4,7 @@ import { unavailable } from '../domain/errors.ts';
 import type { Channel, ProviderReported, RecipientSuppressed } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { eventIdFrom } from '../domain/ids.ts';
-import { comparedRecipient, suppressionIdOf, suppressionsMax } from '../domain/suppression.ts';
+import { comparedRecipient, suppressionIdOf, suppressionsOfRecipientsMax } from '../domain/suppression.ts';
 import { partitionOf, suppressionPartition } from '../domain/topics.ts';
 import type { ProviderReport } from '../ports/callbacks.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -95,7 +95,7 @@ export function reportDelivery(deps: ReportDeliveryDependencies) {
       const suppressed = suppressionBy(event);
       if (suppressed !== null) byRecipient.set(suppressed.recipient, suppressed);
     }
-    const room = Math.max(0, suppressionsMax - suppressions.count(of.tenantId));
+    const room = Math.max(0, suppressionsOfRecipientsMax - suppressions.count(of.tenantId));
     const all = [...byRecipient.values()];
     // Before the reports: whoever dies between the two is told all of it again.
     await append(all.slice(0, room));

@@ -82,7 +82,7 @@ describe('the reads of a tenant', () => {
     await start({ replace: held.replace, options: { answers: { waitMs: 60_000 } } });
     const [a, b] = [await app.tenant('a'), await app.tenant('b')];
     const replies = Array.from({ length: 12 }, (_, i) =>
-      i % 2 === 0 ? a.withKey('GET', inbox) : a.dashboard('GET', '/dashboard/stats'),
+      i % 2 === 0 ? a.withKey('GET', inbox) : a.dashboard('GET', '/dashboard/failures'),
     );
     await until(() => held.running() >= 4, { what: 'four reads' });
     const other = b.withKey('GET', inbox);

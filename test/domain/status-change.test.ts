@@ -3,11 +3,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import type { NotificationEvent } from '../../src/domain/events.ts';
+import { isNotificationEvent } from '../../src/domain/events.ts';
 import { createStatusFilter, statusChangeOf } from '../../src/domain/status-change.ts';
 import { anyEvent } from '../support/events.ts';
 
-const notificationEvent = anyEvent.filter((event): event is NotificationEvent => 'notificationId' in event);
+const notificationEvent = anyEvent.filter(isNotificationEvent);
 
 const event = (type: string, more: object = {}) =>
   ({

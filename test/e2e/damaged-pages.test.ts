@@ -69,7 +69,7 @@ it('of settings.db: what is on it is 503, readiness names the file and its remed
 it('of views.db: queries are 503, readiness names the file and its remedy, and once it is deleted all is there again', async () => {
   const folder = await installations.folder(whole);
   const path = join(folder.path, 'views.db');
-  damage(path, /^(notifications|inbox_2)_v/);
+  damage(path, /^(notifications_2|inbox_2)_v/);
   const service = await installations.start(folder);
   expect((await service.dashboard('GET', '/notifications')).status).toBe(503);
   expect((await service.notify({ channel: 'IN_APP', recipient: 'eve', body: 'b' })).status).toBe(202);

@@ -427,7 +427,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'projections/notifications/statistics-cells.ts',
-        from: 'if (from !== null) add(from, -1);',
+        from: 'if (before !== null) add(before, -1);',
         to: '',
       },
     ],

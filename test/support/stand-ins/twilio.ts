@@ -14,6 +14,10 @@ const message = z.strictObject({
   To: z.string().regex(/^\+\d+$/),
   From: z.literal(smsSender),
   Body: z.string().min(1),
+  StatusCallback: z
+    .string()
+    .regex(/^https:\/\//)
+    .optional(),
 });
 
 function failure(status: number, code: number, text: string, headers = {}): StandInAnswer {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { dataFiles } from '../../src/main/data-files.ts';
+import { notificationsCollection } from '../../src/projections/notifications/document.ts';
 import type { DeliveryWorld } from '../support/delivery-world.ts';
 import { startDeliveryWorld } from '../support/delivery-world.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
@@ -174,9 +175,9 @@ describe('a cluster on the copied log', () => {
 
   it('has folded the documents that the embedded read models hold, each of them and no other', () => {
     const { embedded, cluster } = stored;
-    expect([...embedded.documents.keys()].filter((place) => place.startsWith('notifications '))).toHaveLength(
-      settled + 2 * pending,
-    );
+    expect(
+      [...embedded.documents.keys()].filter((place) => place.startsWith(`${notificationsCollection.name} `)),
+    ).toHaveLength(settled + 2 * pending);
     expect(cluster.positions).toEqual(embedded.positions);
     // Each store has a secret of its own, by which it keys the terms of the search: as many, and others.
     expect(withTermsCounted(cluster.documents)).toEqual(withTermsCounted(embedded.documents));

@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import type { NotificationEvent } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import { createStatusFilter, statusChangeOf } from '../../src/domain/status-change.ts';
 import { anyEvent } from '../support/events.ts';

@@ -11,6 +11,8 @@ import { until } from '../../support/until.ts';
 import { recordTo } from './lines.ts';
 import type { Line } from './lines.ts';
 
+/** The limiter waits for Redis for a tenth of it; the rest is for a machine that is busy. Who waited for Redis itself would wait until it is back. */
+const atOnceMs = 1_000;
 const limit = { limit: 100, windowMs: 60_000 };
 const takes = (limiter: RedisRateLimiter, count: number, key: string) =>
   Promise.all(Array.from({ length: count }, () => limiter.take(key, limit)));
@@ -48,9 +50,9 @@ describe('Redis away', () => {
   it('killed: the process holds the limit by itself at once, and together with all again when it is back', async () => {
     expect(await allowedOf(limiter, 40, 'killed')).toBe(40);
     await server.kill();
-    expect(await msOf(limiter.take('killed-first', limit))).toBeLessThan(100);
+    expect(await msOf(limiter.take('killed-first', limit))).toBeLessThan(atOnceMs);
     expect(await limiter.isUp()).toBe(false);
-    expect(await msOf(takes(limiter, 100, 'killed-later'))).toBeLessThan(100);
+    expect(await msOf(takes(limiter, 100, 'killed-later'))).toBeLessThan(atOnceMs);
     expect(await allowedOf(limiter, 1000, 'killed-many')).toBe(100);
     await server.start();
     await until(isUp, { what: 'Redis to be used again' });
@@ -82,7 +84,7 @@ describe('Redis away', () => {
   it('hanging with its connection open: the first waits 100 ms, later ones not at all', async () => {
     await server.pause();
     try {
-      expect(await msOf(takes(limiter, 50, 'hanging'))).toBeLessThan(200);
+      expect(await msOf(takes(limiter, 50, 'hanging'))).toBeLessThan(atOnceMs);
       expect(await msOf(takes(limiter, 50, 'hanging-later'))).toBeLessThan(50);
       expect(await allowedOf(limiter, 1000, 'hanging-many')).toBe(100);
       // Through more than one reconnection, each of which hangs as well.
@@ -92,7 +94,7 @@ describe('Redis away', () => {
         waits.push(await msOf(limiter.take('hanging-long', limit)));
         return performance.now() - begun > 3000;
       });
-      expect(Math.max(...waits)).toBeLessThan(100);
+      expect(Math.max(...waits)).toBeLessThan(atOnceMs);
       expect(await limiter.isUp()).toBe(false);
     } finally {
       await server.resume();
@@ -105,7 +107,7 @@ describe('Redis away', () => {
   it('unnoticed as nobody takes: readiness asks it and says so', async () => {
     await server.pause();
     try {
-      expect(await msOf(until(async () => !(await limiter.isUp())))).toBeLessThan(200);
+      expect(await msOf(until(async () => !(await limiter.isUp())))).toBeLessThan(atOnceMs);
     } finally {
       await server.resume();
     }
@@ -167,7 +169,7 @@ describe('Redis away', () => {
     await server.pause();
     try {
       const pending = closing.take('closing', limit);
-      expect(await msOf(closing.close())).toBeLessThan(200);
+      expect(await msOf(closing.close())).toBeLessThan(atOnceMs);
       expect(await pending).toMatchObject({ allowed: true });
       expect(await closing.take('closed', limit)).toMatchObject({ allowed: true });
     } finally {

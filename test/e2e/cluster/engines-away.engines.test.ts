@@ -19,6 +19,8 @@ import { until } from '../../support/until.ts';
 
 const mongoAwayMs = Number(process.env['E2E_AWAY_MS'] ?? '15000');
 const redisAwayMs = mongoAwayMs / 2;
+/** How often a process looks whose settings have changed (adapters/memory/delivery-directory.ts). */
+const settingsLookMs = 2_000;
 const perSecond = 50;
 const poster = createPoster();
 let mongo: OwnEngine;
@@ -43,6 +45,9 @@ beforeAll(async () => {
     SCHEMA_REGISTRY_URL: registry.address,
   };
   service = await startHerald(dataDir, environment);
+  const madeAt = Date.now();
+  // A tenant whose settings have changed is known again once the store was asked: it is to be known before the store is away.
+  await until(() => Date.now() - madeAt > 2 * settingsLookMs, { what: 'the service to have seen the new tenant' });
 }, 180_000);
 
 afterAll(async () => {

@@ -11,6 +11,8 @@ import { startSmtpSink } from '../../support/smtp-sink.ts';
 import { until } from '../../support/until.ts';
 
 const publicUrl = 'https://herald.test';
+/** What is saved at one process is in force on every one within 5 s. */
+const inForceMs = 5_000;
 let dataDir: DataDir;
 let sink: SmtpSink;
 let services: [Herald, Herald];
@@ -22,6 +24,11 @@ beforeAll(async () => {
   const config = { fromName: 'Shop', fromEmail: 'shop@example.com', host: '127.0.0.1', port: sink.port };
   const provider = { channel: 'EMAIL', provider: 'smtp', apiKey: 'the password', config, enabled: true };
   expect((await services[0].dashboard('POST', '/providers', provider)).status).toBe(200);
+  const savedAt = Date.now();
+  await until(() => Date.now() - savedAt > inForceMs, {
+    timeoutMs: 2 * inForceMs,
+    what: 'the provider to be in force on both',
+  });
 }, 180_000);
 afterAll(async () => {
   await Promise.all(services.map((service) => service.stop()));

@@ -27,6 +27,8 @@ export interface Peer {
 const folder = fileURLToPath(new URL('peers', import.meta.url));
 const redisScript = fileURLToPath(new URL('../test/engines/redis.sh', import.meta.url));
 const redisWithinMs = 10_000;
+/** Some seconds where the registry is reached; npm itself tries for many minutes. */
+const installMaxMs = 180_000;
 
 /** Its packages, which nothing else installs, and redis-server where it is missing. By its lock, but as `install`: `ci` refuses where a registry lacks an optional package of another platform. */
 export async function installPeers(progress: (line: string) => void): Promise<void> {
@@ -35,7 +37,7 @@ export async function installPeers(progress: (line: string) => void): Promise<vo
   if (isThere !== null) return;
   progress('peers: installing bench/peers');
   const options = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-  await promisify(execFile)('npm', ['install', ...options], { cwd: folder });
+  await promisify(execFile)('npm', ['install', ...options], { cwd: folder, timeout: installMaxMs });
 }
 
 /**

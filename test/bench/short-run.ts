@@ -18,11 +18,28 @@ export interface Figures {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** How this machine reaches the registry of packages, which --peers installs from: its certificates, its proxy, its npm's settings. */
+const registryAccess = [
+  'HOME',
+  'NODE_EXTRA_CA_CERTS',
+  'HTTPS_PROXY',
+  'https_proxy',
+  'NO_PROXY',
+  'no_proxy',
+  'npm_config_registry',
+  'npm_config_userconfig',
+];
+
 /** @param work a folder for what it writes and keeps */
 export async function runBench(work: string, args: readonly string[]): Promise<Figures> {
   const json = join(work, 'figures.json');
   const all = ['run', '-s', 'bench', '--', '--short', '--cache', join(work, 'kept'), '--json', json, ...args];
-  await promisify(execFile)('npm', all, { cwd: root, env: processEnvironment({}), maxBuffer: 64 * 1024 * 1024 });
+  const access = registryAccess.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const env = processEnvironment(Object.fromEntries(access));
+  await promisify(execFile)('npm', all, { cwd: root, env, maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(await readFile(json, 'utf8')) as Figures;
 }
 

@@ -17,6 +17,7 @@ import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-regist
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
+import type { InboxTokens } from '../ports/inbox-tokens.ts';
 import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import type { AnswerLimits } from './answers-in-flight.ts';
 import { createAnswersInFlight } from './answers-in-flight.ts';
@@ -32,6 +33,7 @@ import { answeringUnavailable, sendError } from './errors.ts';
 import { frontPage } from './front-page.ts';
 import { createHandlers } from './handlers/index.ts';
 import { digest } from './idempotency-key.ts';
+import { createInboxCallers } from './inbox-callers.ts';
 import { createNotificationRecords } from './notification-records.ts';
 import { createNotify } from './notify.ts';
 import { createOwnWrites } from './own-writes.ts';
@@ -60,6 +62,7 @@ export interface ApiDependencies extends CommandDependencies {
   readonly callbackAddresses: CallbackAddresses;
   readonly tokenKeys: TokenKeys;
   readonly unsubscribeLinks: Pick<UnsubscribeLinks, 'read'>;
+  readonly inboxTokens: InboxTokens;
   readonly metrics: Metrics;
   readonly turns: ThreadTurns;
   /** Aborts when the service stops: streams end, requests in flight are finished. */
@@ -131,6 +134,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   const pipeline = createPipeline({
     ...deps,
     authenticate,
+    inboxCallers: createInboxCallers({ ...deps, authenticate }),
     limits,
     countRead,
     bodies,

@@ -8,6 +8,7 @@ import type { Scope, Tenant } from '../domain/tenant.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import type { Person } from './authenticate.ts';
 import type { BodyRoom } from './body-memory.ts';
+import type { InboxCaller } from './inbox-callers.ts';
 import type { Answer } from './respond.ts';
 import type { StreamAnswer } from './sse.ts';
 
@@ -22,6 +23,10 @@ export interface Callers {
   readonly bearerOrKey: { readonly tenant: Tenant };
   /** The same as bearer, the token also as `?token=`. */
   readonly bearerOrQuery: { readonly tenant: Tenant; readonly person: Person };
+  /** A tenant's programs by an API key, or the recipient of the path by a token of his own. */
+  readonly inbox: InboxCaller;
+  /** The same, the token also as `?token=`. */
+  readonly inboxOrQuery: InboxCaller;
 }
 
 export type AuthKind = keyof Callers;
@@ -78,7 +83,7 @@ export function isRead({ method, auth }: Pick<Route, 'method' | 'auth'>): boolea
 }
 
 /** The ways in which an API key comes in; such a route says which scopes let it in, any of them. */
-export type KeyAuthKind = 'apiKey' | 'bearerOrKey';
+export type KeyAuthKind = 'apiKey' | 'bearerOrKey' | 'inbox' | 'inboxOrQuery';
 
 /** One row of the routes table; the handler's callers are those that the kind of authentication lets in. */
 export type Route = {

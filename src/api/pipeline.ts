@@ -15,6 +15,7 @@ import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
 import { withinTime } from './deadline.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
+import type { InboxCaller, InboxCallers } from './inbox-callers.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { afterPositionHeader, parsePosition } from './position.ts';
 import type { RequestLimits } from './rate-limit.ts';
@@ -27,6 +28,7 @@ import { queryOf, validate } from './validate.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
+  readonly inboxCallers: InboxCallers;
   readonly limits: RequestLimits;
   readonly bodies: BodyMemory;
   readonly reader: ReadModelReader;
@@ -50,8 +52,8 @@ type RouteOf<Kind extends AuthKind> = Pick<Route, 'method' | 'sends'> & {
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
-  const { authenticate, limits, countRead, bodies, answers, reader, partitioning, clock, streams, ownWrites, turns } =
-    deps;
+  const { authenticate, inboxCallers, limits, countRead, bodies, answers } = deps;
+  const { reader, partitioning, clock, streams, ownWrites, turns } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -69,6 +71,8 @@ export function createPipeline(deps: Dependencies) {
       return { tenant: await authenticate.tenantOfKey(headers, scopes) };
     },
     bearerOrQuery: (req, res) => ownerOf(req, res, true),
+    inbox: (req, _res, scopes) => inboxCallers(req, { scopes, queryToken: false }),
+    inboxOrQuery: (req, _res, scopes) => inboxCallers(req, { scopes, queryToken: true }),
   };
   const ownerOf = async (req: Request, res: Response, queryToken: boolean): Promise<Callers['bearer']> => {
     const person = await authenticate.person(req, res, { queryToken });
@@ -106,6 +110,7 @@ export function createPipeline(deps: Dependencies) {
     const caller = await callerOf[auth](req, res, scopes);
     const tenantId = caller !== null && 'tenant' in caller ? caller.tenant.id : null;
     if (tenantId !== null) res.locals['tenantId'] = tenantId;
+    if (caller !== null && 'recipient' in caller) await countRecipient(caller);
     if (method !== 'GET') await count(caller, sends === true, res);
     else if (tenantId !== null) await countRead(tenantId, res);
     const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
@@ -154,6 +159,11 @@ export function createPipeline(deps: Dependencies) {
     const text = await inTurn(() => ('json' in answer ? answer.json : JSON.stringify(answer.body)));
     const headers = { 'cache-control': 'no-store', ...common, ...answer.headers };
     return inTurn(() => sendText(res, answer.status, text, headers));
+  };
+
+  /** A browser has the tenant's limits and, so that it leaves them to others, one of its own. @throws DomainError TOO_MANY_REQUESTS */
+  const countRecipient = async ({ tenant, recipient }: InboxCaller): Promise<void> => {
+    if (recipient !== null) await limits.browsing(tenant.id, recipient);
   };
 
   /** @throws DomainError TOO_MANY_REQUESTS */

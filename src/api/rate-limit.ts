@@ -24,6 +24,9 @@ export interface ItemsLimited {
  */
 const defaultWrites: RateLimit = { limit: 2000, windowMs: 10_000 };
 
+/** Of one recipient's browsers: 20 streams that begin, and 80 pages and marks. */
+const perRecipient: RateLimit = { limit: 100, windowMs: 10_000 };
+
 interface Dependencies {
   readonly limiter: RateLimiter;
   readonly rateLimit: RateLimit;
@@ -50,6 +53,12 @@ export function createRequestLimits({ limiter, rateLimit, itemLimit, writes = de
       const left = Math.min(all.remaining, count);
       const rest = left > 0 ? await limiter.take(key, itemLimit, left) : all;
       return { granted: rest.allowed ? left : 0, refusal: refusal('The limit of items is reached.', rest) };
+    },
+
+    /** Requests by a recipient's own token. @throws DomainError TOO_MANY_REQUESTS */
+    async browsing(tenantId: TenantId, recipient: string): Promise<void> {
+      const decision = await limiter.take(`inbox:${tenantId}:${recipient}`, perRecipient);
+      if (!decision.allowed) throw refusal('The limit of a recipient’s requests is reached.', decision);
     },
 
     /** Every other request that isn't a GET. @param writer a tenant's id or, where there is none yet, a person's subject @throws DomainError TOO_MANY_REQUESTS */

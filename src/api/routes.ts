@@ -54,9 +54,17 @@ export function routesOf({
       scopes: ['notify', 'read'],
       endpoint: notifications.showByKey,
     },
-    { method: 'GET', path: '/notify/inapp/:userId', auth: 'apiKey', scopes: ['inbox'], endpoint: inbox.list },
-    { method: 'POST', path: '/notify/inapp/:userId/read', auth: 'apiKey', scopes: ['inbox'], endpoint: inbox.read },
-    { method: 'GET', path: '/notify/inapp/:userId/stream', auth: 'apiKey', scopes: ['inbox'], endpoint: streams.inbox },
+    { method: 'POST', path: '/notify/inapp/:userId/token', auth: 'apiKey', scopes: ['inbox'], endpoint: inbox.token },
+    // Or the recipient's browser, by such a token.
+    { method: 'GET', path: '/notify/inapp/:userId', auth: 'inbox', scopes: ['inbox'], endpoint: inbox.list },
+    { method: 'POST', path: '/notify/inapp/:userId/read', auth: 'inbox', scopes: ['inbox'], endpoint: inbox.read },
+    {
+      method: 'GET',
+      path: '/notify/inapp/:userId/stream',
+      auth: 'inboxOrQuery',
+      scopes: ['inbox'],
+      endpoint: streams.inbox,
+    },
     // A person, with or without a tenant yet
     { method: 'POST', path: '/auth/provision-tenant', auth: 'token', endpoint: tenant.provision },
     // A tenant's people

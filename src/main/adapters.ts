@@ -12,7 +12,7 @@ import { countAppends } from './count-appends.ts';
 import { type Engines, openEngines } from './engines.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
-import { callbackAddressesOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
+import { callbackAddressesOf, inboxTokensOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
 import { checkTie } from './tie.ts';
 
 export type Adapters = Awaited<ReturnType<typeof openAdapters>>;
@@ -61,6 +61,7 @@ export async function openAdapters(deps: AdapterDependencies) {
     renderer,
     limiter,
     unsubscribeLinks: await unsubscribeLinksOf(config),
+    inboxTokens: await inboxTokensOf(config),
     /** In the reverse order of who uses whom. */
     async close() {
       await renderer.close();

@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto';
 
 import { createCallbackAddresses } from '../adapters/node/callback-addresses.ts';
 import { isOpenToOthers } from '../adapters/node/data-dir.ts';
+import { createInboxTokens } from '../adapters/node/inbox-tokens.ts';
 import { createSecretBox } from '../adapters/node/secret-box.ts';
 import { readOrCreateSecret } from '../adapters/node/secrets-file.ts';
 import { createUnsubscribeLinks } from '../adapters/node/unsubscribe-links.ts';
 import type { CallbackAddresses } from '../ports/callback-addresses.ts';
+import type { InboxTokens } from '../ports/inbox-tokens.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
@@ -51,6 +53,12 @@ export async function callbackAddressesOf(config: Config): Promise<CallbackAddre
   const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
   const secrets = [await encryptionSecretOf(config), ...(previous === null ? [] : [previous])];
   return createCallbackAddresses({ secrets, publicUrl: publicUrlOf(config) });
+}
+
+/** Signed under the secret in use, read under the former one as well. */
+export async function inboxTokensOf(config: Config): Promise<InboxTokens> {
+  const { ENCRYPTION_SECRET_PREVIOUS: previous } = config;
+  return createInboxTokens([await encryptionSecretOf(config), ...(previous === null ? [] : [previous])]);
 }
 
 /** Seals under the secret in use, opens under the former one as well. */

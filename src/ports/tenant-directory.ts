@@ -28,6 +28,8 @@ export interface DeliveryDirectory {
 export interface TenantDirectory extends DeliveryDirectory {
   /** null: no such key, or it ended. A further key's use is noted. */
   holderOfApiKey(apiKey: string): Promise<KeyHolder | null>;
+  /** The same by the key's hash, which is no use of the key. @param hash as ApiKeys.hash has it */
+  holderOfKeyHash(tenantId: TenantId, hash: string): Promise<KeyHolder | null>;
   tenantBySubject(subject: string): Promise<Tenant | null>;
   tenant(tenantId: TenantId): Promise<Tenant | null>;
   /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */

@@ -170,6 +170,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { of: (id) => ({ path: `/notify/inapp/${id('recipient')}/read` }), status: 200 },
     { of: (id) => ({ path: `/notify/inapp/${recipient}/read`, body: { ids: [id('item')] } }), status: 200 },
   ],
+  // It says whose it is; test/api/inbox-tokens.test.ts tries what it opens.
+  'POST /notify/inapp/:userId/token': [],
   'GET /notify/inapp/:userId/stream': [],
   'GET /dashboard/stream': [],
   'POST /auth/provision-tenant': [{ unnamed: { path: '/auth/provision-tenant' }, status: 200 }],
@@ -275,7 +277,7 @@ type Way = 'main key' | 'read key' | 'token';
 
 /** As every caller may come. */
 const waysIn = ({ auth, scopes = [] }: Pick<Route, 'auth' | 'scopes'>): readonly Way[] =>
-  auth === 'apiKey'
+  auth === 'apiKey' || auth === 'inbox' || auth === 'inboxOrQuery'
     ? ['main key']
     : auth === 'bearerOrKey'
       ? [scopes.includes('read') ? 'read key' : 'main key', 'token']

@@ -208,6 +208,7 @@ function knownTenants(channel: Channel): TenantDirectory {
   const nothing = () => Promise.resolve(null);
   return {
     holderOfApiKey: nothing,
+    holderOfKeyHash: nothing,
     tenantBySubject: nothing,
     tenant: nothing,
     templateByName: nothing,

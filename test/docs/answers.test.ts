@@ -61,7 +61,7 @@ function paramOf({ document: { parameters = [] } }: Operation, name: string, { p
 }
 
 function takesKey({ document: { security } }: Operation): boolean {
-  return security.every((way) => 'apiKey' in way);
+  return security.some((way) => 'apiKey' in way) && !security.some((way) => 'bearer' in way);
 }
 
 /** Whoever calls shows what lets him in by the address, or by the body. */
@@ -161,6 +161,7 @@ describe('an answer of success is as documented', () => {
     const [first] = (await list()).body.notifications;
     await call('markInboxRead', { params: { userId }, body: { ids: [first.id] } });
     await call('markInboxRead', { params: { userId } });
+    await call('makeInboxToken', { params: { userId }, body: { expiresInSeconds: 900 } });
     const again = await call('markInboxRead', { params: { userId } });
     expect(again.body).toEqual({ success: true, updated: 0 });
     expect(again.headers.has('x-event-position')).toBe(false);

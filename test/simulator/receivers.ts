@@ -94,6 +94,7 @@ export function createDirectory(by: {
   const nothing = () => Promise.resolve(null);
   return {
     holderOfApiKey: nothing,
+    holderOfKeyHash: nothing,
     tenantBySubject: nothing,
     tenant: nothing,
     templateByName: nothing,

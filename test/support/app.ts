@@ -8,6 +8,7 @@ import type { OutboundDependencies } from '../../src/adapters/http/outbound.ts';
 import { createOutbound } from '../../src/adapters/http/outbound.ts';
 import { createTemplateRenderer } from '../../src/adapters/liquid/template-renderer.ts';
 import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
+import { createInboxTokens } from '../../src/adapters/node/inbox-tokens.ts';
 import { createUnsubscribeLinks } from '../../src/adapters/node/unsubscribe-links.ts';
 import { createTenantDirectory } from '../../src/adapters/memory/tenant-directory.ts';
 import { createApiKeys } from '../../src/adapters/node/api-keys.ts';
@@ -177,6 +178,7 @@ export async function startApp(given: AppOptions = {}) {
     metrics,
     turns,
     unsubscribeLinks,
+    inboxTokens: createInboxTokens(['secret of the inbox tokens of the tests']),
     tokenKeys: tokens.tokenKeys,
     closing: closing.signal,
     options: {

@@ -45,6 +45,12 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
       await uses.close();
     },
     holderOfApiKey: lookUpKeys(options, { tenants, uses, isFresh }),
+    async holderOfKeyHash(tenantId, hash) {
+      const known = await tenants.tenant(tenantId);
+      const key = known?.keyWithHash(hash) ?? null;
+      if (known === null || key === null || hasEnded(key.expiresAt, clock.now())) return null;
+      return { tenant: known.tenant, scopes: key.scopes };
+    },
     tenantBySubject: lookUpSubjects(store, tenants),
     templateByName: lookUpTemplates(store, tenants),
     tenant: async (tenantId) => (await tenants.tenant(tenantId))?.tenant ?? null,

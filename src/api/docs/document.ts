@@ -71,6 +71,18 @@ const securitySchemes = {
     name: 'token',
     description: 'The same token, for EventSource alone.',
   },
+  inboxToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A token for one recipient’s browser: `makeInboxToken` makes it.',
+  },
+  inboxTokenInQuery: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'The same token, for EventSource alone.',
+  },
 };
 
 /** Any one of them lets in. */
@@ -81,6 +93,8 @@ const securityOf: Readonly<Record<AuthKind, readonly Readonly<Record<string, rea
   bearer: [{ bearer: [] }],
   bearerOrKey: [{ bearer: [] }, { apiKey: [] }],
   bearerOrQuery: [{ bearer: [] }, { tokenInQuery: [] }],
+  inbox: [{ apiKey: [] }, { inboxToken: [] }],
+  inboxOrQuery: [{ apiKey: [] }, { inboxToken: [] }, { inboxTokenInQuery: [] }],
 };
 
 function operationOf(route: DescribedRoute, schemas: JsonSchemas) {

@@ -6,6 +6,7 @@ import type { NotificationId } from '../../domain/ids.ts';
 export const tenantId = 'tnt_01m598fs40f5r972krt9qm30cv';
 export const templateId = 'tpl_01m6725bm0e7ptj735w8n0dtwt';
 export const notificationId = 'notif_01mdnfhzm0fw3rybjxwgeqmh66' as NotificationId;
+export const inboxToken = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJhdWQiOiJoZXJhbGQtaW5ib3gifQ.c2lnbmF0dXJl';
 export const itemId = inboxItemIdOf(notificationId);
 export const position = 'notifications.email.default:3:1027';
 export const requestId = 'req_5c0e8a1b9d2f0000001z';

@@ -6,7 +6,7 @@ import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
 import { userParam } from './params.ts';
-import { count, inboxItem, nextCursor, timestamp } from './shapes.ts';
+import { count, inboxItem, nextCursor, text, timestamp } from './shapes.ts';
 
 const area = 'Inbox';
 const params = { userId: userParam };
@@ -51,7 +51,7 @@ const stream: OperationDocs = {
   area,
   summary: 'A recipient’s notifications as they come',
   description:
-    'Server-sent events; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat: `connected` has an id too, so that nothing is missed when the stream is cut before its first item. Ends when the key does: connect anew.',
+    'Server-sent events; a comment every 15 s. Without `Last-Event-ID` from now on, with it without gap or repeat: `connected` has an id too, so that nothing is missed when the stream is cut before its first item. Ends when the key or the token does: connect anew.',
   params,
   answer: {
     kind: 'stream',
@@ -77,4 +77,21 @@ const stream: OperationDocs = {
   refusals: { TOO_MANY_REQUESTS: 'A recipient has at most 20 open streams.' },
 };
 
-export const inboxDocs = { list, read, stream };
+const token: OperationDocs = {
+  id: 'makeInboxToken',
+  area,
+  summary: 'A token for the recipient’s browser',
+  description:
+    'It opens the list, the marks and the stream of this one recipient and nothing else, until `expiresAt` or until the API key that it was made with ends, within 5 s. A page of CORS_ORIGINS sends it in `Authorization`, EventSource in `?token=`. It has a limit of its own: 100 requests in 10 s.',
+  params,
+  requests: { 'For a quarter of an hour': { expiresInSeconds: 900 } },
+  answer: answers(
+    z
+      .object({ token: text.describe('A JWT; its `exp` is the same time.'), expiresAt: timestamp })
+      .meta({ id: 'InboxToken' }),
+    { token: examples.inboxToken, expiresAt: examples.updatedAt },
+    { description: 'The token. It is kept nowhere.' },
+  ),
+};
+
+export const inboxDocs = { list, read, stream, token };

@@ -22,6 +22,7 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'POST /notify/batch/:id/retry': jobDocs.retryBatch,
   'GET /jobs/:id': jobDocs.show,
   'DELETE /jobs/:id': jobDocs.stop,
+  'POST /notify/inapp/:userId/token': inboxDocs.token,
   'GET /notify/inapp/:userId': inboxDocs.list,
   'POST /notify/inapp/:userId/read': inboxDocs.read,
   'GET /notify/inapp/:userId/stream': inboxDocs.stream,

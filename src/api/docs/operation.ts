@@ -11,7 +11,8 @@ import type { JsonSchema } from './wire-forms.ts';
 /** In the order in which the document shows them. */
 export const areas = {
   Sending: 'Notifications in, by the API key of the tenant.',
-  Inbox: 'The in-app inbox of one of the tenant’s recipients. Call it from a backend: the API key is a secret.',
+  Inbox:
+    'The in-app inbox of one of the tenant’s recipients. Call it from a backend, since the API key is a secret, or from the recipient’s browser with a token made for it.',
   Tenant: 'The tenant of the token, its keys and limits.',
   Providers: 'With which accounts the tenant sends.',
   Templates: 'Named texts with placeholders, a Liquid subset.',

@@ -42,10 +42,14 @@ const ofKind: Readonly<Record<AuthKind, Sentences>> = {
   bearer: { UNAUTHORIZED: badToken, FORBIDDEN: noTenant },
   bearerOrKey: { UNAUTHORIZED: badToken, FORBIDDEN: noTenant },
   bearerOrQuery: { UNAUTHORIZED: badToken, FORBIDDEN: noTenant },
+  inbox: { UNAUTHORIZED: badKey },
+  inboxOrQuery: { UNAUTHORIZED: badKey },
 };
 
+const byKeyAlone: ReadonlySet<AuthKind> = new Set<AuthKind>(['apiKey', 'inbox', 'inboxOrQuery']);
+
 function ofCaller({ auth, scopes = [] }: DescribedRoute): Sentences {
-  return auth === 'apiKey' ? { ...ofKind[auth], FORBIDDEN: lacksScope(scopes) } : ofKind[auth];
+  return byKeyAlone.has(auth) ? { ...ofKind[auth], FORBIDDEN: lacksScope(scopes) } : ofKind[auth];
 }
 
 function ofInput({ endpoint, path }: DescribedRoute): Sentences {

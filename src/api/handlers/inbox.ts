@@ -6,8 +6,11 @@ import type { Commands } from '../../commands/index.ts';
 import { badField, unavailable } from '../../domain/errors.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import { inboxItemIdOf, notificationIdOfInboxItem } from '../../domain/ids.ts';
+import type { ApiKeys } from '../../ports/api-keys.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Position } from '../../ports/event-log.ts';
+import type { InboxTokens } from '../../ports/inbox-tokens.ts';
+import { inboxTokenSecondsMax } from '../../ports/inbox-tokens.ts';
 import type { FieldValue, ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { InboxItem } from '../../projections/inbox/documents.ts';
@@ -30,6 +33,8 @@ interface Dependencies {
   readonly commands: Pick<Commands, 'markInboxRead'>;
   readonly reader: ReadModelReader;
   readonly turns: ThreadTurns;
+  readonly apiKeys: Pick<ApiKeys, 'hash'>;
+  readonly inboxTokens: Pick<InboxTokens, 'make'>;
   readonly cursors: Cursors;
   readonly ownWrites: Pick<OwnWrites, 'followInbox'>;
   readonly clock: Clock;
@@ -49,12 +54,21 @@ const readBody = z.strictObject({
     .optional(),
 });
 
+const tokenBody = z.strictObject({
+  expiresInSeconds: z
+    .int('must be a whole number of seconds')
+    .min(1, 'must be at least 1')
+    .max(inboxTokenSecondsMax, `must be at most ${inboxTokenSecondsMax}`)
+    .default(3600),
+});
+
 /** "All of them" reads so many chunks of unreadIdsMax in one call; what is left over is left unread. */
 const chunksMax = 20;
 const readWaitMs = 2000;
 
-export function createInboxHandlers({ commands, reader, turns, cursors, ownWrites, clock }: Dependencies) {
-  const list = endpoint('apiKey', {
+export function createInboxHandlers({ apiKeys, inboxTokens, ...deps }: Dependencies) {
+  const { commands, reader, turns, cursors, ownWrites, clock } = deps;
+  const list = endpoint('inbox', {
     query: listQuery,
     follows: () => [inboxReadModel],
     answerBytesMax: pageBytesMax,
@@ -72,7 +86,7 @@ export function createInboxHandlers({ commands, reader, turns, cursors, ownWrite
     },
   });
 
-  const read = endpoint('apiKey', {
+  const read = endpoint('inbox', {
     body: readBody,
     bodyIsOptional: true,
     awaits: ({ tenant }, { params }) => ownWrites.followInbox(tenant.id, recipientOf(params)),
@@ -123,7 +137,17 @@ export function createInboxHandlers({ commands, reader, turns, cursors, ownWrite
     if (unread.length > 0) yield unread;
   }
 
-  return { list, read };
+  const token = endpoint('apiKey', {
+    body: tokenBody,
+    bodyIsOptional: true,
+    async handle({ tenant, apiKey }, { params, body: { expiresInSeconds } }) {
+      const expiresAt = (Math.floor(clock.now() / 1000) + expiresInSeconds) * 1000;
+      const pass = { tenantId: tenant.id, recipient: recipientOf(params), keyHash: apiKeys.hash(apiKey), expiresAt };
+      return ok({ token: await inboxTokens.make(pass), expiresAt: isoTime(expiresAt) });
+    },
+  });
+
+  return { list, read, token };
 }
 
 /** @throws DomainError BAD_REQUEST */

@@ -3,6 +3,7 @@
 import type { CommandDependencies, Commands } from '../../commands/index.ts';
 import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
 import type { Metrics } from '../../ports/metrics.ts';
+import type { InboxTokens } from '../../ports/inbox-tokens.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../../ports/provider-registry.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
@@ -34,6 +35,7 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly callbackAddresses: CallbackAddresses;
+  readonly inboxTokens: InboxTokens;
   readonly cursors: Cursors;
   readonly turns: ThreadTurns;
   readonly rateLimit: RateLimit;

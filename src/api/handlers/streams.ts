@@ -2,7 +2,6 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { TenantDirectory } from '../../ports/tenant-directory.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Person } from '../authenticate.ts';
 import { clockToleranceMs } from '../authenticate.ts';
@@ -15,13 +14,12 @@ import { recipientOf } from './inbox.ts';
 interface Dependencies {
   readonly inboxStreams: InboxStreams;
   readonly dashboardStreams: DashboardStreams;
-  readonly directory: TenantDirectory;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-export function createStreamHandlers({ inboxStreams, dashboardStreams, directory, clock }: Dependencies) {
-  const inbox = endpoint('apiKey', {
-    async handle({ tenant, apiKey }, { params, headers }) {
+export function createStreamHandlers({ inboxStreams, dashboardStreams, clock }: Dependencies) {
+  const inbox = endpoint('inboxOrQuery', {
+    async handle({ tenant, endsAt, stillHolds }, { params, headers }) {
       const address = { tenantId: tenant.id, recipient: recipientOf(params) };
       const lastEventId = lastEventIdOf(headers);
       // Read before the answer begins: what is delivered after the client sees it open is never before the marks.
@@ -30,8 +28,8 @@ export function createStreamHandlers({ inboxStreams, dashboardStreams, directory
         stream: {
           ...address,
           open: (stream) => inboxStreams.add(address, stream, marks),
-          isAllowed: async () => (await directory.holderOfApiKey(apiKey)) !== null,
-          endsAt: null,
+          isAllowed: stillHolds,
+          endsAt,
         },
       };
     },

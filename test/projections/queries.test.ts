@@ -6,12 +6,13 @@ import fc from 'fast-check';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
-import type { FieldValue } from '../../src/ports/read-model-store.ts';
+import type { FieldValue, ReadModelReader } from '../../src/ports/read-model-store.ts';
 import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../src/projections/inbox/queries.ts';
 import { bucketEndMs, bucketOf, percentileMs } from '../../src/projections/notifications/latency-histogram.ts';
 import { getNotification, listNotifications } from '../../src/projections/notifications/queries.ts';
 import type { NotificationFilter } from '../../src/projections/notifications/filter.ts';
+import { checkedTotalMax, countedTotalMax } from '../../src/projections/notifications/filter.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { resolutionMs } from '../../src/projections/notifications/resolutions.ts';
 import { statisticsBetween, statisticsRange } from '../../src/projections/notifications/statistics-range.ts';
@@ -108,6 +109,48 @@ describe('the records', () => {
     const list = await listNotifications(engines.store, tenant, filter, { limit: 100 });
     expect(list.records.map(({ id }) => id)).toEqual(expected);
     expect(list).toMatchObject({ total: expected.length, totalIsExact: true, next: null });
+  });
+
+  it('are counted exactly in any range of time, its ends within minutes or on them, open or not, by the request and by the failure', async () => {
+    const end = fc.option(fc.integer({ min: noon - 90_000, max: noon + 22 * minute }), { nil: undefined });
+    const onMinute = fc.option(
+      fc.integer({ min: -2, max: 22 }).map((nth) => noon + nth * minute),
+      { nil: undefined },
+    );
+    const of = {
+      from: fc.oneof(end, onMinute),
+      to: fc.oneof(end, onMinute),
+      isOfFailures: fc.boolean(),
+      channel: fc.constantFrom(undefined, channels[1]),
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.record(of), async ({ from, to, isOfFailures, channel }) => {
+        const range = isOfFailures ? { failedFrom: from, failedTo: to } : { from, to };
+        const asked = Object.fromEntries(
+          Object.entries({ ...range, channel }).filter(([, value]) => value !== undefined),
+        );
+        const { records, total, totalIsExact } = await listNotifications(engines.store, tenant, asked, { limit: 100 });
+        expect([total, totalIsExact]).toEqual([records.length, true]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('are looked at up to a bound where no index and no cell counts them: the total is said to be at least that', async () => {
+    const caps: number[] = [];
+    const reader: ReadModelReader = {
+      ...engines.store,
+      count: (query, cap) => (caps.push(cap), engines.store.count(query, cap)),
+    };
+    await listNotifications(reader, tenant, { recipient: 'user-1' }, { limit: 10 });
+    await listNotifications(reader, tenant, { recipient: 'user-1', channel: 'SMS' }, { limit: 10 });
+    await listNotifications(
+      reader,
+      tenant,
+      { errorCode: '550', channel: 'EMAIL', failedFrom: noon + 1 },
+      { limit: 10 },
+    );
+    expect(caps).toEqual([countedTotalMax, checkedTotalMax, checkedTotalMax]);
   });
 
   it('give the statistics of a range that equal what the list of it shows', async () => {

@@ -54,3 +54,24 @@ export function widened({ from, to, step }: StatisticsRange): StatisticsRange {
   const { minute } = resolutionMs;
   return { from: Math.floor(from / minute) * minute, to: Math.ceil(to / minute) * minute, step };
 }
+
+/** [from, to), either of which may be open: the whole minutes in it (null: there are none), and what stands before and behind them. */
+export function onMinutes(
+  from: number | undefined,
+  to: number | undefined,
+): {
+  readonly whole: { readonly from?: number; readonly to?: number } | null;
+  readonly edges: readonly { readonly from: number; readonly to: number }[];
+} {
+  const { minute } = resolutionMs;
+  const first = from === undefined ? undefined : Math.ceil(from / minute) * minute;
+  const last = to === undefined ? undefined : Math.floor(to / minute) * minute;
+  if ((first ?? 0) >= (last ?? timeMaxMs)) return { whole: null, edges: [] };
+  const edges = [];
+  if (from !== undefined && first !== undefined && from < first) edges.push({ from, to: first });
+  if (to !== undefined && last !== undefined && last < to) edges.push({ from: last, to });
+  return {
+    whole: { ...(first === undefined ? {} : { from: first }), ...(last === undefined ? {} : { to: last }) },
+    edges,
+  };
+}

@@ -12,7 +12,7 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 
 export interface TestProviderDependencies {
-  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback' | 'webhookSecret' | 'secretsOf'>;
+  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback' | 'webhookSecret' | 'secretsOf' | 'refresh'>;
   readonly registry: Pick<ProviderRegistry, 'find' | 'builtIn'>;
   readonly clock: Pick<Clock, 'now' | 'uuidV7' | 'sleep'>;
   readonly logger: Pick<Logger, 'error'>;
@@ -35,6 +35,8 @@ export function testProvider(deps: TestProviderDependencies) {
   const test = async ({ tenant, channel, role, recipient }: TestProviderInput): Promise<TestResult> => {
     const { directory, registry } = deps;
     const isPrimary = role === 'primary';
+    // What is stored is to be tried, and it may have been saved at another process.
+    await directory.refresh(tenant.id);
     const settings = await (isPrimary
       ? directory.provider(tenant.id, channel)
       : directory.fallback(tenant.id, channel));

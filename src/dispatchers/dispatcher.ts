@@ -36,6 +36,7 @@ import type { DispatcherLimits } from './limits.ts';
 import { createFindMeans } from './means.ts';
 import { createOutcomeAppender } from './outcome-appender.ts';
 import { createOutcomeEvents } from './outcome-events.ts';
+import { createJudgeRefusal } from './outdated-refusals.ts';
 import { createAskPermit } from './permits.ts';
 import { createTakeRate } from './provider-rate.ts';
 import { createReadAhead } from './read-ahead.ts';
@@ -123,6 +124,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     shares,
     breakers,
     askPermit: createAskPermit({ clock, findMeans, breakers, deferrals: createDeferrals(dependencies), takeRate }),
+    judgeRefusal: createJudgeRefusal(dependencies),
     outcomeEvents,
     outcomes,
     sayStarted,

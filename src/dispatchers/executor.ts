@@ -24,6 +24,7 @@ import type { ReadyMeans } from './means.ts';
 import { noProviderName } from './means.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
+import type { JudgeRefusal } from './outdated-refusals.ts';
 import type { AskPermit } from './permits.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
@@ -43,6 +44,7 @@ export interface ExecutorDependencies {
   readonly shares: TenantShares;
   readonly breakers: Breakers;
   readonly askPermit: AskPermit;
+  readonly judgeRefusal: JudgeRefusal;
   readonly outcomeEvents: OutcomeEvents;
   readonly outcomes: OutcomeAppender;
   readonly sayStarted: SayStarted;
@@ -83,7 +85,7 @@ const sweepEveryMs = 100;
 const overdueMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, clock, logger, limits, askPermit } = dependencies;
+  const { channel, clock, logger, limits, askPermit, judgeRefusal } = dependencies;
   const { outcomeEvents, outcomes, sayStarted, standing, suppressions } = dependencies;
   const turns = createTurns<WorkItem>(dependencies);
   const { gate, lanes } = turns;
@@ -150,7 +152,8 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     attempt.startedAt = clock.now();
     attempt.startedMonotonic = clock.monotonic();
     attempt.item.tracker.noteAttempt();
-    land(attempt, attempt.provider, await send(attempt, means, dependencies));
+    const outcome = await send(attempt, means, dependencies);
+    land(attempt, attempt.provider, await judgeRefusal(attempt.item.event.tenantId, means, outcome));
   }
 
   /** Not an attempt: the item keeps its place, its tenant is passed over for a while. */

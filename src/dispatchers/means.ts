@@ -74,9 +74,17 @@ export function createFindMeans(from: {
     return { ...nothingElse, role: 'fallback', provider, settings, secrets, maxPerSecond, callbackUrl };
   }
 
-  async function find(tenantId: TenantId): Promise<Means> {
+  async function known(tenantId: TenantId): Promise<Means> {
     const fallback = await fallbackOf(tenantId);
     return unlessUnreadable<Means>(() => ofTenant(tenantId, fallback), fallback ?? unreadableKey);
+  }
+
+  /** None ends the notification: it is said by what the store has, since another process may have saved one a moment ago. */
+  async function find(tenantId: TenantId): Promise<Means> {
+    const means = await known(tenantId);
+    if (means.kind === 'ready') return means;
+    await directory.refresh(tenantId);
+    return known(tenantId);
   }
 
   /** An in-app item needs nothing of the tenant's: its delivery never waits for the settings. */

@@ -25,5 +25,6 @@ export function heardDirectory(directory: DeliveryDirectory, hear: () => void): 
       hear();
       return directory.secretsOf(tenantId);
     },
+    refresh: directory.refresh,
   };
 }

@@ -22,6 +22,12 @@ export interface DeliveryDirectory {
   webhookSecret(tenantId: TenantId): Promise<string>;
   /** Everything of the tenant that must never be told to anyone: API keys, signing secrets; as far as it can be opened. */
   secretsOf(tenantId: TenantId): Promise<readonly string[]>;
+  /**
+   * What is answered from then on is as the store had it after the call, whichever node changed it: for whoever is about to end something since there is no
+   * provider, or since one was refused. A tenant is read five times a second at most; who asks meanwhile waits for the same read, 200 ms. Rejects when the
+   * store is away.
+   */
+  refresh(tenantId: TenantId): Promise<void>;
 }
 
 /** The same, and what accepting needs. */
@@ -32,7 +38,7 @@ export interface TenantDirectory extends DeliveryDirectory {
   holderOfKeyHash(tenantId: TenantId, hash: string): Promise<KeyHolder | null>;
   tenantBySubject(subject: string): Promise<Tenant | null>;
   tenant(tenantId: TenantId): Promise<Tenant | null>;
-  /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. */
+  /** Whether deliveries of the channel have what they need: an enabled provider; WEBHOOK and IN_APP always. That they haven't is asked of the store. */
   canDeliver(tenantId: TenantId, channel: Channel): Promise<boolean>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
   /** The current main API key, whole. @throws SecretBoxError when it can't be opened */

@@ -184,6 +184,38 @@ describe('an attempt without what it needs', () => {
     expect(sends).toEqual([]);
   });
 
+  it.each([
+    ['no provider', async () => null],
+    ['a disabled one', async (id: never) => ({ ...settingsOf(id, 'SMS'), enabled: false })],
+    ['a key that does not open', async () => Promise.reject(new SecretBoxError('no'))],
+  ])('(%s) as this process knows it is made by what another has saved meanwhile', async (_, before) => {
+    let isRefreshed = false;
+    const refresh = async () => {
+      isRefreshed = true;
+    };
+    const provider = async (id: never) => (isRefreshed ? settingsOf(id, 'SMS') : before(id));
+    const { sends } = await world.run({ channel: 'SMS', directory: { provider, refresh } });
+    await world.append([requested({ channel: 'SMS', recipient: '+4915112345678' })]);
+    await until(() => outcomesOf(world.said).length === 1);
+    expect(outcomesOf(world.said)[0]).toMatchObject({ type: 'AttemptSucceeded', attempt: 1 });
+    expect(sends).toHaveLength(1);
+  });
+
+  it('as this process knows it waits while the store that would know better is away', async () => {
+    let isAway = true;
+    let asked = 0;
+    const refresh = async () => {
+      asked++;
+      if (isAway) throw new Error('store away');
+    };
+    await world.run({ channel: 'SMS', directory: { provider: async () => null, refresh } });
+    await world.append([requested({ channel: 'SMS', recipient: '+4915112345678' })]);
+    await until(() => asked > 0);
+    expect(outcomesOf(world.said)).toEqual([]);
+    isAway = false;
+    expect(await firstFailure()).toMatchObject({ code: 'NO_PROVIDER', attempt: 1 });
+  });
+
   it('since the settings are away waits until they are back: no attempt is burnt, others are not held up', async () => {
     let away = true;
     let coldLookups = 0;

@@ -219,6 +219,7 @@ function knownTenants(channel: Channel): TenantDirectory {
     apiKey: () => Promise.resolve('nk_key'),
     webhookSecret: () => Promise.resolve('whsec_tenant-secret'),
     secretsOf: () => Promise.resolve(['whsec_tenant-secret', 'nk_key']),
+    refresh: () => Promise.resolve(),
     forget() {},
   };
 }

@@ -117,6 +117,7 @@ export function createDirectory(by: {
     apiKey: () => Promise.resolve('nk_key'),
     webhookSecret: () => Promise.resolve('whsec_key'),
     secretsOf: () => Promise.resolve([]),
+    refresh: () => ask(() => undefined),
     forget() {},
   };
 }

@@ -57,6 +57,8 @@ export interface AppOptions {
   readonly runsJobs?: boolean;
   /** Delays after failed attempts; default 50 ms, then an hour. */
   readonly retryDelaysMs?: readonly number[];
+  /** How often changes of settings that weren't made over the API are looked for; default as in the service. */
+  readonly settingsLookMs?: number;
   /** Stand-ins for providers, by name. */
   readonly providerUrls?: Readonly<Record<string, string>>;
   /** What the guard lets through, and who resolves names; default 127.0.0.1 and the system. */
@@ -102,7 +104,14 @@ export async function startApp(given: AppOptions = {}) {
   const jobs = openJobStore({ path: join(folder, 'jobs.db'), logId: log.history.id });
   const secretBox = createSecretBox('a secret of the tests that is long enough');
   const apiKeys = createApiKeys(clock);
-  const directory = createTenantDirectory({ store: settings, secretBox, apiKeys, clock, logger });
+  const directory = createTenantDirectory({
+    store: settings,
+    secretBox,
+    apiKeys,
+    clock,
+    logger,
+    ...(given.settingsLookMs === undefined ? {} : { pollMs: given.settingsLookMs }),
+  });
   await directory.start();
   const outbound = createOutbound({ allow: ['127.0.0.1/32'], clock, ...given.outbound });
   const registry = createProviderRegistry({ outbound, clock, providerUrls: given.providerUrls ?? {} });

@@ -60,6 +60,7 @@ export function createDeliveryDirectory(options: DeliveryDirectoryOptions): Runn
     fallback: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'fallback'),
     webhookSecret: async (tenantId) => (await needed(tenantId)).webhookSecret(),
     secretsOf: async (tenantId) => (await tenants.tenant(tenantId))?.secrets(clock.now()) ?? [],
+    refresh: async (tenantId) => void (await tenants.refreshed(tenantId)),
     forget: (tenantId) => tenants.drop([tenantId]),
   };
 }

@@ -9,12 +9,17 @@ import { type KnownTenant, knownTenantOf } from './known-tenant.ts';
 import { createNotFoundCache } from './not-found-cache.ts';
 import { createSharedLoads } from './shared-loads.ts';
 
+/** A tenant whose settings lack what is asked of them is read five times a second at most, however many ask. */
+const refreshEveryMs = 200;
+const refreshedMax = 10_000;
 /** Some 5,000 tenants, of 4 KiB each; one with four keys of 4,096 characters and 50 of its own takes 200 KiB. */
 const tenantBytesMax = 20 * 1024 * 1024;
 
 export interface KnownTenants {
   /** From memory, or loaded; many who ask at once wait for one load. Rejects when it is neither known nor to be had. */
   tenant(tenantId: TenantId): Promise<KnownTenant | null>;
+  /** As the store has it at a moment after the call: who asks until it is read waits for the one read. Rejects when the store is away. */
+  refreshed(tenantId: TenantId): Promise<KnownTenant | null>;
   /** Whether it is still the tenant's entry: what was taken from it holds as long as it is. */
   isKept(known: KnownTenant): boolean;
   /**
@@ -40,6 +45,8 @@ export function createKnownTenants({ store, secretBox, clock, isFresh }: KnownTe
   });
   const notFound = createNotFoundCache(clock);
   const loads = createSharedLoads();
+  const refreshes = new Map<TenantId, Promise<KnownTenant | null>>();
+  const refreshedAt = createBoundedCache<number>({ weightMax: refreshedMax });
 
   /** What was begun before a change is not kept. */
   const load = (tenantId: TenantId): Promise<KnownTenant | null> =>
@@ -53,7 +60,23 @@ export function createKnownTenants({ store, secretBox, clock, isFresh }: KnownTe
       return known;
     });
 
+  /** Whoever asks once it has begun to read waits for the next. */
+  const refresh = async (tenantId: TenantId): Promise<KnownTenant | null> => {
+    const restMs = (refreshedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) + refreshEveryMs - clock.monotonic();
+    if (restMs > 0) await clock.sleep(restMs);
+    refreshes.delete(tenantId);
+    refreshedAt.set(tenantId, clock.monotonic());
+    loads.abandon(`tenant:${tenantId}`);
+    notFound.delete(`tenant:${tenantId}`);
+    return load(tenantId);
+  };
+
   return {
+    refreshed(tenantId) {
+      const refreshing = refreshes.get(tenantId) ?? Promise.resolve(tenantId).then(refresh);
+      refreshes.set(tenantId, refreshing);
+      return refreshing;
+    },
     async tenant(tenantId) {
       return (isFresh() ? tenants.get(tenantId) : undefined) ?? load(tenantId);
     },

@@ -9,6 +9,7 @@ const keptMs = 1000;
 export interface NotFoundCache {
   has(name: string): boolean;
   add(name: string): void;
+  delete(name: string): void;
   clear(): void;
 }
 
@@ -17,6 +18,7 @@ export function createNotFoundCache(clock: Pick<Clock, 'monotonic'>): NotFoundCa
   return {
     has: (name) => clock.monotonic() < (until.get(name) ?? 0),
     add: (name) => until.set(name, clock.monotonic() + keptMs),
+    delete: (name) => until.delete(name),
     clear: () => until.clear(),
   };
 }

@@ -4,6 +4,7 @@
 export interface SharedLoads {
   /** @param load is told whether it was abandoned, to be asked before its result is kept */
   share<T>(name: string, load: (isAbandoned: () => boolean) => Promise<T>): Promise<T>;
+  abandon(name: string): void;
   abandonAll(): void;
 }
 
@@ -24,6 +25,7 @@ export function createSharedLoads(): SharedLoads {
       underWay.set(name, entry);
       return result;
     },
+    abandon: (name) => void underWay.delete(name),
     abandonAll() {
       underWay.clear();
     },

@@ -33,7 +33,7 @@ const templateBytesMax = 32 * 1024 * 1024;
 export function createTenantDirectory(options: TenantDirectoryOptions): RunningTenantDirectory {
   const { store, clock, logger } = options;
   const delivery = createDeliveryDirectory(options);
-  const { tenants, isFresh, needed, start, share, provider, fallback, webhookSecret, secretsOf } = delivery;
+  const { tenants, isFresh, needed, start, share, provider, fallback, webhookSecret, secretsOf, refresh } = delivery;
   const uses = createKeyUses({ store, clock, logger });
   const listeners: ((tenantId: TenantId) => void)[] = [];
 
@@ -59,11 +59,13 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
     fallback,
     async canDeliver(tenantId, channel) {
       if (channel === 'WEBHOOK' || channel === 'IN_APP') return true;
-      return (await tenants.tenant(tenantId))?.hasEnabledProvider(channel) ?? false;
+      const can = (known: KnownTenant | null) => known?.hasEnabledProvider(channel) ?? false;
+      return can(await tenants.tenant(tenantId)) || can(await tenants.refreshed(tenantId));
     },
     apiKey: async (tenantId) => (await needed(tenantId)).apiKey(),
     webhookSecret,
     secretsOf,
+    refresh,
     forget(tenantId) {
       delivery.forget(tenantId);
       for (const listener of listeners) listener(tenantId);

@@ -25,7 +25,7 @@ import { ok } from '../respond.ts';
 interface Dependencies {
   readonly commands: Pick<Commands, 'reportDelivery'>;
   readonly callbackAddresses: CallbackAddresses;
-  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback'>;
+  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback' | 'refresh'>;
   readonly registry: Pick<ProviderRegistry, 'find' | 'names'>;
   readonly limiter: RateLimiter;
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
@@ -74,6 +74,17 @@ export function createCallbackHandlers(deps: Dependencies) {
     return last;
   };
 
+  /** Nobody is refused by what another process has changed a moment ago. */
+  const verdictByStored = async (
+    of: { readonly tenantId: TenantId; readonly provider: string; readonly accounts: readonly ProviderSettings[] },
+    request: CallbackRequest,
+  ): ReturnType<typeof verdictOf> => {
+    const found = await verdictOf(of.accounts, request);
+    if (found !== null && found.verdict.kind !== 'forged') return found;
+    await deps.directory.refresh(of.tenantId);
+    return verdictOf(await accountsOf(deps, of.tenantId, of.provider), request);
+  };
+
   const receive = endpoint('none', {
     bodyIsUnread: true,
     async handle(_, { params, headers, unread: { request, room } }) {
@@ -81,11 +92,11 @@ export function createCallbackHandlers(deps: Dependencies) {
       const tenantId = callbackAddresses.tenantOf(provider, token);
       if (tenantId === null) throw notFound('address of callbacks');
       await count(limiter, `callbacks:${tenantId}:${provider}`);
-      const settings = await accountsOf(deps, tenantId, provider);
+      const accounts = await accountsOf(deps, tenantId, provider);
       const body = await readBytes(request, room, callbackLimits.bodyBytesMax);
       if (turns.isOver()) await turns.next();
       const url = urlOf(callbackAddresses.urlOfToken(provider, token), request);
-      const found = await verdictOf(settings, { url, headers, body });
+      const found = await verdictByStored({ tenantId, provider, accounts }, { url, headers, body });
       if (found === null) throw notFound('address of callbacks');
       const { verdict, by } = found;
       const outcome = verdict.kind;

@@ -268,6 +268,54 @@ describe('a tenant directory', () => {
       expect(await directory.provider(tenantId, 'EMAIL')).toBeNull();
     });
 
+    describe('that was saved on another node since the tenant was known here', () => {
+      const save = () =>
+        settings.saveProvider(storedProvider({ sealedApiKey: box.seal('k', sealedFor.provider(tenantId, 'EMAIL')) }));
+      beforeEach(async () => {
+        await directory.tenant(tenantId);
+        await save();
+      });
+
+      it('is accepted for at once', async () => {
+        expect(await directory.canDeliver(tenantId, 'EMAIL')).toBe(true);
+      });
+
+      it('is there after a refresh, which keeps what is warm when the store is away', async () => {
+        expect(await directory.provider(tenantId, 'EMAIL')).toBeNull();
+        isAway = true;
+        await expect(directory.refresh(tenantId)).rejects.toThrow('away');
+        expect(await directory.provider(tenantId, 'EMAIL')).toBeNull();
+        isAway = false;
+        clock.advance(200);
+        await directory.refresh(tenantId);
+        expect(await directory.provider(tenantId, 'EMAIL')).toMatchObject({ apiKey: 'k' });
+      });
+
+      it('is there though a load of the tenant was under way that has begun before it', async () => {
+        await settings.deleteProvider(tenantId, 'EMAIL', 'primary');
+        directory.forget(tenantId);
+        const underWay = directory.tenant(tenantId);
+        await save();
+        await directory.refresh(tenantId);
+        await underWay;
+        expect(await directory.provider(tenantId, 'EMAIL')).not.toBeNull();
+      });
+    });
+
+    it('that is missing is asked of the store five times a second at most, however many ask', async () => {
+      await directory.tenant(tenantId);
+      const before = asked['settings'] ?? 0;
+      const refusedNow = () => Promise.all(Array.from({ length: 100 }, () => directory.canDeliver(tenantId, 'SMS')));
+      await refusedNow();
+      expect(asked['settings']).toBe(before + 1);
+      const later = refusedNow();
+      await until(() => clock.sleepers() === 2, { what: 'the next read to wait beside the poll' });
+      expect(asked['settings']).toBe(before + 1);
+      clock.advance(200);
+      expect(new Set(await later)).toEqual(new Set([false]));
+      expect(asked['settings']).toBe(before + 2);
+    });
+
     it('sealed under another secret says so, and harms nothing else', async () => {
       const foreign = createSecretBox('another').seal('k', sealedFor.provider(tenantId, 'EMAIL'));
       await settings.saveProvider(storedProvider({ sealedApiKey: foreign }));

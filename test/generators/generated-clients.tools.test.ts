@@ -1,6 +1,6 @@
 // Clients that generators make of the OpenAPI document compile, and three of them do the main job: send, read back, filter, be refused.
 
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { DataDir, Herald } from '../support/herald.ts';
 import { makeDataDir, startHerald, token } from '../support/herald.ts';
+import { clientTypes, clientTypesPath } from './client-types.ts';
 import type { Tools } from './tools.ts';
 import { command, fetchTools } from './tools.ts';
 
@@ -96,6 +97,12 @@ describe('the client of', () => {
       await cp(join(jobs, 'types.ts'), join(cwd, 'types.ts'));
       await compile(cwd, 'types.ts', '--noEmit', '--module', 'esnext');
     },
+    generateMaxMs,
+  );
+
+  it.concurrent(
+    'this project has types of the present document: npm run client:types makes them',
+    async () => expect(await readFile(clientTypesPath, 'utf8')).toBe(await clientTypes()),
     generateMaxMs,
   );
 

@@ -26,10 +26,8 @@ const needed = {
 
 export async function fetchTools() {
   await Promise.all(Object.entries(needed).map(([program, use]) => mustBeThere(program, use)));
-  const parts = ['requirements.txt', 'package-lock.json'].map((name) => readFile(join(here, name)));
-  const hash = createHash('sha256').update(Buffer.concat(await Promise.all(parts)));
-  const folder = join(root, '.tmp', `generators-${hash.digest('hex').slice(0, 12)}`);
-  if (!existsSync(join(folder, mark))) await fetchInto(folder);
+  const typescript = await fetchTypescriptTools();
+  const folder = await fetched('generators', 'requirements.txt', fetchPython);
   const python = join(folder, 'python/bin/python');
   const jar = await command(python, ['-c', 'import openapi_generator_cli as m; print(m.__path__[0])'], { cwd: folder });
   return {
@@ -37,9 +35,17 @@ export async function fetchTools() {
     /** openapi-generator's jar. */
     jar: join(jar.trim(), 'openapi-generator.jar'),
     openApiPythonClient: join(folder, 'python/bin/openapi-python-client'),
-    openApiTypescript: join(folder, 'node/node_modules/openapi-typescript/bin/cli.js'),
-    heyApi: join(folder, 'node/node_modules/@hey-api/openapi-ts/bin/run.js'),
+    ...typescript,
     tsc: join(root, 'node_modules/typescript/bin/tsc'),
+  };
+}
+
+/** Those that npm has: they need nothing else. */
+export async function fetchTypescriptTools() {
+  const folder = await fetched('generators-node', 'package-lock.json', fetchNode);
+  return {
+    openApiTypescript: join(folder, 'node_modules/openapi-typescript/bin/cli.js'),
+    heyApi: join(folder, 'node_modules/@hey-api/openapi-ts/bin/run.js'),
   };
 }
 
@@ -65,14 +71,25 @@ async function mustBeThere(program: string, use: string): Promise<void> {
   });
 }
 
-/** A fetch that was interrupted begins again: the mark of a whole one is written last. */
-async function fetchInto(folder: string): Promise<void> {
+/** The folder of what the file pins. A fetch that was interrupted begins again: the mark of a whole one is written last. */
+async function fetched(name: string, pins: string, fetchInto: (folder: string) => Promise<void>): Promise<string> {
+  const hash = createHash('sha256').update(await readFile(join(here, pins)));
+  const folder = join(root, '.tmp', `${name}-${hash.digest('hex').slice(0, 12)}`);
+  if (existsSync(join(folder, mark))) return folder;
   await rm(folder, { recursive: true, force: true });
-  const [node, python] = [join(folder, 'node'), join(folder, 'python')];
-  await mkdir(node, { recursive: true });
-  for (const name of ['package.json', 'package-lock.json']) await cp(join(here, name), join(node, name));
-  await command('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: node });
+  await mkdir(folder, { recursive: true });
+  await fetchInto(folder);
+  await writeFile(join(folder, mark), '');
+  return folder;
+}
+
+async function fetchNode(folder: string): Promise<void> {
+  for (const name of ['package.json', 'package-lock.json']) await cp(join(here, name), join(folder, name));
+  await command('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder });
+}
+
+async function fetchPython(folder: string): Promise<void> {
+  const python = join(folder, 'python');
   await command('python3', ['-m', 'venv', python], { cwd: folder });
   await command(join(python, 'bin/pip'), ['install', '--quiet', '-r', join(here, 'requirements.txt')], { cwd: folder });
-  await writeFile(join(folder, mark), '');
 }

@@ -1,0 +1,295 @@
+// The typed client against the service: the main job, pages, streams that are cut, and what it repeats and what it doesn't.
+
+import type { ServerResponse } from 'node:http';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Herald, HeraldOptions } from '../../clients/typescript/src/index.ts';
+import { createHerald, HeraldConnectionError, HeraldError } from '../../clients/typescript/src/index.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import type { FaultyProxy } from '../support/faulty-proxy.ts';
+import { startFaultyProxy } from '../support/faulty-proxy.ts';
+import type { HttpSink } from '../support/http-sink.ts';
+import { startHttpSink } from '../support/http-sink.ts';
+import { until } from '../support/until.ts';
+
+let app: App;
+let proxy: FaultyProxy;
+let tenant: Awaited<ReturnType<App['tenant']>>;
+let herald: Herald;
+
+beforeAll(async () => {
+  app = await startApp();
+  proxy = await startFaultyProxy({ target: new URL(app.url).host });
+  tenant = await app.tenant('client', { email: 'owner@example.com' });
+  herald = createHerald({ url: `${app.url}/`, apiKey: tenant.apiKey, token: tenant.token });
+});
+
+afterAll(async () => {
+  await app.close();
+  await proxy.close();
+});
+
+const to = (recipient: string, body = 'World') => ({ channel: 'IN_APP', recipient, subject: 'Hello', body }) as const;
+const has = (recipient: string, count: number) =>
+  until(
+    async () =>
+      (await herald.request('GET /notify/inapp/{userId}', { path: { userId: recipient } })).unreadCount === count,
+    { what: `${count} items` },
+  );
+
+describe('a call', () => {
+  it('sends, and reads back what became of it', async () => {
+    const { data, headers } = await herald.receive('POST /notify', { body: to('ada/ä b') });
+    const afterPosition = headers.get('x-event-position') ?? '';
+    const path = { id: data.notificationId };
+    expect(await herald.request('GET /notifications/{id}', { path, afterPosition })).toMatchObject({
+      notification: { id: data.notificationId, recipient: 'ada/ä b' },
+    });
+    await has('ada/ä b', 1);
+    const { notifications } = await herald.request('GET /notify/inapp/{userId}', { path: { userId: 'ada/ä b' } });
+    expect(notifications).toMatchObject([{ title: 'Hello', read: false }]);
+    const read = { path: { userId: 'ada/ä b' }, body: { ids: [notifications[0]?.id ?? ''] } };
+    expect(await herald.request('POST /notify/inapp/{userId}/read', read)).toEqual({ success: true, updated: 1 });
+  });
+
+  it('rejects with what the service said', async () => {
+    const refused = herald.notify({ channel: 'SMS', recipient: 'nobody', body: 'x' });
+    await expect(refused).rejects.toBeInstanceOf(HeraldError);
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      code: 'BAD_REQUEST',
+      details: [{ path: 'recipient' }],
+      requestId: expect.stringMatching(/^req_/),
+    });
+  });
+
+  it('takes the items of a batch one by one, each under a key of its own', async () => {
+    const { accepted, results } = await herald.notifyBatch([
+      to('batch', 'a'),
+      { ...to('batch', 'b'), idempotencyKey: '1' },
+    ]);
+    expect(accepted).toBe(2);
+    expect(results).toHaveLength(2);
+    await has('batch', 2);
+  });
+
+  it('filters by metadata, as the query of an object', async () => {
+    await herald.notify({ ...to('meta'), metadata: { order: '17' } });
+    await herald.notify({ ...to('meta'), metadata: { order: '18' } });
+    const found = await until(async () => {
+      const { data } = await herald.request('GET /notifications', { query: { metadata: { order: '17' } } });
+      return data.length > 0 ? data : null;
+    });
+    expect(found).toMatchObject([{ metadata: { order: '17' } }]);
+  });
+
+  it('goes through all pages, by either kind of cursor', async () => {
+    await herald.notifyBatch(Array.from({ length: 7 }, (_, i) => to('pages', String(i))));
+    await has('pages', 7);
+    const bodies: string[] = [];
+    const inbox = { path: { userId: 'pages' }, query: { limit: 3 } };
+    for await (const { body } of herald.each('GET /notify/inapp/{userId}', inbox)) bodies.push(body);
+    expect(bodies.toSorted()).toEqual(['0', '1', '2', '3', '4', '5', '6']);
+    const sizes: number[] = [];
+    for await (const { data } of herald.pages('GET /notifications', { query: { recipient: 'pages', limit: 4 } }))
+      sizes.push(data.length);
+    expect(sizes).toEqual([4, 3]);
+    for (const name of ['a', 'b', 'c'])
+      await herald.request('POST /templates', { body: { name, channel: 'IN_APP', subject: null, body: name } });
+    const names: string[] = [];
+    for await (const { name } of herald.each('GET /templates', { query: { limit: 1 } })) names.push(name);
+    expect(names).toEqual(['c', 'b', 'a']);
+  });
+});
+
+describe('a stream', () => {
+  it('tells each message once, however often it is cut', async () => {
+    const { token } = await herald.request('POST /notify/inapp/{userId}/token', { path: { userId: 'cut' } });
+    const browser = createHerald({ url: `http://${proxy.address}`, token });
+    const [seen, cuts]: [string[], unknown[]] = [[], []];
+    let opened = 0;
+    const ending = new AbortController();
+    const listening = (async () => {
+      const options = { signal: ending.signal, onCut: (cause: unknown) => cuts.push(cause) };
+      for await (const { event, data } of browser.stream('GET /notify/inapp/{userId}/stream', {
+        path: { userId: 'cut' },
+        ...options,
+      })) {
+        if (event === 'connected') opened++;
+        if (event === 'notification') seen.push(data.body);
+      }
+    })();
+    await until(() => opened > 0, { what: 'the stream' });
+    for (let i = 0; i < 5; i++) {
+      proxy.cut();
+      await herald.notifyBatch(Array.from({ length: 10 }, (_, j) => to('cut', `${i * 10 + j}`)));
+      proxy.mend();
+      await until(() => seen.length >= (i + 1) * 10, { what: `${(i + 1) * 10} items` });
+    }
+    expect(seen.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i));
+    expect(cuts.length).toBeGreaterThanOrEqual(5);
+    ending.abort(new Error('enough'));
+    await expect(listening).rejects.toThrow('enough');
+  }, 60_000);
+
+  it('of the dashboard tells changes, and ends with its loop', async () => {
+    const statuses: string[] = [];
+    let isOpen = false;
+    const listening = (async () => {
+      for await (const { data } of herald.stream('GET /dashboard/stream')) {
+        if ('event' in data) isOpen = true;
+        else if (data.recipient === 'watched') statuses.push(data.status);
+        if (statuses.includes('DELIVERED')) break;
+      }
+    })();
+    await until(() => isOpen, { what: 'the stream' });
+    await herald.notify(to('watched'));
+    await listening;
+    expect(statuses.at(-1)).toBe('DELIVERED');
+  });
+
+  it('ends with a refusal that trying again does not mend', async () => {
+    const stranger = createHerald({ url: app.url, token: 'none' });
+    const first = stranger.stream('GET /notify/inapp/{userId}/stream', { path: { userId: 'ada' } }).next();
+    await expect(first).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('asks for another token when its own has ended, and goes on', async () => {
+    const asked: (string | null)[] = [];
+    const fresh = async (refused: string | null) => {
+      asked.push(refused);
+      const body = { expiresInSeconds: asked.length === 1 ? 2 : 60 };
+      return (await herald.request('POST /notify/inapp/{userId}/token', { path: { userId: 'eve' }, body })).token;
+    };
+    const browser = createHerald({ url: app.url, token: fresh });
+    const bodies: string[] = [];
+    for await (const { event, data } of browser.stream('GET /notify/inapp/{userId}/stream', {
+      path: { userId: 'eve' },
+    })) {
+      if (event === 'connected') await herald.notify(to('eve', `under token ${asked.length}`));
+      if (event === 'notification') bodies.push(data.body);
+      if (bodies.length === 2) break;
+    }
+    expect(asked).toEqual([null, expect.any(String)]);
+    expect(bodies).toEqual(['under token 1', 'under token 2']);
+  });
+});
+
+describe('what is answered with trouble', () => {
+  let sink: HttpSink;
+  let answers: ((response: ServerResponse) => void)[];
+
+  beforeEach(async () => {
+    answers = [];
+    sink = await startHttpSink({
+      respond: (_, response) => {
+        const answer = answers.shift() ?? done;
+        answer(response);
+      },
+    });
+  });
+  afterEach(() => sink.close());
+
+  const done = (response: ServerResponse) =>
+    response.writeHead(202).end('{"notificationId":"notif_1","status":"queued"}');
+  const status =
+    (code: number, headers: Record<string, string> = {}) =>
+    (response: ServerResponse) =>
+      response.writeHead(code, headers).end('{}');
+  const cut = (response: ServerResponse) => response.destroy();
+  const client = (more: Partial<HeraldOptions> = {}) => createHerald({ url: sink.url, apiKey: 'nk_1', ...more });
+  const keys = () => sink.requests.map(({ headers }) => headers['idempotency-key']);
+
+  it('is sent again under the same key, until it is answered', async () => {
+    answers = [cut, status(503), status(502)];
+    expect(await client().notify(to('ada'))).toMatchObject({ notificationId: 'notif_1' });
+    expect(sink.requests).toHaveLength(4);
+    expect(new Set(keys()).size).toBe(1);
+    expect(keys()[0]).toMatch(/^[\w-]{36}$/);
+    await client().notify(to('ada'), { idempotencyKey: 'order-17' });
+    expect(keys().at(-1)).toBe('order-17');
+  });
+
+  it('waits as long as Retry-After says, and no longer than it may', async () => {
+    answers = [status(429, { 'retry-after': '1' })];
+    const from = performance.now();
+    await client().notify(to('ada'));
+    expect(performance.now() - from).toBeGreaterThan(990);
+    answers = [status(429, { 'retry-after': '61' })];
+    await expect(client().notify(to('ada'))).rejects.toMatchObject({ status: 429, retryAfterMs: 61_000 });
+    answers = [status(503, { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() })];
+    await expect(client().notify(to('ada'))).rejects.toMatchObject({ status: 503 });
+  });
+
+  it('is given up after so many attempts', async () => {
+    answers = [status(503), status(503), status(503)];
+    await expect(client({ attemptsMax: 2 }).notify(to('ada'))).rejects.toMatchObject({ status: 503 });
+    expect(sink.requests).toHaveLength(2);
+  });
+
+  it('is not repeated where that could do something twice, unless nothing was done', async () => {
+    const path = { id: 'notif_1' };
+    for (const answer of [cut, status(503), status(502)]) {
+      answers = [answer];
+      await expect(client().request('POST /notifications/{id}/retry', { path })).rejects.toThrow();
+    }
+    expect(sink.requests).toHaveLength(3);
+    answers = [status(429)];
+    await client().request('POST /notifications/{id}/retry', { path });
+    expect(sink.requests).toHaveLength(5);
+    for (const code of [400, 401, 403, 404, 422, 500]) {
+      answers = [status(code)];
+      await expect(client().notify(to('ada'))).rejects.toMatchObject({ status: code, code: null });
+    }
+    expect(sink.requests).toHaveLength(11);
+  });
+
+  it('ends by its time limit, and by its signal at once, between attempts too', async () => {
+    const silent = () => undefined;
+    answers = [silent, silent];
+    await expect(client({ timeoutMs: 50, attemptsMax: 2 }).notify(to('ada'))).rejects.toBeInstanceOf(
+      HeraldConnectionError,
+    );
+    answers = [silent];
+    const stop = new AbortController();
+    const call = client().notify(to('ada'), { signal: stop.signal });
+    await until(() => sink.requests.length === 3);
+    stop.abort(new Error('stopped'));
+    await expect(call).rejects.toThrow('stopped');
+    answers = [status(503, { 'retry-after': '30' })];
+    const waiting = client().notify(to('ada'), { signal: AbortSignal.timeout(200) });
+    await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('asks for another token once, however many calls were refused', async () => {
+    let asked = 0;
+    const refusing = await startHttpSink({
+      respond: ({ headers }, response) =>
+        response.writeHead(headers.authorization === 'Bearer 2' ? 200 : 401).end('{"data":[]}'),
+    });
+    const own = createHerald({ url: refusing.url, token: () => String(++asked) });
+    await Promise.all([own.request('GET /refusals'), own.request('GET /refusals'), own.request('GET /refusals')]);
+    expect(asked).toBe(2);
+    const given = createHerald({ url: refusing.url, token: 'ended' });
+    await expect(given.request('GET /refusals')).rejects.toMatchObject({ status: 401 });
+    await refusing.close();
+  });
+});
+
+it('keeps a key for every operation that takes one, and for no other', async () => {
+  const { body: document } = await app.call('GET', '/openapi.json', {});
+  const sink = await startHttpSink({ respond: (_, response) => response.end('{}') });
+  const all = createHerald({ url: sink.url, apiKey: 'nk_1' }) as unknown as {
+    request(name: string, input: object): Promise<unknown>;
+  };
+  const path = { id: '1', userId: '1', channel: '1', provider: '1', token: '1' };
+  for (const [pattern, methods] of Object.entries<Record<string, { parameters?: { name: string }[] }>>(document.paths))
+    for (const [method, { parameters = [] }] of Object.entries(methods)) {
+      await all.request(`${method.toUpperCase()} ${pattern}`, { path });
+      const takesKey = parameters.some(({ name }) => name === 'idempotency-key');
+      expect([pattern, sink.requests.at(-1)?.headers['idempotency-key'] !== undefined]).toEqual([pattern, takesKey]);
+    }
+  await sink.close();
+});

@@ -13,7 +13,7 @@ import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
-import { readModels } from '../projections/index.ts';
+import { formerReadModels, readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
@@ -121,7 +121,7 @@ export async function openClusterLogAndViews(deps: ClusterDependencies): Promise
 
 /** @throws StartError */
 async function refuseWhileProjected(deps: ClusterDependencies, log: KafkaEventLog): Promise<void> {
-  for (const { definition } of readModels) {
+  for (const { definition } of [...readModels, ...formerReadModels]) {
     const members = await patiently(deps, () => log.activeMembers(projectorGroup(definition.name)));
     if (members === 0) continue;
     throw new StartError(

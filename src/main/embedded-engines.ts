@@ -10,7 +10,7 @@ import { openJobStore } from '../adapters/sqlite/jobs/store.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
-import { readModels } from '../projections/index.ts';
+import { formerReadModels, readModels } from '../projections/index.ts';
 import type { Config } from './config.ts';
 import { createDamageWatch } from './damage-watch.ts';
 import { isThere, openOrExplain } from './data-file.ts';
@@ -65,7 +65,9 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
       const openReader = (changes: { readonly changes?: ChangeSignalEnd } = {}) =>
         viewsDamage.guarded(openReadModelReader({ path: files.views, turns, ...changes }));
       if (!hasThread) return { reader: openReader(), damage, thread: null };
-      const changes = createChangeSignal(readModels.map((readModel) => readModel.definition.name));
+      const changes = createChangeSignal(
+        [...readModels, ...formerReadModels].map((readModel) => readModel.definition.name),
+      );
       const reader = openReader({ changes: changes.reader });
       const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
       return { reader, damage, thread: { kind: 'embedded', ...shared } };

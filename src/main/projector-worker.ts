@@ -6,11 +6,14 @@ import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
 import { createCodec } from '../codec/index.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { CatchingUp } from '../projections/catching-up.ts';
 import { noteWhenCaughtUp } from '../projections/catching-up.ts';
 import { createFoldReport } from '../projections/fold-report.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runProjector } from '../projections/projector.ts';
+import { runReplacing } from '../projections/replacement.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
@@ -18,6 +21,9 @@ import { countAppends } from './count-appends.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FoldingTold, ProjectorThreadInput } from './projector-thread.ts';
 import { toMainThread } from './thread-entry.ts';
+
+/** Who asks for a read model that is replaced learns of it within half a second; a query of 4.5 s may be on its way, and as much again. */
+const formerKeptMs = 10_000;
 
 const input = workerData as ProjectorThreadInput;
 
@@ -37,12 +43,22 @@ const log = countAppends(engines.log, metrics);
 const running: RunningProjector[] = [];
 const report = createFoldReport(clock);
 const deps = { log, store, clock, logger, metrics, turns: createTurns(clock), report };
+const filling = measureFilling(metrics);
 if (input.runsProjectors)
-  for (const readModel of projectedReadModels) running.push(await runProjector({ ...deps, readModel }));
+  for (const readModel of projectedReadModels) {
+    const { isFollowed } = engines;
+    const former = readModel.replaces?.readModel;
+    running.push(
+      await (former === undefined
+        ? runProjector({ ...deps, readModel })
+        : runReplacing({ ...deps, readModel, filling, formerKeptMs, isFollowed }, former)),
+    );
+  }
 if (input.runsScheduler) running.push(await runScheduler(deps));
 
 const folded = [
-  ...(input.runsProjectors ? projectedReadModels : []),
+  // One that replaces another notes it by itself.
+  ...(input.runsProjectors ? projectedReadModels.filter(({ replaces }) => replaces === undefined) : []),
   ...(input.runsScheduler ? [timersReadModel] : []),
 ];
 const foldsOver = new AbortController();
@@ -60,3 +76,18 @@ const main = toMainThread<FoldingTold>({
 });
 main.started();
 main.tellChanges(report.states);
+
+/** How far each read model is that is filled beside another. */
+function measureFilling(by: Metrics): Map<string, CatchingUp> {
+  const states = new Map<string, CatchingUp>();
+  by.gauges(
+    'herald_rebuild_events',
+    () =>
+      [...states].flatMap(([readModel, { done, total }]) => [
+        [{ read_model: readModel, state: 'done' }, done] as const,
+        [{ read_model: readModel, state: 'left' }, total - done] as const,
+      ]),
+    { read_model: '', state: '' },
+  );
+  return states;
+}

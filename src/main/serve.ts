@@ -11,6 +11,7 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { CatchUp } from '../projections/catching-up.ts';
 import { createCatchUp } from '../projections/catching-up.ts';
 import { readModels } from '../projections/index.ts';
+import { createServingReader } from '../projections/serving-reader.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
@@ -108,9 +109,11 @@ async function startRoles(
   await directory.start();
   const runsProjectors = roles.has('projector');
   const runsScheduler = roles.has('scheduler');
-  const { reader, damage, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
-  running.push({ stop: async () => reader.close() });
-  await checkPositions({ log: adapters.log, reader, clock: adapters.clock });
+  const { reader: stored, damage, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
+  running.push({ stop: async () => stored.close() });
+  const { log, clock } = adapters;
+  await checkPositions({ log, reader: stored, clock });
+  const reader = createServingReader({ log, reader: stored, readModels, clock });
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
   const thread =
     threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told }, signal);
@@ -125,7 +128,9 @@ async function startRoles(
     return isUp === true ? delivering.logIsUp() : isUp;
   });
   if (runsScheduler) running.push(startJobs(adapters, reader, catchUpsOf(adapters.log, reader)));
-  running.push(startWatching({ isCluster: isCluster(config), adapters, health, roles, reader, thread, delivering }));
+  running.push(
+    startWatching({ isCluster: isCluster(config), adapters, health, roles, reader: stored, thread, delivering }),
+  );
   const metrics = async () => (await Promise.all([thread?.metrics() ?? [], delivering.metrics()])).flat();
   if (!roles.has('api')) return { url: null, metrics };
   const { suppressions } = delivering;

@@ -39,13 +39,19 @@ interface ThreadDependencies {
   readonly signal: AbortSignal;
 }
 
-export async function openThreadEngines(
-  input: ThreadEngines,
-  deps: ThreadDependencies,
-): Promise<{ readonly log: EventLog; readonly store: ReadModelStore; close(): Promise<void> }> {
+export interface ProjectorEngines {
+  readonly log: EventLog;
+  readonly store: ReadModelStore;
+  /** Whether another process, or this one, consumes the group. Rejects when the log is away. */
+  isFollowed(group: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export async function openThreadEngines(input: ThreadEngines, deps: ThreadDependencies): Promise<ProjectorEngines> {
   if (input.kind === 'cluster') {
     const { openClusterThreadEngines } = await import('./cluster-engines.ts');
-    return openClusterThreadEngines({ ...deps, config: input.config });
+    const engines = await openClusterThreadEngines({ ...deps, config: input.config });
+    return { ...engines, isFollowed: async (group) => (await engines.log.activeMembers(group)) > 0 };
   }
   const log = await connectEventLog(input.log, deps);
   const { viewsPath: path, changes } = input;
@@ -53,6 +59,8 @@ export async function openThreadEngines(
   return {
     log,
     store: createDamageWatch({ ...deps, path, file: 'views' }).guarded<ReadModelStore>(store),
+    // One process has the folder; what it followed itself it has stopped before it asks.
+    isFollowed: async () => false,
     async close() {
       await log.close();
       await store.close();

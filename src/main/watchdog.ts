@@ -10,8 +10,10 @@ import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ReadModel } from '../projections/read-model.ts';
+import { isFormerInUse } from '../projections/replacement.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { dispatcherFeed, jobsFeed, readModelFeed, timersFeed } from '../watch/feeds.ts';
+import type { ReadModelUse } from '../watch/feeds.ts';
 import type { Standing } from '../watch/standstill.ts';
 import type { Feed, Watchdog } from '../watch/watchdog.ts';
 import { startWatchdog } from '../watch/watchdog.ts';
@@ -38,8 +40,10 @@ export function startWatching(watched: Watched): Watchdog {
   const schedules = roles.has('scheduler');
   const responsibilities: Responsibility[] = [
     ...channels.map((channel) => ofDispatcher(adapters, delivering, channel)),
-    ...projectedReadModels.map((readModel) => ({ isOwn: projects, feed: () => feedOfReadModel(watched, readModel) })),
-    { isOwn: schedules, feed: () => feedOfReadModel(watched, timersReadModel) },
+    ...projectedReadModels
+      .flatMap((readModel) => feedsOfReadModel(watched, readModel))
+      .map((feed) => ({ isOwn: projects, feed })),
+    { isOwn: schedules, feed: () => feedOfReadModel(watched, timersReadModel, async () => 'serves') },
     { isOwn: schedules, feed: () => feedOfTimers(watched) },
     { isOwn: schedules, feed: () => jobsFeed(adapters) },
   ];
@@ -72,14 +76,29 @@ function ofDispatcher({ log }: Adapters, delivering: Watched['delivering'], chan
   };
 }
 
-function feedOfReadModel({ adapters, reader, thread }: Watched, readModel: ReadModel): Feed {
+/** Of it, and of the one that it replaces as long as that serves. */
+function feedsOfReadModel(watched: Watched, readModel: ReadModel): readonly (() => Feed)[] {
+  const former = readModel.replaces?.readModel;
+  if (former === undefined) return [() => feedOfReadModel(watched, readModel, async () => 'serves')];
+  const isReplaced = async () => !(await isFormerInUse(watched.reader, readModel, former));
+  return [
+    () => feedOfReadModel(watched, readModel, async () => ((await isReplaced()) ? 'serves' : 'is filled')),
+    () => feedOfReadModel(watched, former, async () => ((await isReplaced()) ? 'is not used' : 'serves')),
+  ];
+}
+
+function feedOfReadModel(
+  { adapters, reader, thread }: Watched,
+  readModel: ReadModel,
+  use: () => Promise<ReadModelUse>,
+): Feed {
   const { log, clock, metrics } = adapters;
   const { name } = readModel.definition;
   const oldestInHandMs = (): number => {
     const at = thread?.folding().find((state) => state.readModel === name)?.oldestInHandAt ?? null;
     return at === null ? 0 : Math.max(0, clock.now() - at);
   };
-  return readModelFeed({ log, reader, readModel, group: projectorGroup(name), clock, metrics, oldestInHandMs });
+  return readModelFeed({ log, reader, readModel, use, group: projectorGroup(name), clock, metrics, oldestInHandMs });
 }
 
 function feedOfTimers({ adapters: { log, clock }, reader }: Watched): Feed {

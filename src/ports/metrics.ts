@@ -73,6 +73,7 @@ export type GaugeName =
   | 'herald_log_bytes'
   | 'herald_outbound_in_flight'
   | 'herald_projector_lag'
+  | 'herald_rebuild_events'
   | 'herald_redis_up'
   | 'herald_standing_still'
   | 'herald_suppressions'

@@ -31,6 +31,8 @@ export interface CollectionDefinition {
 export interface ReadModelDefinition {
   readonly name: string;
   readonly collections: readonly CollectionDefinition[];
+  /** The read model whose secret it has, where that is there: the one that it replaces. Absent: a secret of its own. */
+  readonly secretOf?: string;
 }
 
 export interface Write {
@@ -219,6 +221,11 @@ export interface ReadModelStore extends ReadModelReader {
   prepare(definition: ReadModelDefinition): Promise<void>;
   /** It has reached the end that the log had when it began to be folded. For good; may be said again. */
   noteCaughtUp(readModel: string): Promise<void>;
+  /**
+   * Removes a read model that nobody uses any more, whatever there is of it, some ms of work at a time: to be called until it says `done`. From the first
+   * call on nobody finds it or can own it; one that is prepared under its name begins empty.
+   */
+  removeSome(readModel: string): Promise<'more' | 'done'>;
   /**
    * Takes a partition number over: raises its epoch and reads its offsets.
    * @throws NewerOwnerError; Error when the store is away

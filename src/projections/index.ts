@@ -9,5 +9,10 @@ import { timersReadModel } from './timers/index.ts';
 /** Folded by projectors. */
 export const projectedReadModels: readonly ReadModel[] = [notificationsReadModel, inboxReadModel, searchReadModel];
 
-/** All of them: the scheduler folds the timers itself. */
+/** All of them: the scheduler folds the timers itself, which is why they replace none: two of them would both decide. */
 export const readModels: readonly ReadModel[] = [...projectedReadModels, timersReadModel];
+
+/** What those replace: folded and queried while an installation has them and not yet the others. */
+export const formerReadModels: readonly ReadModel[] = projectedReadModels.flatMap(({ replaces }) =>
+  replaces === undefined ? [] : [replaces.readModel],
+);

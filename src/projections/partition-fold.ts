@@ -30,6 +30,8 @@ export interface FoldDependencies {
   readonly turns?: Turns;
   /** Told what is in hand and what fails. */
   readonly report?: FoldReport;
+  /** While it says so another read model serves in place of this one, says what doesn't decode, and comes first. */
+  isBeside?(): boolean;
 }
 
 /** Its calls throw StaleOwnerError when somebody else has taken the number over in the store. Whether that is right the claim says: until it ends, the number is to be owned again. */
@@ -145,13 +147,15 @@ async function takeOver(store: ReadModelStore, readModel: string, claim: Claim):
 
 /** How a piece of a batch comes to its turn on the thread. A store elsewhere takes large batches of many numbers side by side. */
 function inTurn(
-  { turns, readModel, store }: FoldDependencies,
+  deps: FoldDependencies,
   signal: AbortSignal,
   batch: { readonly isLarge: boolean },
 ): <T>(fold: () => Promise<T>) => Promise<T> {
+  const { turns, readModel, store } = deps;
   if (turns === undefined) return (fold) => fold();
   const waitsForLarge = batch.isLarge && store.pace.inThread;
   return (fold) => {
+    if (deps.isBeside?.() === true) return turns.beside(signal, fold);
     const once = waitsForLarge ? () => turns.large(signal, fold) : fold;
     return readModel.mayLag === true ? turns.lagging(signal, once) : once();
   };
@@ -159,12 +163,13 @@ function inTurn(
 
 /** Until when its number rests after a batch. */
 function restOf(
-  { turns, readModel, clock }: FoldDependencies,
+  deps: FoldDependencies,
   { entries, isLarge }: { readonly entries: readonly LogEntry[]; readonly isLarge: boolean },
   pace: FoldPace,
 ): number {
+  const { turns, readModel, clock } = deps;
   const [oldest] = entries;
-  if (readModel.mayLag !== true && oldest !== undefined) {
+  if (readModel.mayLag !== true && deps.isBeside?.() !== true && oldest !== undefined) {
     turns?.noted({ entries: entries.length, isLarge, waitedMs: clock.now() - oldest.appendedAt });
     if (!isLarge && turns?.needsNoRest(pace) === true) return -Infinity;
   }
@@ -217,7 +222,7 @@ async function retried<T>(
 
 /** Says which bytes don't decode, durably, before they are passed over; false when the claim ended before. */
 async function reportUndecodable(deps: FoldDependencies, claim: Claim, entries: readonly LogEntry[]): Promise<boolean> {
-  if (deps.readModel.reportsDeadLetters !== true) return true;
+  if (deps.readModel.reportsDeadLetters !== true || deps.isBeside?.() === true) return true;
   for (const entry of entries) {
     if (entry.event !== null) continue;
     const { topic, partition, offset } = entry;

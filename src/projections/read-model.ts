@@ -27,8 +27,20 @@ export interface ReadModel {
    * A function of its arguments alone: it is called again when the write failed, and by a rebuild.
    */
   fold(entries: readonly DecodedEntry[], reader: FoldReader): Promise<Write[]>;
+  /** The fold that was in use before this one; absent: there is none, or none that an installation may still have. */
+  readonly replaces?: Replaced;
   /** What is stored of a document that is too large for the store; absent: it stays as it is stored. */
   shortened?(document: Document): Document;
+}
+
+/**
+ * A read model of the release before, kept in this one so that it is folded and queried until this one, folded beside it, has caught up. What queries ask
+ * of this one they then ask of it: they read documents of both.
+ */
+export interface Replaced {
+  readonly readModel: ReadModel;
+  /** By the name of a collection of this one: its name in the former one. What is absent here the former one hasn't. */
+  readonly collections: Readonly<Record<string, string>>;
 }
 
 export function isDecoded(entry: LogEntry): entry is DecodedEntry {

@@ -6,6 +6,8 @@
 // - A small one is followed by a rest, so that a commit is shared by more; the first few of a beat after a quiet one aren't, so that nobody waits for a beat on a quiet thread.
 // - A read model that may lag folds one batch at a time and, while others have much to do, rests four times as long after each. So they keep four fifths of
 //   the thread, and what may lag catches up when they have.
+// - A read model that is filled beside the one that it replaces folds one batch at a time and rests as long as it took while others fold at all; once one of
+//   them is a second behind it stands nearly still. So a rebuild has half of the thread at most.
 
 import type { Clock } from '../ports/clock.ts';
 import type { FoldPace } from '../ports/read-model-store.ts';
@@ -22,6 +24,8 @@ export interface Turns {
   readonly large: Line;
   /** For read models that may lag. */
   readonly lagging: Line;
+  /** For read models that are filled while another one serves. */
+  readonly beside: Line;
 }
 
 /** A batch of so many events: whoever folds it is catching up, or under load. */
@@ -34,6 +38,10 @@ const laggingRests = 4;
 const laggingRestMaxMs = 1000;
 /** Of a piece of 50 ms; what took longer was others' work. */
 const largeRestMaxMs = 50;
+/** Half of what folding may be behind while another read model is filled. */
+const lateMs = 1000;
+/** A batch of 30 ms every half second. */
+const besideLateRestMs = 500;
 /** 100 bodies of 200 KiB, a tenant's in 10 s, take 2 s of the thread: 4 with their rests. */
 const behindMs = 5000;
 
@@ -41,11 +49,15 @@ export function createTurns(clock: Pick<Clock, 'monotonic' | 'sleep'>): Turns {
   let busyUntil = -Infinity;
   let smallUntil = -Infinity;
   let behindUntil = -Infinity;
+  let liveUntil = -Infinity;
+  let lateUntil = -Infinity;
   let beat = { endsAt: -Infinity, unrested: 0, entries: 0, isQuiet: true };
   return {
     noted({ entries, isLarge, waitedMs }) {
       const until = clock.monotonic() + busyMs;
       if (entries >= busyEntries) busyUntil = until;
+      if (entries > 0) liveUntil = until;
+      if (waitedMs >= lateMs) lateUntil = until;
       beat.entries += entries;
       if (!isLarge) smallUntil = until;
       else if (waitedMs >= behindMs) behindUntil = until;
@@ -64,6 +76,10 @@ export function createTurns(clock: Pick<Clock, 'monotonic' | 'sleep'>): Turns {
     lagging: createLine(clock, (tookMs, now) =>
       now < busyUntil ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0,
     ),
+    beside: createLine(clock, (tookMs, now) => {
+      if (now < lateUntil) return besideLateRestMs;
+      return now < liveUntil ? Math.min(tookMs, laggingRestMaxMs) : 0;
+    }),
   };
 }
 

@@ -74,11 +74,16 @@ function positionOf(committed: CommittedPosition | null, end: number | undefined
 const doubtAfterMs = 4_000;
 const doubtMaxMs = 2_000;
 
+/** What is filled beside another is behind by its nature: that is no lag of what is asked for. What isn't used isn't looked at. */
+export type ReadModelUse = 'serves' | 'is filled' | 'is not used';
+
 /** Also measures how far the read model is behind, in `herald_projector_lag`. */
 export function readModelFeed(of: {
   readonly reader: Pick<ReadModelReader, 'positions'>;
   readonly log: Pick<EventLog, 'partitioning' | 'read'>;
   readonly readModel: ReadModel;
+  /** Rejects when the store is away. */
+  use(): Promise<ReadModelUse>;
   readonly group: string;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -90,7 +95,8 @@ export function readModelFeed(of: {
   const lags = new Map<string, Lag>();
   const reach = createReach({ log, readModel });
   let lagMs = 0;
-  const measured = () => Math.max(lagMs, of.oldestInHandMs()) / 1000;
+  let serves = true;
+  const measured = () => (serves ? Math.max(lagMs, of.oldestInHandMs()) / 1000 : 0);
   metrics.gauge('herald_projector_lag', measured, { read_model: definition.name });
 
   const lagOf = ({ part, partition, end, position }: Sighting): number => {
@@ -139,6 +145,9 @@ export function readModelFeed(of: {
   return {
     group,
     async look(asking) {
+      const use = (await asking.within(of.use())) ?? 'serves';
+      serves = use === 'serves';
+      if (use === 'is not used') return [];
       const stored = (await Promise.all(numbersOf(log).map((partition) => lookAt(partition, asking)))).flat();
       const sightings = await reachOf(stored, asking);
       lagMs = Math.max(0, ...sightings.map(lagOf));

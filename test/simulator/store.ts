@@ -120,6 +120,7 @@ export function createSimulatedStore(by: {
     pace: { eventsMax: 500, fewMs: 200, manyMs: 300, unrestedMax: 6, inThread: false },
     prepare: () => Promise.resolve(),
     noteCaughtUp: () => Promise.resolve(),
+    removeSome: () => Promise.reject(new Error('nothing is removed here')),
     hasCaughtUp: () => Promise.resolve(true),
     secret: () => Promise.resolve('0123456789abcdef0123456789abcdef'),
     onChange: () => () => {},

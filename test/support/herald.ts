@@ -75,9 +75,10 @@ export async function startHerald(
   dataDir: DataDir,
   environment: Environment = {},
   args: readonly string[] = [],
+  command: readonly string[] = heraldCommand,
 ): Promise<Herald> {
   const env = processEnvironment({ PORT: '0', OPS_PORT: '0', ...dataDir.environment, ...environment });
-  const child = spawn(process.execPath, [...heraldCommand, 'serve', ...args], {
+  const child = spawn(process.execPath, [...command, 'serve', ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -212,7 +212,7 @@ function notificationsFeed(positions = engines.store.positions): Feed {
 function feedOf(readModel: ReadModel, positions = engines.store.positions): Feed {
   const group = projectorGroup(readModel.definition.name);
   const of = { log: engines.log, readModel, group, clock: fastClock(), metrics: metrics() };
-  return readModelFeed({ ...of, reader: { positions }, oldestInHandMs: () => 0 });
+  return readModelFeed({ ...of, reader: { positions }, use: async () => 'serves', oldestInHandMs: () => 0 });
 }
 
 function timersOnly(now: () => number): Feed {

@@ -120,6 +120,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_log_bytes: 'Bytes of the log on disk',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
+  herald_rebuild_events: 'Events that a read model which is filled beside another has folded, and has left',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
   herald_suppressions: 'Recipients on the suppression lists of all tenants, in memory',
   herald_standing_still: 'Partition numbers of a group that have work and have stood still for 30 s',

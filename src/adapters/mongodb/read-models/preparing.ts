@@ -15,7 +15,7 @@ import { modelVersionFrom, modelVersionOf, type VersionsDocument, versionsOf, vi
 /** The version in use, the first one if there is none. Answers whether anything had to be made. */
 export async function prepareCurrent(db: Db, clock: Clock, definition: ReadModelDefinition): Promise<boolean> {
   const text = JSON.stringify(definition);
-  const stored = await declared(db, definition.name, text);
+  const stored = await declared(db, definition, text);
   if (stored.version === null) throw new Error(`the read model ${definition.name} has no version`);
   const model = modelVersionOf(definition, stored.version);
   let changed = stored.filled !== text;
@@ -44,7 +44,8 @@ export async function dropCollections(db: Db, model: ModelVersion): Promise<void
 }
 
 /** The read model's document with this definition. From now on writers use it, as soon as their views have aged. */
-async function declared(db: Db, readModel: string, definition: string): Promise<VersionsDocument> {
+async function declared(db: Db, of: ReadModelDefinition, definition: string): Promise<VersionsDocument> {
+  const { name: readModel } = of;
   const versions = versionsOf(db);
   const first = [
     { $set: { lastVersion: { $add: [{ $ifNull: ['$lastVersion', 0] }, 1] } } },
@@ -64,15 +65,16 @@ async function declared(db: Db, readModel: string, definition: string): Promise<
     await ignoring(duplicateKey, versions.updateOne({ _id: readModel, version: null }, first, { upsert: true }));
   }
   const after = { returnDocument: 'after' } as const;
-  const declaration = [{ $set: { definition: { $literal: definition }, secret: keptSecret() } }];
+  const declaration = [{ $set: { definition: { $literal: definition }, secret: await keptSecret(db, of) } }];
   const document = await versions.findOneAndUpdate({ _id: readModel }, declaration, after);
   if (document === null) throw new Error(`the read model ${readModel} could not be declared`);
   return document;
 }
 
-/** In a pipeline: the one that is there, or a new one. It is lost, copied and moved together with what is made by it. */
-export function keptSecret() {
-  return { $ifNull: ['$secret', randomBytes(secretBytes).toString('hex')] };
+/** In a pipeline: the one that is there, that of the read model which it is to share, or a new one. It is lost, copied and moved together with what is made by it. */
+export async function keptSecret(db: Db, { secretOf }: ReadModelDefinition) {
+  const other = secretOf === undefined ? null : await versionsOf(db).findOne({ _id: secretOf });
+  return { $ifNull: ['$secret', other?.secret ?? randomBytes(secretBytes).toString('hex')] };
 }
 
 const secretBytes = 16;

@@ -25,7 +25,7 @@ export async function beginNextVersion(db: Db, definition: ReadModelDefinition):
           definition: { $ifNull: ['$definition', text] },
           filled: { $ifNull: ['$filled', text] },
           lastVersion: { $add: [{ $ifNull: ['$lastVersion', 0] }, 1] },
-          secret: keptSecret(),
+          secret: await keptSecret(db, definition),
         },
       },
       { $set: { next: { version: '$lastVersion', definition: text } } },

@@ -6,6 +6,7 @@ import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
 import type { FoldPace, ReadModelStore } from '../../../ports/read-model-store.ts';
 import type { MongoConnection } from '../connection.ts';
 import { createChanges } from './changes.ts';
+import { forgetReadModel } from './forgotten.ts';
 import { createListeners } from './listeners.ts';
 import { answers, createLifetime, whileOpen } from './open.ts';
 import { prepareCurrent } from './preparing.ts';
@@ -47,6 +48,13 @@ export function openMongoReadModelStore(options: MongoReadModelOptions): ReadMod
         await view.refresh();
         await retired.collect();
       },
+      async removeSome(readModel) {
+        await forgetReadModel(db, readModel);
+        await view.refresh();
+        // Its collections are dropped, which takes the server some ms, once no reader can be in them.
+        await retired.collect();
+        return 'done';
+      },
       async beginRebuild(definition) {
         return openNextVersion(options, await beginNextVersion(db, definition));
       },
@@ -57,7 +65,7 @@ export function openMongoReadModelStore(options: MongoReadModelOptions): ReadMod
         await retired.collect();
       },
       abandon: (definition) => abandonNextVersion(db, definition.name),
-    } satisfies Pick<ReadModelStore, 'prepare'> & RebuildableStore),
+    } satisfies Pick<ReadModelStore, 'prepare' | 'removeSome'> & RebuildableStore),
     async close() {
       end();
       await writing.endAll();
@@ -85,6 +93,9 @@ function openNextVersion(
     ready: () => answers(db, signal),
     async prepare({ name }) {
       await view.model(name);
+    },
+    async removeSome(readModel) {
+      throw new Error(`this store is for the rebuild of ${next.name} alone: it doesn't remove ${readModel}`);
     },
     async close() {
       end();

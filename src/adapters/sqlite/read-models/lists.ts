@@ -31,6 +31,12 @@ export function dropLists(db: DatabaseSync, table: Table): void {
   for (const name of listTables(db, table)) db.exec(`DROP TABLE ${quoted(name)}`);
 }
 
+/** The tables that hold what the lists take, to be emptied by rows before they are dropped: SQLite's own of a full-text table, and the places. */
+export function listRows(db: DatabaseSync, table: Table): string[] {
+  const places = new Set(table.indexes.filter(({ isList }) => isList).map(placesOf));
+  return listTables(db, table).map((name) => (places.has(name) ? name : `${name}_data`));
+}
+
 /** What the documents written in one transaction change in the lists. */
 export interface ListChanges {
   /** For a document that had no entries. @throws TypeError where a list is something else */

@@ -16,12 +16,12 @@ const differingMax = 10;
 export function beginNextVersion(connection: Connection, definition: ReadModelDefinition): ModelVersion {
   return connection.transaction(() => {
     const { db } = connection;
-    dropNextVersion(db, definition.name);
+    abandonLeft(db, definition.name);
     const next = modelVersionOf(definition, (versionIn(db, definition.name, 'current')?.version ?? 0) + 1);
     const insert = "INSERT INTO read_models (name, state, version, definition) VALUES (?, 'next', ?, ?)";
     connection.statement(insert).run(definition.name, next.version, JSON.stringify(definition));
     for (const table of next.tables) prepareTable(db, table);
-    makeSecret(connection, definition.name);
+    makeSecret(connection, definition);
     return next;
   });
 }
@@ -57,7 +57,17 @@ export function swapVersions(connection: Connection, readModel: string): void {
 }
 
 export function abandonNextVersion(connection: Connection, readModel: string): void {
-  connection.transaction(() => dropNextVersion(connection.db, readModel));
+  connection.transaction(() => abandonLeft(connection.db, readModel));
+}
+
+/** Inside of a transaction: removes the next version, whatever there is of it. */
+export function abandonLeft(db: DatabaseSync, readModel: string): void {
+  const left = leftVersion(db, readModel);
+  if (left !== null) dropVersion(db, left, 'next');
+}
+
+export function leftVersion(db: DatabaseSync, readModel: string): ModelVersion | null {
+  return versionIn(db, readModel, 'next');
 }
 
 const raiseEpochsSql = `
@@ -70,14 +80,9 @@ function versionIn(db: DatabaseSync, readModel: string, state: VersionState): Mo
 }
 
 function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
-  const next = versionIn(db, readModel, 'next');
+  const next = leftVersion(db, readModel);
   if (next === null) throw new Error(`no rebuild of ${readModel} was begun`);
   return next;
-}
-
-function dropNextVersion(db: DatabaseSync, readModel: string): void {
-  const left = versionIn(db, readModel, 'next');
-  if (left !== null) dropVersion(db, left, 'next');
 }
 
 function dropVersion(db: DatabaseSync, model: ModelVersion, state: VersionState): void {

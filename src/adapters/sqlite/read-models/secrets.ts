@@ -2,14 +2,16 @@
 
 import { randomBytes } from 'node:crypto';
 
+import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 
 const secretBytes = 16;
 
 /** Inside of the transaction that makes the read model's tables. One that is there stays. */
-export function makeSecret(connection: Connection, readModel: string): void {
-  const insert = 'INSERT INTO secrets (read_model, secret) VALUES (?, ?) ON CONFLICT DO NOTHING';
-  connection.statement(insert).run(readModel, randomBytes(secretBytes).toString('hex'));
+export function makeSecret(connection: Connection, { name, secretOf: other }: ReadModelDefinition): void {
+  const insert = `INSERT INTO secrets (read_model, secret)
+    VALUES (?, coalesce((SELECT secret FROM secrets WHERE read_model = ?), ?)) ON CONFLICT DO NOTHING`;
+  connection.statement(insert).run(name, other ?? null, randomBytes(secretBytes).toString('hex'));
 }
 
 /** @throws Error when the read model isn't prepared */

@@ -10,7 +10,8 @@ import { type Connection, openConnection } from '../connection.ts';
 import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
-import { abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { abandonLeft, abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { removeSome } from './removal.ts';
 import { makeSecret } from './secrets.ts';
 import { prepareTable } from './tables.ts';
 import { createView, loadVersions, type ModelVersion, modelVersionOf, stateTablesSql, type View } from './view.ts';
@@ -40,6 +41,11 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
       if (prepareCurrent(connection, definition))
         options.logger.info('read model prepared', { readModel: definition.name });
       view.refresh();
+    },
+    async removeSome(readModel) {
+      const left = removeSome(connection, readModel);
+      view.refresh();
+      return left;
     },
     async close() {
       connection.close();
@@ -89,6 +95,9 @@ function nextStore(connection: Connection, next: ModelVersion): ReadModelStore {
     async prepare(definition) {
       if (definition.name !== next.name) throw new Error(`this store is for the rebuild of ${next.name} alone`);
     },
+    async removeSome(readModel) {
+      throw new Error(`this store is for the rebuild of ${next.name} alone: it doesn't remove ${readModel}`);
+    },
     async close() {
       // The version and the connection are the store's that began the rebuild.
     },
@@ -102,12 +111,14 @@ function prepareCurrent(connection: Connection, definition: ReadModelDefinition)
   return connection.transaction(() => {
     const { db } = connection;
     const stored = loadVersions(db, 'current').find(({ name }) => name === definition.name);
+    // What is left of one that was being removed.
+    if (stored === undefined) abandonLeft(db, definition.name);
     const model = modelVersionOf(definition, stored?.version ?? 1);
     const upsert = `INSERT INTO read_models (name, state, version, definition) VALUES (?, 'current', ?, ?)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
     connection.statement(upsert).run(definition.name, model.version, JSON.stringify(definition));
     if (stored === undefined) connection.statement(catchingUpSql).run(definition.name);
-    makeSecret(connection, definition.name);
+    makeSecret(connection, definition);
     return model.tables.map((table) => prepareTable(db, table)).includes(true);
   });
 }

@@ -1,0 +1,103 @@
+// A release that folds its records otherwise is started on the installation of the one before, under traffic: queries are answered by the former fold until
+// the other has caught up, and none is wrong. Figures are taken with E2E_SWAP_NOTIFICATIONS=200000 E2E_SWAP_RATE=500 E2E_SWAP_SECONDS=60.
+
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+import { scrape, sumOf } from '../ops/firing/scrape.ts';
+import { answersUnderTraffic } from '../support/answers-under-traffic.ts';
+import type { DataDir, Herald } from '../support/herald.ts';
+import { makeDataDir, startHerald } from '../support/herald.ts';
+import type { OtherRelease } from '../support/other-release.ts';
+import { makeReleaseWithChangedFold } from '../support/other-release.ts';
+import { createPoster, endlessLimits } from '../support/posting.ts';
+import { allRecords, statisticsOf } from '../support/records.ts';
+import { until } from '../support/until.ts';
+
+const before = Number(process.env['E2E_SWAP_NOTIFICATIONS'] ?? 6_000);
+const perSecond = Number(process.env['E2E_SWAP_RATE'] ?? 50);
+const seconds = Number(process.env['E2E_SWAP_SECONDS'] ?? 5);
+const takesFigures = process.env['E2E_SWAP_RATE'] !== undefined;
+/** What was asked for, and what a machine that is busy with other tests still has to keep. */
+const lagMaxSeconds = takesFigures ? 2 : 15;
+
+const environment = { ...endlessLimits, LOG_LEVEL: 'info' };
+const inUse = 'a read model is in use in place of the former one';
+const poster = createPoster();
+
+let dataDir: DataDir;
+let release: OtherRelease;
+let service: Herald | null = null;
+
+beforeAll(async () => {
+  [dataDir, release] = await Promise.all([makeDataDir(), makeReleaseWithChangedFold()]);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await poster.close();
+  await Promise.all([dataDir.remove(), release.remove()]);
+});
+
+it('a changed fold is folded beside the live one, goes on after a kill, and no query fails or is wrong', async () => {
+  const first = await startHerald(dataDir, environment);
+  service = first;
+  await poster.postMany(first, { channel: 'IN_APP', recipient: 'ada', body: 'before' }, before);
+  await isDelivered(first, before);
+  await first.stop();
+
+  const killed = await startOther();
+  const atKill = await until(async () => {
+    const { done, left } = await filled(killed);
+    return left > 0 && done > 0 && { done };
+  });
+  await killed.kill();
+  expect(killed.logs()).not.toContain(inUse);
+
+  const herald = await startOther();
+  const begunAt = performance.now();
+  const isOver = () => performance.now() - begunAt >= seconds * 1000 && herald.logs().includes(inUse);
+  const [told, { lagSeconds, firstDone }] = await Promise.all([
+    answersUnderTraffic({ poster, herald, perSecond, before, isOver }),
+    watched(herald, isOver),
+  ]);
+  process.stderr.write(
+    `changed fold: ${told.asked} queries, the slowest ${Math.round(told.slowestMs)} ms; ${told.accepted.size} posted; ` +
+      `lag at most ${lagSeconds.toFixed(2)} s; ${atKill.done} events folded at the kill, ${firstDone} at the first look after it; ` +
+      `${Math.round((performance.now() - begunAt) / 1000)} s\n`,
+  );
+  expect(told.wrong).toEqual([]);
+  expect(firstDone).toBeGreaterThanOrEqual(atKill.done);
+  expect(lagSeconds).toBeLessThan(lagMaxSeconds);
+  const total = before + told.accepted.size;
+  await isDelivered(herald, total);
+  if (!takesFigures) expect(new Set((await allRecords(herald)).map(({ id }) => id)).size).toBe(total);
+}, 900_000);
+
+async function startOther(): Promise<Herald> {
+  service = await startHerald(dataDir, environment, [], release.command);
+  return service;
+}
+
+async function isDelivered(herald: Herald, count: number): Promise<void> {
+  const all = async () => (await statisticsOf(herald)).statusCounts['DELIVERED'] === count;
+  await until(all, { timeoutMs: 300_000, what: `${count} to be delivered` });
+}
+
+async function filled(herald: Herald): Promise<{ readonly done: number; readonly left: number }> {
+  const page = await scrape(herald);
+  const of = (state: string) => sumOf(page, 'herald_rebuild_events', `state="${state}"`);
+  return { done: of('done'), left: of('left') };
+}
+
+/** How far what serves was behind at most, and how much was folded when that was first said. */
+async function watched(herald: Herald, isOver: () => boolean): Promise<{ lagSeconds: number; firstDone: number }> {
+  let [lagSeconds, firstDone] = [0, 0];
+  while (!isOver()) {
+    const page = await scrape(herald);
+    for (const name of ['notifications_2', 'notifications_3', 'inbox_2'])
+      lagSeconds = Math.max(lagSeconds, sumOf(page, 'herald_projector_lag', `read_model="${name}"`));
+    if (firstDone === 0) firstDone = (await filled(herald)).done;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return { lagSeconds, firstDone };
+}

@@ -74,7 +74,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     async take() {
       const rest = restsUntil - clock.monotonic();
       if (rest > 0) await clock.sleep(rest, claim.signal);
-      const limits = { eventsMax: pace.eventsMax, bytesMax: foldBytesMax, passedMax };
+      const eventsMax = deps.isBeside?.() === true ? besideEventsMax : pace.eventsMax;
+      const limits = { eventsMax, bytesMax: foldBytesMax, passedMax };
       const entries = await retried(deps, claim, 'read', () => reader.take(limits));
       reached = reader.position();
       return entries === null || (entries.length === 0 && claim.signal.aborted) ? null : entries;
@@ -123,6 +124,9 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
  * read again of each number, in some 20 ms, and a read model that is idle writes nothing.
  */
 export const passedMax = 10_000;
+
+/** 10 ms of the thread, where a full batch takes 40: so long those that come first wait. */
+const besideEventsMax = 150;
 
 /** The topics that have moved, also where nothing of them was wanted. */
 function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {

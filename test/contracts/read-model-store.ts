@@ -128,7 +128,54 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
     });
 
+    describe('a read model that nobody uses any more', () => {
+      const many = Array.from({ length: 700 }, (_, i) => put(`letter-${i}`, { labels: [`label-${i % 7}`] }));
+      const empty = async () => {
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(false);
+        expect(await harness.reader.positions('letters', 0)).toEqual(new Map());
+        expect((await harness.reader.find(byTime)).documents).toEqual([]);
+        await fold([put('1', { labels: ['label-1'] })]);
+        const byLabel = { ...byTime, equals: { labels: 'label-1' } };
+        expect(ids(await harness.reader.find(byLabel))).toEqual(['1']);
+      };
+
+      it('is removed, with what it was found by, and one under its name begins empty', async () => {
+        await fold(many);
+        await harness.store.noteCaughtUp('letters');
+        await until(async () => (await harness.store.removeSome('letters')) === 'done');
+        expect(await harness.store.removeSome('letters')).toBe('done');
+        await expect(harness.store.own('letters', 0, { generation: 2 })).rejects.toThrow();
+        await harness.store.prepare(letters);
+        await empty();
+      });
+
+      it('refuses its owners and is found by nobody from the first step on; one that is prepared then begins empty as well', async () => {
+        await fold(many);
+        await harness.store.noteCaughtUp('letters');
+        const owner = await harness.store.own('letters', 0, { generation: 2 });
+        await harness.store.removeSome('letters');
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(false);
+        await expect(harness.store.transact(owner, new Map([['work', 9]]), [put('late')])).rejects.toThrow();
+        await harness.reopen();
+        await harness.store.prepare(letters);
+        await empty();
+      });
+
+      it('is none where there never was one', async () => {
+        expect(await harness.store.removeSome('unknown')).toBe('done');
+      });
+    });
+
     describe('the secret of a read model', () => {
+      it('is that of the read model whose secret it is to have, and its own where that is not there', async () => {
+        const notes = { name: 'notes', collections: [{ name: 'notes', fields: {}, indexes: [] }] };
+        await harness.store.prepare({ ...notes, secretOf: 'letters' });
+        expect(await harness.reader.secret('notes')).toBe(await harness.reader.secret('letters'));
+        await harness.store.prepare({ ...notes, name: 'other', secretOf: 'unknown' });
+        expect(await harness.reader.secret('other')).toMatch(/^[0-9a-f]{32}$/);
+        expect(await harness.reader.secret('other')).not.toBe(await harness.reader.secret('letters'));
+      });
+
       it('is one for all who ask, after a restart and for a rebuild too, and another for each', async () => {
         const secret = await harness.store.secret('letters');
         expect(secret).toMatch(/^[0-9a-f]{32}$/);

@@ -46,6 +46,22 @@ describe('what may lag', () => {
   });
 });
 
+describe('what is filled while another serves', () => {
+  it('folds one batch at a time, rests as long as it took while others fold, and much longer while they are late', async () => {
+    await Promise.all([turns.beside(signal, work), turns.beside(signal, work)]);
+    expect(sleeps).toEqual([]);
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 30 });
+    await Promise.all([turns.beside(signal, work), turns.beside(signal, work)]);
+    expect(sleeps).toEqual([20, 20]);
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 1000 });
+    await turns.beside(signal, work);
+    expect(sleeps).toEqual([20, 20, 500]);
+    now += 1000;
+    await turns.beside(signal, work);
+    expect(sleeps).toHaveLength(3);
+  });
+});
+
 describe('large batches', () => {
   it('are folded one at a time, also after one that failed', async () => {
     const all = [work, failing, work].map((one) => turns.large(signal, one));

@@ -44,9 +44,9 @@ export function createReading(db: Db, view: View, clock: Clock): Reading {
     async hasCaughtUp(readModel) {
       const found = await versionsOf(db).findOne(
         { _id: readModel },
-        { projection: { catchingUp: 1 }, maxTimeMS: queryMs },
+        { projection: { catchingUp: 1, version: 1 }, maxTimeMS: queryMs },
       );
-      return found !== null && found.catchingUp !== true;
+      return found !== null && found.version !== null && found.catchingUp !== true;
     },
     async secret(readModel) {
       const known = secrets.get(readModel);

@@ -18,6 +18,8 @@ export type BodyMemoryLimits = { readonly [Name in keyof typeof bodyMemoryLimits
 
 /** The room of one request. */
 export interface BodyRoom {
+  /** Whose it is, where that shows only after the request's head: before any of it is taken. */
+  belongsTo(owner: string): void;
   /** Waits until there is room for so many bytes, and takes it. @throws DomainError SERVICE_UNAVAILABLE when there is none for long */
   take(bytes: number): Promise<void>;
   /** Gives back what was taken. */
@@ -76,9 +78,14 @@ export function createBodyMemory(
   }
 
   return {
-    roomFor(owner) {
+    roomFor(first) {
+      let owner = first;
       let taken = 0;
       return {
+        belongsTo(named) {
+          if (taken > 0) throw new Error('room that was taken stays whose it is');
+          owner = named;
+        },
         async take(bytes) {
           if (!tryToTake(owner, bytes)) await waitFor(owner, bytes);
           taken += bytes;

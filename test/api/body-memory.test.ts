@@ -32,6 +32,19 @@ describe('the memory of bodies', () => {
     await memory.roomFor('c').take(125);
   });
 
+  it('is its owner’s from when it is known who that is, before any is taken', async () => {
+    const memory = createBodyMemory(impatientClock, limits);
+    const [first, second] = [memory.roomFor(''), memory.roomFor('')];
+    first.belongsTo('a');
+    await first.take(500);
+    second.belongsTo('b');
+    await second.take(250);
+    expect(() => second.belongsTo('c')).toThrow('stays whose it is');
+    await expect(memory.roomFor('a').take(1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    first.release();
+    await memory.roomFor('a').take(300);
+  });
+
   it('lets wait whoever finds no room, and goes on in their order as it is given back', async () => {
     const memory = createBodyMemory(standingClock, limits);
     const first = memory.roomFor('a');

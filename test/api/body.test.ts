@@ -20,7 +20,7 @@ it('one of 16 KiB and less is parsed at once, a longer one in a turn of its tena
     piece: <T>(work: () => T): T => work(),
     charge: (ms: number) => void (charged += ms),
   };
-  const room = { take: async () => undefined, release: () => undefined };
+  const room = { belongsTo: () => undefined, take: async () => undefined, release: () => undefined };
   server = createServer((req, res) => {
     void readJson(req, { room, turns }).then((body) => res.end(JSON.stringify(body)));
   });

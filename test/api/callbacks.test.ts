@@ -1,6 +1,8 @@
 // What providers report over the API: it shows beside the record, suppresses whom it should, and nobody but the provider can tell it.
 
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -328,6 +330,31 @@ describe('the callback secret', () => {
       expect((await app.call('POST', address, headers, text)).status).toBe(200);
     }
   });
+});
+
+it('of one tenant that come without end don’t take the room of another’s', async () => {
+  const [slow, other] = [await app.tenant('slow'), await app.tenant('other')];
+  for (const each of [slow, other]) await each.dashboard('POST', '/providers', mailgun);
+  const head = `POST ${await addressOf(slow)} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+  const sockets = Array.from({ length: 12 }, () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1').on('error', () => undefined);
+    socket.write(`${head}Content-Length: 1048576\r\n\r\n{`);
+    return socket;
+  });
+  try {
+    // Half of the room is theirs, and the next of them is told that there is none.
+    const refused = await Promise.any(sockets.map((socket) => once(socket, 'data')));
+    expect(String(refused[0])).toContain(' 503 ');
+    const reply = await app.call(
+      'POST',
+      await addressOf(other),
+      {},
+      report('notif_01hzx5v6k2m8n4q7r9t3w5y8za', bounce),
+    );
+    expect(reply.status).toBe(200);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
 });
 
 it('503 while the log takes nothing, so that the provider tells it again', async () => {

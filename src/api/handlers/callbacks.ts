@@ -48,6 +48,12 @@ const outcomes = ['taken', 'forged', 'malformed', 'unavailable'] as const;
 /** Those of whom nothing is reported call nobody. */
 const reportedChannels = ['EMAIL', 'SMS'] as const;
 
+/** What an account of the tenant's makes of a call. */
+interface Judged {
+  readonly verdict: CallbackVerdict;
+  readonly by: ProviderSettings;
+}
+
 export function createCallbackHandlers(deps: Dependencies) {
   const { commands, callbackAddresses, registry, limiter, clock, metrics, turns } = deps;
   for (const provider of reporting(registry)) {
@@ -57,11 +63,8 @@ export function createCallbackHandlers(deps: Dependencies) {
   }
 
   /** By each of the tenant's accounts with the provider, until one has signed it. */
-  const verdictOf = async (
-    settings: readonly ProviderSettings[],
-    request: CallbackRequest,
-  ): Promise<{ readonly verdict: CallbackVerdict; readonly by: ProviderSettings } | null> => {
-    let last: { readonly verdict: CallbackVerdict; readonly by: ProviderSettings } | null = null;
+  const verdictOf = async (settings: readonly ProviderSettings[], request: CallbackRequest): Promise<Judged | null> => {
+    let last: Judged | null = null;
     for (const by of settings) {
       const callbacks = registry.find(by.channel, by.provider)?.callbacks;
       if (callbacks === undefined) continue;
@@ -78,11 +81,33 @@ export function createCallbackHandlers(deps: Dependencies) {
   const verdictByStored = async (
     of: { readonly tenantId: TenantId; readonly provider: string; readonly accounts: readonly ProviderSettings[] },
     request: CallbackRequest,
-  ): ReturnType<typeof verdictOf> => {
+  ): Promise<Judged | null> => {
     const found = await verdictOf(of.accounts, request);
     if (found !== null && found.verdict.kind !== 'forged') return found;
     await deps.directory.refresh(of.tenantId);
     return verdictOf(await accountsOf(deps, of.tenantId, of.provider), request);
+  };
+
+  /** Makes what was reported durable; answers how many of what. @throws DomainError for what isn't the provider's, or can't be read, or not verified now */
+  const take = async (tenantId: TenantId, provider: string, { verdict, by }: Judged) => {
+    metrics.increment('herald_callbacks_total', { provider, outcome: verdict.kind });
+    switch (verdict.kind) {
+      case 'forged':
+        throw new DomainError('UNAUTHORIZED', verdict.message);
+      case 'malformed':
+        throw new DomainError('BAD_REQUEST', verdict.message);
+      case 'unavailable':
+        throw unavailable(verdict.message);
+      case 'taken':
+        break;
+      default:
+        return assertNever(verdict);
+    }
+    const { reports, foreign, other } = verdict;
+    const { suppressed } = await commands.reportDelivery({ tenantId, channel: by.channel, provider, reports });
+    for (const { kind } of reports) metrics.increment('herald_reports_total', { provider, outcome: kind });
+    if (foreign > 0) metrics.increment('herald_reports_total', { provider, outcome: 'foreign' }, foreign);
+    return { reports: reports.length, suppressed, foreign, other };
   };
 
   const receive = endpoint('none', {
@@ -92,32 +117,16 @@ export function createCallbackHandlers(deps: Dependencies) {
       const tenantId = callbackAddresses.tenantOf(provider, token);
       if (tenantId === null) throw notFound('address of callbacks');
       await count(limiter, `callbacks:${tenantId}:${provider}`);
-      const accounts = await accountsOf(deps, tenantId, provider);
-      const body = await readBytes(request, room, callbackLimits.bodyBytesMax);
-      if (turns.isOver()) await turns.next();
-      const url = urlOf(callbackAddresses.urlOfToken(provider, token), request);
-      const found = await verdictByStored({ tenantId, provider, accounts }, { url, headers, body });
-      if (found === null) throw notFound('address of callbacks');
-      const { verdict, by } = found;
-      const outcome = verdict.kind;
-      metrics.increment('herald_callbacks_total', { provider, outcome });
-      switch (verdict.kind) {
-        case 'forged':
-          throw new DomainError('UNAUTHORIZED', verdict.message);
-        case 'malformed':
-          throw new DomainError('BAD_REQUEST', verdict.message);
-        case 'unavailable':
-          throw unavailable(verdict.message);
-        case 'taken':
-          break;
-        default:
-          return assertNever(verdict);
-      }
-      const { reports, foreign, other } = verdict;
-      const { suppressed } = await commands.reportDelivery({ tenantId, channel: by.channel, provider, reports });
-      for (const { kind } of reports) metrics.increment('herald_reports_total', { provider, outcome: kind });
-      if (foreign > 0) metrics.increment('herald_reports_total', { provider, outcome: 'foreign' }, foreign);
-      return ok({ reports: reports.length, suppressed, foreign, other });
+      room.belongsTo(tenantId);
+      return turns.as(tenantId, async () => {
+        const accounts = await accountsOf(deps, tenantId, provider);
+        const body = await readBytes(request, room, callbackLimits.bodyBytesMax);
+        if (turns.isOver()) await turns.next();
+        const url = urlOf(callbackAddresses.urlOfToken(provider, token), request);
+        const found = await verdictByStored({ tenantId, provider, accounts }, { url, headers, body });
+        if (found === null) throw notFound('address of callbacks');
+        return ok(await take(tenantId, provider, found));
+      });
     },
   });
 

@@ -6,6 +6,16 @@ COPY package.json package-lock.json .npmrc ./
 # The optional ones bring Node itself along, for machines whose own is older.
 RUN npm ci --omit=dev --omit=optional
 
+# What browsers load, built of its sources: the image has neither those nor the bundler's binary.
+FROM node:24.21.0-bookworm-slim AS web
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+COPY bin bin
+COPY src src
+COPY dashboard dashboard
+RUN node bin/build-web.js
+
 FROM node:24.21.0-bookworm-slim
 # Nothing is installed from here on.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn* /usr/local/bin/yarn* \
@@ -16,6 +26,7 @@ COPY package.json LICENSE ./
 COPY bin bin
 COPY schemas schemas
 COPY src src
+COPY --from=web /app/build build
 ENV HOST=0.0.0.0 DATA_DIR=/data
 USER node
 VOLUME /data

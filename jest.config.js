@@ -2,7 +2,7 @@
 export default {
   displayName: 'embedded',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '\\.(engines|tools)\\.test\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/', '/test/browser/', '\\.(engines|tools)\\.test\\.ts$'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },

@@ -50,6 +50,8 @@ import { routesOf } from './routes.ts';
 import type { streamLimits } from './sse.ts';
 import { createStreams } from './sse.ts';
 import { createUnsubscribeRouter } from './unsubscribe.ts';
+import type { LoadWebAssets, SignIn } from './web.ts';
+import { createWebRouter } from './web.ts';
 import type { CatchUps } from './whole-read-models.ts';
 import { wholeReadModels } from './whole-read-models.ts';
 
@@ -65,6 +67,7 @@ export interface ApiDependencies extends CommandDependencies {
   readonly inboxTokens: InboxTokens;
   readonly metrics: Metrics;
   readonly turns: ThreadTurns;
+  readonly webAssets: LoadWebAssets;
   /** Aborts when the service stops: streams end, requests in flight are finished. */
   readonly closing: AbortSignal;
   readonly options: ApiOptions;
@@ -81,6 +84,8 @@ export interface ApiOptions {
   /** Of requests that write and don't send; absent: 2,000 in 10 s. */
   readonly writeLimit?: RateLimit;
   readonly tokens: TokenRules;
+  /** To the dashboard. */
+  readonly signIn: SignIn;
   readonly corsOrigins: readonly string[];
   /** Networks of proxies whose X-Forwarded-For is believed; absent: none. */
   readonly trustedProxies?: readonly string[];
@@ -166,6 +171,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
   app.use(createDocsRouter({ document }));
+  app.use(createWebRouter({ webAssets: deps.webAssets, signIn: options.signIn }));
   app.all('/', frontPage);
   const { jwks } = options;
   if (jwks !== undefined) {

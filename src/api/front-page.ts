@@ -20,7 +20,14 @@ export const frontPage: RequestHandler = (req, res) => {
 
 const about = 'A multi-tenant notification service: email, SMS, webhooks and an in-app inbox.';
 
-const told = { name: 'Herald', about, api: '/api/v1', docs: '/docs', openapi: '/openapi.json' };
+const told = {
+  name: 'Herald',
+  about,
+  api: '/api/v1',
+  dashboard: '/dashboard',
+  docs: '/docs',
+  openapi: '/openapi.json',
+};
 
 /** Its links are relative: it may stand below a proxy's path. */
 const page = `<!doctype html>
@@ -33,6 +40,7 @@ const page = `<!doctype html>
   <body>
     <h1>Herald</h1>
     <p>${about}</p>
+    <p><a href="dashboard">The dashboard</a></p>
     <p><a href="docs">The API, with every field, example and error</a>, and <a href="openapi.json">as an OpenAPI document</a>.</p>
   </body>
 </html>

@@ -1,9 +1,16 @@
 // What a start outside production prints on stdout: where it listens, the demo tenant's key, and a request that works when pasted.
 
-export function banner(at: { readonly url: string; readonly operationsUrl: string; readonly apiKey: string }): string {
+export function banner(at: {
+  readonly url: string;
+  readonly operationsUrl: string;
+  readonly apiKey: string;
+  /** Signs in whoever opens it. */
+  readonly dashboard: string;
+}): string {
   return `
   Herald listens on ${at.url}
   documentation     ${at.url}/docs
+  dashboard         ${at.dashboard}
   health, metrics   ${at.operationsUrl}
 
   demo tenant's API key: ${at.apiKey}

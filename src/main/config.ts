@@ -13,10 +13,10 @@ import {
   publicUrl,
   rateLimit,
   threads,
-  tokenAlgorithms,
 } from './config-values.ts';
 import type { Variable } from './config-engines.ts';
 import { engineVariables } from './config-engines.ts';
+import { noIssuer, signInVariables } from './config-sign-in.ts';
 
 const roles = ['api', 'dispatcher', 'projector', 'scheduler'] as const;
 export type Role = (typeof roles)[number];
@@ -70,33 +70,7 @@ const variables = {
     about: 'opens what it has sealed, until rotate-secrets has sealed all of it under ENCRYPTION_SECRET',
     secret: true,
   },
-  AUTH_JWKS_URL: {
-    schema: z.url({ protocol: /^https?$/, error: 'should be an http(s) URL' }),
-    fallback: null,
-    about: "the identity provider's keys; without it, and outside production, Herald issues tokens itself",
-  },
-  AUTH_ISSUER: { schema: z.string().min(1), fallback: null, about: 'the `iss` of bearer tokens' },
-  AUTH_AUDIENCE: { schema: z.string().min(1), fallback: null, about: 'the `aud` of bearer tokens' },
-  AUTH_TENANT_CLAIM: {
-    schema: z.string().min(1),
-    fallback: 'sub',
-    about: 'the claim of a bearer token that names its tenant; dots lead into claims of claims',
-  },
-  AUTH_NAME_CLAIM: {
-    schema: z.string().min(1),
-    fallback: 'name',
-    about: 'the claim with the name of a person, in the same way: user_metadata.full_name',
-  },
-  AUTH_ALGORITHMS: {
-    schema: tokenAlgorithms,
-    fallback: 'RS256,ES256',
-    about: 'what bearer tokens may be signed with, of these two',
-  },
-  AUTH_TOKEN_LIFETIME: {
-    schema: duration,
-    fallback: '24h',
-    about: 'how long after its `iat` a bearer token may end; one without `exp` is refused',
-  },
+  ...signInVariables,
   HSTS_MAX_AGE: {
     schema: duration,
     fallback: null,
@@ -205,7 +179,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (parsed?.success === false) problems.push(`${name}: ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
     values[name] = parsed?.data ?? null;
   }
-  problems.push(...insecure(values['PUBLIC_URL'], isProduction));
+  problems.push(...insecure(values['PUBLIC_URL'], isProduction), ...noIssuer(values));
   problems.push(...missing(environment, isProduction), ...unusedTls(environment, values['KAFKA_TLS'] === true));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, isProduction } as Config;

@@ -15,7 +15,8 @@ import { addressOf } from './public-url.ts';
 import { encryptionSecretOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import { readVersion } from './version.ts';
-import { tokenIssuerOf } from './tokens.ts';
+import { signInOf, tokenIssuerOf } from './tokens.ts';
+import { createWebAssets } from './web/load.ts';
 
 /** Whoever looks after the service holds a few: a crowd on this port neither fills the process nor keeps them out. */
 const operationsLimits = { maxConnections: 256, connectionsPerAddress: 64 };
@@ -82,6 +83,7 @@ export async function startApi({ adapters, config, reader, suppressions, catchUp
     suppressions,
     catchUps,
     tokenKeys,
+    webAssets: createWebAssets(adapters.logger),
     closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
@@ -97,6 +99,7 @@ export async function startApi({ adapters, config, reader, suppressions, catchUp
         lifetimeMaxMs: config.AUTH_TOKEN_LIFETIME,
         tellsClaims: !config.isProduction,
       },
+      signIn: signInOf(config),
       corsOrigins: config.CORS_ORIGINS,
       trustedProxies: config.TRUSTED_PROXIES,
       hstsSeconds: Math.floor((config.HSTS_MAX_AGE ?? 0) / 1000),

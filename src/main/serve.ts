@@ -30,7 +30,7 @@ import { createProcess } from './process.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { checkSecretFiles } from './secrets.ts';
 import { readModelHealth } from './read-model-health.ts';
-import { demoOwner } from './tokens.ts';
+import { dashboardLink, demoOwner } from './tokens.ts';
 import { startWatching } from './watchdog.ts';
 
 export interface ServeOptions {
@@ -82,7 +82,10 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
         'receivers on this machine are let through, over http too: production refuses them unless OUTBOUND_ALLOW names them',
       );
     if (url !== null && !config.isProduction && config.AUTH_JWKS_URL === null) {
-      process.stdout.write(banner({ url, operationsUrl: operations.url, apiKey: await demoApiKey(adapters) }));
+      const dashboard = await dashboardLink(url, config);
+      process.stdout.write(
+        banner({ url, operationsUrl: operations.url, apiKey: await demoApiKey(adapters), dashboard }),
+      );
     }
     const failures = running.flatMap(({ failed }) => (failed === undefined ? [] : [failed]));
     failure = await Promise.race([signal, ...failures]);

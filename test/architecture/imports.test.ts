@@ -1,9 +1,10 @@
 // The import table of ARCHITECTURE.md holds: for every file of src/, types and dynamic imports included.
 
 import { describe, expect, it } from '@jest/globals';
+import { posix } from 'node:path';
 
 import { problemWith, readImportTable } from './import-table.ts';
-import { parseSource, readSources } from './sources.ts';
+import { parseSource, readDashboard, readSources } from './sources.ts';
 
 const rules = readImportTable();
 const sources = readSources();
@@ -25,6 +26,29 @@ describe('the import table', () => {
     expect(paths.filter((path) => problemWith({ path }, anyFile, rules) !== null)).toEqual([]);
     const folders = rules.map((rule) => rule.folder);
     expect(folders.filter((folder) => !paths.some((path) => path.startsWith(`${folder}/`)))).toEqual([]);
+  });
+});
+
+describe('the dashboard', () => {
+  const files = readDashboard();
+
+  it('is a client of the API alone: of this repository it imports its own files and the types of the wire', () => {
+    const strangers = files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ specifier, typeOnly }) => {
+          if (!specifier.startsWith('.')) return !['preact', 'preact/hooks', '@preact/signals'].includes(specifier);
+          const target = posix.join(posix.dirname(`dashboard/${path}`), specifier);
+          return !target.startsWith('dashboard/') && !(typeOnly && target === 'clients/typescript/src/openapi.ts');
+        })
+        .map(({ specifier }) => `${path}: ${specifier}`),
+    );
+    expect(files.length).toBeGreaterThan(20);
+    expect(strangers).toEqual([]);
+  });
+
+  it('has files that say what they are for, without the type any', () => {
+    expect(files.filter(({ text }) => !/^\/\/ \S/.test(text)).map(({ path }) => path)).toEqual([]);
+    expect(files.filter(({ anyLines }) => anyLines.length > 0).map(({ path }) => path)).toEqual([]);
   });
 });
 

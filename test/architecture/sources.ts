@@ -22,9 +22,18 @@ export interface SourceFile {
 }
 
 export function readSources(): SourceFile[] {
-  const root = new URL('../../src/', import.meta.url);
+  return readFolder('src');
+}
+
+/** Paths from dashboard/ on. */
+export function readDashboard(): SourceFile[] {
+  return readFolder('dashboard');
+}
+
+function readFolder(folder: string): SourceFile[] {
+  const root = new URL(`../../${folder}/`, import.meta.url);
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => name.replaceAll('\\', '/'))
     .sort()
     .map((path) => parseSource(path, readFileSync(fileURLToPath(new URL(path, root)), 'utf8')));

@@ -37,6 +37,7 @@ import { channels, priorities } from '../../src/domain/events.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import { allTopics, defaultPartitioning, workTopic } from '../../src/domain/topics.ts';
 import { runJobs } from '../../src/jobs/runner.ts';
+import { createWebAssets } from '../../src/main/web/load.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import { projectedReadModels } from '../../src/projections/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
@@ -186,6 +187,7 @@ export async function startApp(given: AppOptions = {}) {
     callbackAddresses,
     metrics,
     turns,
+    webAssets: createWebAssets(logger),
     unsubscribeLinks,
     inboxTokens: createInboxTokens(['secret of the inbox tokens of the tests']),
     tokenKeys: tokens.tokenKeys,
@@ -196,6 +198,7 @@ export async function startApp(given: AppOptions = {}) {
       keyLimit: { limit: 1_000_000, windowMs: 86_400_000 },
       readLimit: { limit: 100_000, windowMs: 10_000 },
       tokens: { issuer, audience, tenantClaim: 'sub', algorithms: ['RS256', 'ES256'] },
+      signIn: { kind: 'token', keepsToken: true },
       corsOrigins: ['https://dashboard.test'],
       trustedProxies: given.trustedProxies ?? [],
       cursorSecret: 'cursor secret of the tests',

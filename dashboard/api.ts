@@ -1,0 +1,95 @@
+// Calls of the API: typed by its document, as whoever is signed in. What a token that has ended refused is asked again with the next one.
+
+import { noAnswer, problemOf } from './problem.ts';
+import { noteReached, noteUnreachable } from './reachable.ts';
+import { tokenInUse, tokenAfter } from './session.ts';
+import type { Answer, Body, MethodOf, Params, Path, Query } from './wire.ts';
+
+export interface Asked<P extends Path, M extends MethodOf<P>> {
+  readonly params?: Params<P, M>;
+  /** An absent value is left out. */
+  readonly query?: Query<P, M> | Readonly<Record<string, string | undefined>>;
+  readonly body?: Body<P, M>;
+  /** In place of the token: what takes an API key alone. */
+  readonly apiKey?: string;
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Below whatever path a proxy has it. */
+const base = new URL('api/v1/', document.baseURI);
+
+/** Rejects with ApiProblem, or AbortError when `signal` aborts. */
+export async function call<P extends Path, M extends MethodOf<P>>(
+  method: M,
+  path: P,
+  asked: Asked<P, M> = {},
+): Promise<Answer<P, M>> {
+  const response = await answerOf(method, addressOf(path, asked.params, asked.query), asked);
+  return (await response.json()) as Answer<P, M>;
+}
+
+/** Rejects with ApiProblem. */
+export async function openStream(lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+  const headers = { accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }) };
+  return answerOf('get', addressOf('/dashboard/stream'), { signal }, headers);
+}
+
+function addressOf(path: string, params: object = {}, query: object = {}): URL {
+  const values = new Map(Object.entries(params));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
+  const url = new URL(filled.slice(1), base);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+interface Sent {
+  readonly body?: unknown;
+  readonly apiKey?: string;
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+async function answerOf(
+  method: string,
+  url: URL,
+  { body, apiKey, idempotencyKey, signal }: Sent,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const token = tokenInUse();
+  const init: RequestInit = {
+    method: method.toUpperCase(),
+    headers: {
+      ...(apiKey === undefined ? { authorization: `Bearer ${token}` } : { 'x-api-key': apiKey }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...more,
+    },
+    cache: 'no-store',
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  };
+  const response = await fetch(url, init).catch((failure: unknown) => {
+    if (signal?.aborted === true) throw failure;
+    noteUnreachable();
+    throw noAnswer();
+  });
+  noteReached();
+  if (response.ok) return response;
+  if (response.status === 401 && apiKey === undefined) {
+    await tokenAfter(token, signal);
+    return answerOf(
+      method,
+      url,
+      {
+        body,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...(signal === undefined ? {} : { signal }),
+      },
+      more,
+    );
+  }
+  throw problemOf(response.status, await response.text(), response.headers.get('retry-after'));
+}

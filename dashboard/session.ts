@@ -1,0 +1,102 @@
+// Who is signed in: a token, in memory alone (outside production a tab keeps it), and what happens when it ends.
+
+import { computed, signal } from '@preact/signals';
+
+import type { IssuerSignIn } from './oidc.ts';
+import { finishSignIn, isPopupAnswer, passAnswerOn, signInByPopup, signInByRedirect } from './oidc.ts';
+import { problemOf, shownProblem } from './problem.ts';
+import { claimsOf } from './token-claims.ts';
+
+export type SignIn = IssuerSignIn | { readonly kind: 'token'; readonly keepsToken: boolean };
+
+/** `ended`: somebody was signed in, and the page waits for the next token where it is. */
+export type SessionState = 'starting' | 'out' | 'in' | 'ended';
+
+const token = signal<string | null>(null);
+export const sessionState = signal<SessionState>('starting');
+export const signIn = signal<SignIn | null>(null);
+export const signInProblem = signal<string | null>(null);
+/** As the token says it; null: it says none. */
+export const person = computed(() => {
+  const claims = claimsOf(token.value ?? '');
+  const { name, email, sub } = claims ?? {};
+  return [name, email, sub].find((text) => typeof text === 'string') ?? null;
+});
+
+const keptName = 'herald-token';
+let keepsToken = false;
+let waiting: (() => void)[] = [];
+
+/** What is asked for before anybody is signed in is refused by the API. */
+export function tokenInUse(): string {
+  return token.value ?? '';
+}
+
+/** Resolves once there is another token than the one that was refused. Rejects with AbortError. */
+export async function tokenAfter(refused: string, aborted?: AbortSignal): Promise<void> {
+  if (token.value !== null && token.value !== refused) return;
+  if (sessionState.value === 'in') sessionState.value = 'ended';
+  sessionStorage.removeItem(keptName);
+  await new Promise<void>((resolve, reject) => {
+    waiting.push(resolve);
+    aborted?.addEventListener('abort', () => reject(new DOMException('given up', 'AbortError')), { once: true });
+  });
+}
+
+/** Takes the token of the link that the start of the service has printed, the answer of the identity provider, or the one that the tab has kept. */
+export async function startSession(): Promise<void> {
+  if (isPopupAnswer()) return passAnswerOn();
+  const linked = /^#token=(.+)$/.exec(location.hash)?.[1];
+  // Out of the address before anything else: it is no place for a token.
+  if (linked !== undefined) history.replaceState(null, '', location.pathname);
+  try {
+    signIn.value = await readSignIn();
+    keepsToken = signIn.value.kind === 'token' && signIn.value.keepsToken;
+    const answered = signIn.value.kind === 'issuer' ? await finishSignIn(signIn.value) : null;
+    const found = linked ?? answered ?? (keepsToken ? sessionStorage.getItem(keptName) : null);
+    if (found !== null) return takeToken(found);
+  } catch (failure) {
+    signInProblem.value = shownProblem(failure)?.message ?? null;
+  }
+  sessionState.value = 'out';
+}
+
+export function takeToken(text: string): void {
+  const pasted = text.trim().replace(/^Bearer\s+/i, '');
+  if (claimsOf(pasted) === null) {
+    signInProblem.value = 'That is no bearer token: it has three parts, with dots between them.';
+    return;
+  }
+  signInProblem.value = null;
+  token.value = pasted;
+  if (keepsToken) sessionStorage.setItem(keptName, pasted);
+  sessionState.value = 'in';
+  const resumed = waiting;
+  waiting = [];
+  for (const resume of resumed) resume();
+}
+
+/** At the identity provider: in a window of its own where there is a page to keep. */
+export async function signInAtIssuer(): Promise<void> {
+  const how = signIn.value;
+  if (how?.kind !== 'issuer') return;
+  signInProblem.value = null;
+  try {
+    if (sessionState.value === 'ended') takeToken(await signInByPopup(how));
+    else await signInByRedirect(how);
+  } catch (failure) {
+    signInProblem.value = shownProblem(failure)?.message ?? null;
+  }
+}
+
+/** Forgets all that was shown to whoever was signed in. */
+export function signOut(): void {
+  sessionStorage.removeItem(keptName);
+  location.replace(location.pathname);
+}
+
+async function readSignIn(): Promise<SignIn> {
+  const response = await fetch(new URL('dashboard/sign-in.json', document.baseURI));
+  if (!response.ok) throw problemOf(response.status, await response.text(), null);
+  return (await response.json()) as SignIn;
+}

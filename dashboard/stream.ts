@@ -1,0 +1,92 @@
+// Every change of a status as it happens: one stream for the whole dashboard, resumed where it was cut, told to the pages once a frame.
+
+import { openStream } from './api.ts';
+import { noteMissed, noteReached, noteUnreachable } from './reachable.ts';
+import { createEventReader } from './sse.ts';
+import type { Change } from './wire.ts';
+
+type Listener = (changes: readonly Change[]) => void;
+
+/** The service says something every 15 s: two of them missed, and the connection is dead. */
+const silenceMaxMs = 40_000;
+const pauseMinMs = 500;
+const pauseMaxMs = 8_000;
+/** A page in the background is told so often: it is shown no frames. */
+const hiddenEveryMs = 500;
+/** Changes between two frames: what is more has been missed, and pages read anew. 20,000 of some 300 bytes: 6 MB. */
+const heldMax = 20_000;
+
+const listeners = new Set<Listener>();
+let held: Change[] = [];
+let isTelling = false;
+
+/** Returns how to end it. */
+export function onChanges(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** Runs until the page ends. */
+export async function followChanges(): Promise<never> {
+  let lastEventId: string | null = null;
+  let pauseMs = pauseMinMs;
+  for (;;) {
+    const cut = new AbortController();
+    try {
+      const response = await openStream(lastEventId, cut.signal);
+      noteReached();
+      pauseMs = pauseMinMs;
+      for await (const { id, data } of eventsOf(response, cut)) {
+        if (id !== null) lastEventId = id;
+        take(JSON.parse(data));
+      }
+    } catch {
+      // Whatever it was: the pause is the answer, and the line at the top says it.
+    }
+    cut.abort();
+    noteUnreachable();
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    pauseMs = Math.min(pauseMs * 2, pauseMaxMs);
+  }
+}
+
+async function* eventsOf({ body }: Response, cut: AbortController) {
+  if (body === null) return;
+  const read = createEventReader();
+  let silence = 0;
+  const text = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      silence = window.setTimeout(() => cut.abort(), silenceMaxMs);
+      const { done, value } = await text.read();
+      clearTimeout(silence);
+      if (done) return;
+      yield* read(value);
+    }
+  } finally {
+    clearTimeout(silence);
+  }
+}
+
+function take(message: Change | { readonly event: 'connected'; readonly gap?: true }): void {
+  if ('event' in message) {
+    if (message.gap === true) noteMissed();
+    return;
+  }
+  if (held.length >= heldMax) {
+    held = [];
+    noteMissed();
+  }
+  held.push(message);
+  if (isTelling) return;
+  isTelling = true;
+  if (document.hidden) setTimeout(tell, hiddenEveryMs);
+  else requestAnimationFrame(tell);
+}
+
+function tell(): void {
+  isTelling = false;
+  const changes = held;
+  held = [];
+  for (const listener of listeners) listener(changes);
+}

@@ -1,0 +1,43 @@
+// The HTML of a notification, shown and inert: in a frame whose own policy lets nothing run, load or lead anywhere. What would is taken out before, too.
+
+import { useEffect, useRef } from 'preact/hooks';
+
+export function ContentFrame({ html }: { readonly html: string }) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const fill = () => {
+    const inside = frame.current?.contentDocument;
+    if (inside === null || inside === undefined || inside.readyState !== 'complete') return;
+    inside.documentElement.replaceWith(inside.adoptNode(inertDocument(html)));
+  };
+  useEffect(fill, [html]);
+  return (
+    <iframe
+      ref={frame}
+      class="content-frame"
+      title="Content as its receiver sees it"
+      src="dashboard/content"
+      // Of this origin, so that it can be filled from here; without allow-scripts nothing in it reaches out.
+      sandbox="allow-same-origin"
+      referrerpolicy="no-referrer"
+      onLoad={fill}
+    />
+  );
+}
+
+/** What loads, leads or asks. The frame's policy refuses all of it as well. */
+const taken = 'script, meta, base, link, iframe, frame, frameset, object, embed, applet, portal, fencedframe';
+const leading = ['href', 'xlink:href', 'action', 'formaction', 'ping', 'background', 'srcset', 'target'];
+
+function inertDocument(html: string): HTMLElement {
+  const parsed = new DOMParser().parseFromString(html, 'text/html');
+  for (const element of parsed.querySelectorAll(taken)) element.remove();
+  for (const element of parsed.querySelectorAll('*')) {
+    const link = element.getAttribute('href');
+    if (link !== null && element.localName === 'a') element.setAttribute('title', link);
+    for (const name of leading) element.removeAttribute(name);
+    for (const name of element.getAttributeNames()) if (name.startsWith('on')) element.removeAttribute(name);
+    const source = element.getAttribute('src');
+    if (source !== null && !source.startsWith('data:image/')) element.removeAttribute('src');
+  }
+  return parsed.documentElement;
+}

@@ -1,0 +1,12 @@
+// Jest for `npm run test:browser`: the pages for browsers in a real Chromium, against a service of their own.
+import embedded from './jest.config.js';
+
+export default {
+  ...embedded,
+  displayName: 'browser',
+  testMatch: ['<rootDir>/test/browser/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  // A browser and a service for each file.
+  maxWorkers: 1,
+  testTimeout: 60_000,
+};

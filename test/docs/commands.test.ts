@@ -30,7 +30,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm run test:threads': '.ci/run',
   'npm run test:tools': '.ci/run',
   'npm run test:browser': '.ci/run',
-  'npm run build:web': 'test/browser/sign-in.test.ts',
+  'npm run build:web': 'Dockerfile',
   'npm run test:engines': '.ci/run',
   'npm run engines:up': 'test/engines/engines.engines.test.ts',
   'npm run engines:down': 'test/engines/engines.engines.test.ts',

@@ -86,9 +86,7 @@ export function visible(text: string): string {
 }
 
 /** All but line breaks and tabs; the joiners of emoji and of Indic and Arabic scripts (U+200C, U+200D) stay. */
-// oxlint-disable-next-line no-control-regex
-const hidden =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+const hidden = /(?![\t\n\r])[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
 
 function two(value: number): string {
   return String(value).padStart(2, '0');

@@ -28,6 +28,8 @@ import { createClientAddresses } from './client-addresses.ts';
 import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
 import { createDocsRouter } from './docs/serve.ts';
+import type { DownloadLimits } from './downloads.ts';
+import { createDownloads } from './downloads.ts';
 import type { Route } from './endpoint.ts';
 import { answeringUnavailable, sendError } from './errors.ts';
 import { frontPage } from './front-page.ts';
@@ -97,6 +99,7 @@ export interface ApiOptions {
   readonly jwks?: () => unknown;
   readonly streams?: Partial<Record<keyof typeof streamLimits, number>>;
   readonly answers?: Partial<AnswerLimits>;
+  readonly downloads?: Partial<DownloadLimits>;
 }
 
 const bases = ['/api/v1', '/v1'];
@@ -132,6 +135,10 @@ export function createApi(given: ApiDependencies): RequestListener {
     metrics,
     ...(options.streams === undefined ? {} : { limits: options.streams }),
   });
+  const downloads = createDownloads({
+    ...deps,
+    ...(options.downloads === undefined ? {} : { limits: options.downloads }),
+  });
   const bodies = createBodyMemory(clock);
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
@@ -146,6 +153,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     answers,
     partitioning,
     streams,
+    downloads,
     ownWrites,
   });
   const notify = createNotify({ ...deps, authenticate, limits, bodies, commands, ownWrites, refusals, requestId });

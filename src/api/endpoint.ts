@@ -8,6 +8,7 @@ import type { Scope, Tenant } from '../domain/tenant.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import type { Person } from './authenticate.ts';
 import type { BodyRoom } from './body-memory.ts';
+import type { DownloadAnswer } from './downloads.ts';
 import type { InboxCaller } from './inbox-callers.ts';
 import type { Answer } from './respond.ts';
 import type { StreamAnswer } from './sse.ts';
@@ -56,7 +57,7 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
   readonly answerBytesMax?: number;
   /** What else is waited for, before room for the answer is taken; it may come to nothing. */
   awaits?(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<void>;
-  handle(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<Answer | StreamAnswer>;
+  handle(caller: Caller, input: Input<z.output<B>, z.output<Q>>): Promise<Answer | StreamAnswer | DownloadAnswer>;
 }
 
 export interface Endpoint<Caller> {
@@ -67,7 +68,7 @@ export interface Endpoint<Caller> {
   follows?(query: unknown): readonly ReadModel[];
   readonly answerBytesMax?: number;
   awaits?(caller: Caller, input: Input): Promise<void>;
-  handle(caller: Caller, input: Input): Promise<Answer | StreamAnswer>;
+  handle(caller: Caller, input: Input): Promise<Answer | StreamAnswer | DownloadAnswer>;
 }
 
 export function endpoint<Kind extends AuthKind, B extends z.ZodType = z.ZodType, Q extends z.ZodType = z.ZodType>(

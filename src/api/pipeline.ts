@@ -14,6 +14,7 @@ import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
 import { withinTime } from './deadline.ts';
+import type { Downloads } from './downloads.ts';
 import type { AuthKind, Callers, Endpoint, Input, Route } from './endpoint.ts';
 import type { InboxCaller, InboxCallers } from './inbox-callers.ts';
 import type { OwnWrites } from './own-writes.ts';
@@ -35,6 +36,7 @@ interface Dependencies {
   readonly partitioning: Partitioning;
   readonly clock: Clock;
   readonly streams: Streams;
+  readonly downloads: Downloads;
   readonly answers: AnswersInFlight;
   readonly ownWrites: Pick<OwnWrites, 'follow'>;
   readonly countRead: ReadLimit;
@@ -53,7 +55,7 @@ export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
   const { authenticate, inboxCallers, limits, countRead, bodies, answers } = deps;
-  const { reader, partitioning, clock, streams, ownWrites, turns } = deps;
+  const { reader, partitioning, clock, streams, downloads, ownWrites, turns } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -127,10 +129,11 @@ export function createPipeline(deps: Dependencies) {
       work = handling;
       const answer = await (method === 'GET' ? withinTime(handling, clock) : handling);
       const headers = { 'x-request-id': String(res.locals['requestId']) };
-      if ('stream' in answer) {
+      if ('stream' in answer || 'download' in answer) {
         answerRoom?.giveBack();
         if (req.method === 'HEAD') sendJson(res, 200, '', headers);
-        else await streams.serve(res, answer.stream, headers);
+        else if ('stream' in answer) await streams.serve(res, answer.stream, headers);
+        else await as(() => downloads.serve(res, answer.download, headers));
         return;
       }
       const bytes = await as(() => sendInTurns(res, answer, headers, endpoint));

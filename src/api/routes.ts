@@ -15,6 +15,7 @@ export function routesOf({
   templates,
   suppressions,
   callbacks,
+  events,
   dashboard,
   streams,
 }: Handlers) {
@@ -86,6 +87,8 @@ export function routesOf({
     { method: 'DELETE', path: '/templates/:id', auth: 'bearer', endpoint: templates.remove },
     { method: 'POST', path: '/templates/:id/preview', auth: 'bearer', endpoint: templates.preview },
     { method: 'GET', path: '/notifications', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.list },
+    { method: 'GET', path: '/notifications.csv', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.csv },
+    { method: 'GET', path: '/events', auth: 'bearerOrKey', scopes: ['read'], endpoint: events.list },
     // Before the paths with :id as well.
     { method: 'POST', path: '/notifications/retry', auth: 'bearer', sends: true, endpoint: jobs.retryMany },
     { method: 'GET', path: '/notifications/:id', auth: 'bearerOrKey', scopes: ['read'], endpoint: notifications.show },

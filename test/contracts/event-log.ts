@@ -598,6 +598,15 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(await readAll(log, high, 2)).toEqual([]);
       });
 
+      it('reads the same range with little held ahead', async () => {
+        await append(...range(100).map((n) => requested(1, n)));
+        const entries: LogEntry[] = [];
+        for await (const entry of log.read({ topic: high, partition: 1, from: 0, to: 1_000, aheadBytes: 4096 }))
+          entries.push(entry);
+        expect(entries.map(contentOf)).toEqual((await readAll(log, high, 1)).map(contentOf));
+        expect(entries).toHaveLength(100);
+      });
+
       it('finds the offset of a time', async () => {
         for (const n of range(30)) await append(requested(1, n));
         const entries = await readAll(log, high, 1);

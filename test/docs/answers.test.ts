@@ -140,6 +140,7 @@ describe('an answer of success is as documented', () => {
     const page = await call('listNotifications', { query: 'limit=1&channel=IN_APP&from=2020-01-01T00:00:00Z' });
     expect(page.status).toBe(200);
     await call('listNotifications', { query: 'limit=1&page=1' });
+    expect((await call('downloadNotifications', { query: 'channel=IN_APP' })).status).toBe(200);
     await call('getStatistics', { query: 'range=24h' });
     await call('getFailures', { query: 'by=hour' });
     await call('cancelNotification', { params: { id: failing } });
@@ -150,6 +151,9 @@ describe('an answer of success is as documented', () => {
       expect(
         (await call('resendNotification', { headers: { 'idempotency-key': 'again' }, params: { id } })).status,
       ).toBe(202);
+    const told = await call('listEvents', { query: 'limit=1000' });
+    expect(new Set(told.body.data.map(({ type }: { type: string }) => type)).size).toBeGreaterThan(5);
+    await call('listEvents', { query: `limit=1&notificationId=${id}` });
   });
 
   it('for the inbox', async () => {

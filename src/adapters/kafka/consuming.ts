@@ -91,9 +91,9 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
       return tail.listen(listened, listener);
     },
 
-    read({ topic, partition, from, to }) {
+    read({ topic, partition, from, to, aheadBytes }) {
       check(topic, partition);
-      const range = { topic, name: names.topic(topic), partition, from, to };
+      const range = { topic, name: names.topic(topic), partition, from, to, aheadBytes };
       return readRange({ cluster: asking, decoder, clock }, range);
     },
 

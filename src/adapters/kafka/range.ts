@@ -1,4 +1,4 @@
-// A range of one partition, fetched page by page, the next page while this one is handed out.
+// A range of one partition, fetched page by page; the next page while this one is handed out, unless little is to be held.
 
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -24,6 +24,8 @@ export interface Range {
   readonly partition: number;
   readonly from: number;
   readonly to: number;
+  /** Of a page, about: then the next one is asked for once this one is handed out. */
+  readonly aheadBytes?: number | undefined;
 }
 
 /** Some 1,500 events of 600 bytes; two pages of a range are in memory. */
@@ -41,14 +43,16 @@ interface Page extends RecordSet {
 /** @throws Error when the log can't be read, or a schema isn't known */
 export async function* readRange(deps: RangeDependencies, range: Range): AsyncGenerator<LogEntry> {
   const { decoder } = deps;
-  const { topic, partition, to } = range;
-  let coming: Promise<Page> | null = range.from < to ? fetchPage(deps, range, range.from) : null;
-  while (coming !== null) {
-    const { records, next, isLast } = await coming;
-    coming = isLast || next >= to ? null : fetchPage(deps, range, next);
+  const { topic, partition, to, aheadBytes } = range;
+  let coming: Promise<Page> | null = null;
+  let from: number | null = range.from;
+  while (from !== null && from < to) {
+    const page: Page = await (coming ?? fetchPage(deps, range, from));
+    from = page.isLast ? null : page.next;
+    coming = aheadBytes !== undefined || from === null || from >= to ? null : fetchPage(deps, range, from);
     // Somebody awaits it, unless the reader stops before.
     coming?.catch(() => {});
-    for (const record of records) {
+    for (const record of page.records) {
       if (record.offset >= to) return;
       if (decoder.typeOf(record.value) === undefined) await decoder.learn(record.value);
       yield decoder.decode({ topic, partition, ...record });
@@ -92,8 +96,12 @@ async function fetchOnce({ cluster }: RangeDependencies, range: Range, from: num
   }
 }
 
-async function onLeader(cluster: LogCluster, { name, partition, to }: Range, from: number): Promise<FetchedPartition> {
-  const bytes = Math.min(pageBytes, (to - from) * eventBytes);
+async function onLeader(
+  cluster: LogCluster,
+  { name, partition, to, aheadBytes = pageBytes }: Range,
+  from: number,
+): Promise<FetchedPartition> {
+  const bytes = Math.min(aheadBytes, (to - from) * eventBytes);
   try {
     await cluster.connect();
     const leader = cluster.leaderOf(name, partition);

@@ -77,12 +77,20 @@ export function answerOf(route: DescribedRoute, schemas: JsonSchemas) {
       const headers: Record<string, unknown> = headerRefs(names);
       if (answer.position === 'always')
         headers[eventPositionHeader] = { ...responseHeaders[eventPositionHeader], required: true };
-      const content = { 'application/json': { schema: schemas.of(answer.schema), example: answer.example } };
-      const { status, description, also } = answer;
+      const { status, description, also, lines } = answer;
+      const content = {
+        'application/json': { schema: schemas.of(answer.schema), example: answer.example },
+        ...(lines === undefined ? {} : { [lines.type]: { schema: text, example: lines.example } }),
+      };
       return {
         [status]: { description, headers, content, ...linksOf(docs) },
         ...(also === undefined ? {} : { [also.status]: { description: also.description, headers, content } }),
       };
+    }
+    case 'text': {
+      const content = { [answer.type]: { schema: text, example: answer.example } };
+      const headers = headerRefs(['x-request-id', 'ratelimit', 'ratelimit-policy']);
+      return { 200: { description: answer.description, headers, content } };
     }
     case 'stream': {
       const data = new Map(answer.messages.map((message) => [message, schemas.of(message.data)]));

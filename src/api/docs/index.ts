@@ -3,6 +3,7 @@
 import type { RouteName } from '../routes.ts';
 import { batchDocs } from './batches.ts';
 import { callbackDocs } from './callbacks.ts';
+import { historyDocs } from './history.ts';
 import { inboxDocs } from './inbox.ts';
 import { jobDocs } from './jobs.ts';
 import { keyDocs } from './keys.ts';
@@ -44,6 +45,8 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'DELETE /templates/:id': templateDocs.remove,
   'POST /templates/:id/preview': templateDocs.preview,
   'GET /notifications': logDocs.list,
+  'GET /notifications.csv': historyDocs.csv,
+  'GET /events': historyDocs.list,
   'GET /notifications/:id': logDocs.show,
   'GET /notifications/:id/attempts': logDocs.attempts,
   'POST /notifications/retry': jobDocs.retryMany,

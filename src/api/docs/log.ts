@@ -7,7 +7,7 @@ import { roundsMax } from '../../domain/notification.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
-import { notificationParam } from './params.ts';
+import { metadataQuery, notificationParam } from './params.ts';
 import { accepted, attempt, count, message, nextCursor, notification, report } from './shapes.ts';
 
 const area = 'Log';
@@ -35,12 +35,7 @@ const list: OperationDocs = {
   summary: 'The log, newest first',
   description:
     'Filters combine; with `failedFrom` or `failedTo` the newest failure comes first, unless a recipient, a batch, a message id or a search is asked for as well. Go on with `cursor`; `page` works too, down to row 10,000. A page ends at 1 MiB, one record at least, and rare combinations of filters may give a short one: `nextCursor` goes on right behind it, also behind one that was asked for by `page`.',
-  freeQuery: {
-    name: 'metadata',
-    description:
-      '`metadata[<key>]=<value>` or `metadata.<key>=<value>`, as many as there are: the pair that the request had. Found a moment later.',
-    schema: { type: 'object', additionalProperties: { type: 'string' } },
-  },
+  freeQuery: metadataQuery,
   answer: answers(
     z.object({
       data: z.array(notification),

@@ -49,7 +49,7 @@ export interface ParamDocs {
   readonly schema: JsonSchema;
 }
 
-export type AnswerDocs = JsonAnswerDocs | StreamAnswerDocs;
+export type AnswerDocs = JsonAnswerDocs | TextAnswerDocs | StreamAnswerDocs;
 
 interface JsonAnswerDocs {
   readonly kind: 'json';
@@ -63,6 +63,15 @@ interface JsonAnswerDocs {
   readonly isPlaced?: true;
   /** The same answer at another status. */
   readonly also?: { readonly status: 200; readonly description: string };
+  /** The same as lines, to whoever accepts those. */
+  readonly lines?: { readonly type: string; readonly example: string };
+}
+
+interface TextAnswerDocs {
+  readonly kind: 'text';
+  readonly type: string;
+  readonly description: string;
+  readonly example: string;
 }
 
 interface StreamAnswerDocs {
@@ -99,7 +108,7 @@ export function isLimited(route: DescribedRoute): boolean {
 export function answers<S extends z.ZodType>(
   schema: S,
   example: z.input<S>,
-  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced' | 'also'>> = {},
+  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced' | 'also' | 'lines'>> = {},
 ): JsonAnswerDocs {
   return { kind: 'json', status: 200, description: 'Done.', position: 'never', schema, example, ...more };
 }

@@ -2,7 +2,7 @@
 
 import { channels } from '../../domain/events.ts';
 import { notificationId } from './examples.ts';
-import type { ParamDocs } from './operation.ts';
+import type { OperationDocs, ParamDocs } from './operation.ts';
 
 export const notificationParam: ParamDocs = {
   description: 'The notification’s id. One of another tenant reads as one that does not exist.',
@@ -27,4 +27,12 @@ export const channelParam: ParamDocs = {
   description: 'In upper or lower case.',
   example: 'EMAIL',
   schema: { type: 'string', enum: channels },
+};
+
+/** Of what is filtered as the list of notifications is. */
+export const metadataQuery: NonNullable<OperationDocs['freeQuery']> = {
+  name: 'metadata',
+  description:
+    '`metadata[<key>]=<value>` or `metadata.<key>=<value>`, as many as there are: the pair that the request had. Found a moment later.',
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
 };

@@ -18,9 +18,11 @@ import { createInboxStreams } from '../inbox-stream.ts';
 import { createBatchHandlers } from './batches.ts';
 import { createCallbackHandlers } from './callbacks.ts';
 import { createDashboardHandlers } from './dashboard.ts';
+import { createEventHandlers } from './events.ts';
 import { createInboxHandlers } from './inbox.ts';
 import { createJobHandlers } from './jobs.ts';
 import { createKeyHandlers } from './keys.ts';
+import { createNotificationCsvHandlers } from './notification-csv.ts';
 import { createNotificationHandlers } from './notifications.ts';
 import { createProviderHandlers } from './providers.ts';
 import { createStreamHandlers } from './streams.ts';
@@ -48,7 +50,8 @@ export type Handlers = ReturnType<typeof createHandlers>;
 
 export function createHandlers(deps: HandlerDependencies) {
   return {
-    notifications: createNotificationHandlers(deps),
+    notifications: { ...createNotificationHandlers(deps), ...createNotificationCsvHandlers(deps) },
+    events: createEventHandlers(deps),
     batches: createBatchHandlers(deps),
     jobs: createJobHandlers(deps),
     inbox: createInboxHandlers(deps),

@@ -7,7 +7,11 @@ import { channels, failureClasses, priorities } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import { statuses } from '../../domain/notification.ts';
 import type { ListPlace, NotificationFilter, NotificationList } from '../../projections/notifications/filter.ts';
+import { notificationsReadModel } from '../../projections/notifications/index.ts';
 import { pageRowsMax } from '../../projections/notifications/queries.ts';
+import type { ReadModel } from '../../projections/read-model.ts';
+import { searchReadModel } from '../../projections/search/index.ts';
+import { isSearch } from '../../projections/search/queries.ts';
 import { wordsOf } from '../../projections/search/terms.ts';
 import { wireForms } from '../docs/wire-forms.ts';
 import { given, pageLimit, time } from './schemas.ts';
@@ -19,53 +23,49 @@ const wordsMax = 8;
 /** `metadata.<key>`, or `metadata[<key>]` as generated clients write it. */
 const metadataNames = /^metadata(?:\.(.+)|\[(.+)\])$/s;
 
-export const listQuery = z
-  .object({
-    status: z.enum(statuses).optional(),
-    channel: z.enum(channels).optional(),
-    priority: z.enum(priorities).optional(),
-    recipient: text.describe('The whole recipient; upper and lower case of a mail address are the same.'),
-    recipientPrefix: text.describe(
-      'How the recipient begins; upper and lower case are the same. Found a moment later.',
-    ),
-    q: z
-      .string()
-      .max(searchTextMax)
-      .describe(`Whole words, ${wordsMax} at most, that all stand in subject or body. Found a moment later.`)
-      .optional(),
-    template: text.describe('A template’s name.'),
-    batchId: text,
-    from: time.describe('Requested then or later.').optional(),
-    to: time.describe('Requested before.').optional(),
-    provider: text.describe('Of the last attempt that has ended.'),
-    errorClass: z.enum(failureClasses).describe('Of the last attempt that has ended.').optional(),
-    errorCode: text.describe(
-      'Of the last attempt that has ended: an HTTP status, an SMTP code, a code of the provider’s.',
-    ),
-    failedFrom: time.describe('Came to be FAILED then or later, and still is: the newest failure first.').optional(),
-    failedTo: time.describe('Came to be FAILED before, and still is.').optional(),
-    messageId: text.describe('The provider’s own id of the message.'),
-    limit: pageLimit(20),
-    cursor: z.string().describe('The `nextCursor` of a page with the same filters.').optional(),
-    page: z
-      .string()
-      .regex(/^[1-9]\d{0,5}$/, 'must be a whole number from 1')
-      .transform(Number)
-      .register(wireForms, { type: 'integer', minimum: 1, maximum: pageRowsMax })
-      .optional(),
-  })
-  // `metadata.<key>=<value>` or `metadata[<key>]=<value>`, as many as there are.
-  .catchall(z.unknown())
-  .superRefine((query, context) => {
-    const keys = Object.keys(query).filter(
-      (key) => !Object.hasOwn(listQuery.shape, key) && metadataKeyOf(key) === null,
-    );
-    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: query });
-  });
+const filterFields = {
+  status: z.enum(statuses).optional(),
+  channel: z.enum(channels).optional(),
+  priority: z.enum(priorities).optional(),
+  recipient: text.describe('The whole recipient; upper and lower case of a mail address are the same.'),
+  recipientPrefix: text.describe('How the recipient begins; upper and lower case are the same. Found a moment later.'),
+  q: z
+    .string()
+    .max(searchTextMax)
+    .describe(`Whole words, ${wordsMax} at most, that all stand in subject or body. Found a moment later.`)
+    .optional(),
+  template: text.describe('A template’s name.'),
+  batchId: text,
+  from: time.describe('Requested then or later.').optional(),
+  to: time.describe('Requested before.').optional(),
+  provider: text.describe('Of the last attempt that has ended.'),
+  errorClass: z.enum(failureClasses).describe('Of the last attempt that has ended.').optional(),
+  errorCode: text.describe(
+    'Of the last attempt that has ended: an HTTP status, an SMTP code, a code of the provider’s.',
+  ),
+  failedFrom: time.describe('Came to be FAILED then or later, and still is: the newest failure first.').optional(),
+  failedTo: time.describe('Came to be FAILED before, and still is.').optional(),
+  messageId: text.describe('The provider’s own id of the message.'),
+};
+
+export const listQuery = withMetadata({
+  ...filterFields,
+  limit: pageLimit(20),
+  cursor: z.string().describe('The `nextCursor` of a page with the same filters.').optional(),
+  page: z
+    .string()
+    .regex(/^[1-9]\d{0,5}$/, 'must be a whole number from 1')
+    .transform(Number)
+    .register(wireForms, { type: 'integer', minimum: 1, maximum: pageRowsMax })
+    .optional(),
+});
 
 export type ListQuery = z.output<typeof listQuery>;
 
-const { limit: _limit, cursor: _cursor, page: _page, ...filterFields } = listQuery.shape;
+/** The filters alone. */
+export const filterQuery = withMetadata(filterFields);
+
+export type FilterQuery = z.output<typeof filterQuery>;
 
 /** The same filters, in a body. */
 export const failedFilter = z
@@ -82,7 +82,7 @@ export function filterOfFailed({ metadata = {}, ...fields }: z.output<typeof fai
 }
 
 /** @throws DomainError BAD_REQUEST */
-export function filterOf(query: Pick<ListQuery, keyof typeof filterFields>): NotificationFilter {
+export function filterOf(query: FilterQuery): NotificationFilter {
   const { q, template, batchId } = query;
   const metadata = metadataAsked(query);
   return {
@@ -92,6 +92,22 @@ export function filterOf(query: Pick<ListQuery, keyof typeof filterFields>): Not
     ...(template === undefined ? {} : { templateName: template }),
     ...(batchId === undefined ? {} : { batchId: batchId as BatchId }),
   };
+}
+
+/** Beside these fields `metadata.<key>=<value>` or `metadata[<key>]=<value>`, as many as there are. */
+function withMetadata<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .object(shape)
+    .catchall(z.unknown())
+    .superRefine((query, context) => {
+      const keys = Object.keys(query).filter((key) => !Object.hasOwn(shape, key) && metadataKeyOf(key) === null);
+      if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: query });
+    });
+}
+
+/** Which have to be whole for it. */
+export function readModelsOf(query: FilterQuery): readonly ReadModel[] {
+  return isSearch(filterOf(query)) ? [notificationsReadModel, searchReadModel] : [notificationsReadModel];
 }
 
 /** Filters of the query that are those of the records. */

@@ -16,8 +16,6 @@ import { notificationsReadModel } from '../../projections/notifications/index.ts
 import { reportsOf } from '../../projections/notifications/reports.ts';
 import { getNotification, listNotifications, placeKeyOf } from '../../projections/notifications/queries.ts';
 import { pageBytesMax } from '../../projections/page-bytes.ts';
-import { searchReadModel } from '../../projections/search/index.ts';
-import { isSearch } from '../../projections/search/queries.ts';
 import { waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
@@ -27,7 +25,7 @@ import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { toAttempts, toRecord, toReport } from '../record.ts';
 import { ok } from '../respond.ts';
-import { filterOf, listQuery, paginationOf, placeOf } from './notification-list.ts';
+import { filterOf, listQuery, paginationOf, placeOf, readModelsOf } from './notification-list.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'retryNotification' | 'resendNotification' | 'cancelNotification'>;
@@ -70,8 +68,7 @@ export function createNotificationHandlers(deps: Dependencies) {
 
   const list = endpoint('bearerOrKey', {
     query: listQuery,
-    follows: (query) =>
-      isSearch(filterOf(query)) ? [notificationsReadModel, searchReadModel] : [notificationsReadModel],
+    follows: readModelsOf,
     answerBytesMax: pageBytesMax,
     async handle({ tenant }, { query }) {
       const scope = { tenantId: tenant.id, list: 'notifications' };

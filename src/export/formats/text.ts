@@ -1,5 +1,6 @@
 // Rows as lines of text: NDJSON and CSV.
 
+import { csvField } from '../../domain/csv.ts';
 import type { Cell, Column, ColumnKind, Row } from '../columns.ts';
 
 export interface LineFormat {
@@ -55,18 +56,12 @@ const jsonOf: Readonly<Record<ColumnKind, Write>> = {
 };
 
 const csvOf: Readonly<Record<ColumnKind, Write>> = {
-  text: (cell) => quoted(String(cell)),
+  text: (cell) => csvField(String(cell)),
   integer: String,
   timestamp: (cell) => isoOf(cell),
   boolean: String,
-  json: (cell) => quoted(String(cell)),
+  json: (cell) => csvField(String(cell)),
 };
-
-const needsQuotes = /[",\r\n]/;
-
-function quoted(text: string): string {
-  return text === '' || needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 const dayMs = 86_400_000;
 const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));

@@ -1,31 +1,43 @@
-// A range of one partition, read page by page with a turn of the event loop between them.
+// A range of one partition, read page by page with turns of the event loop in between.
 
 import type { LogEntry } from '../../../ports/event-log.ts';
 import { turn } from './reader.ts';
 import type { Rows } from './rows.ts';
+import { pagedBytesMax } from './rows.ts';
 
-const pageRows = 256;
+export interface SlotRange {
+  readonly slot: number;
+  readonly from: number;
+  readonly to: number;
+  /** Held by a page, at most; absent: 256 rows. */
+  readonly aheadBytes?: number | undefined;
+}
+
+const pageRowsMax = 256;
 /** Read and decoded in a ms or two. */
+const turnRows = 256;
 const turnBytes = 256 * 1024;
 
-export async function* readRange(rows: Rows, slot: number, from: number, to: number): AsyncGenerator<LogEntry> {
+export async function* readRange(rows: Rows, { slot, from, to, aheadBytes }: SlotRange): AsyncGenerator<LogEntry> {
   const page = rows.page();
+  const pageRows = Math.min(pageRowsMax, Math.max(1, Math.floor((aheadBytes ?? Infinity) / pagedBytesMax)));
   let next = from;
-  let bytes = 0;
+  let readRows = 0;
+  let readBytes = 0;
   while (next < to) {
     const found = page(slot, next, to, pageRows);
     for (const row of found) {
       const entry = rows.entry(slot, row);
       yield entry;
-      bytes += entry.size;
-      if (bytes >= turnBytes) {
-        bytes = 0;
-        await turn();
-      }
+      readRows++;
+      readBytes += entry.size;
+      if (readRows < turnRows && readBytes < turnBytes) continue;
+      readRows = 0;
+      readBytes = 0;
+      await turn();
     }
     const last = found.at(-1);
     if (last === undefined || found.length < pageRows) return;
     next = last[0] + 1;
-    await turn();
   }
 }

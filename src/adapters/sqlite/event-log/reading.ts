@@ -17,7 +17,8 @@ export function readingOf({
 }): Pick<EventLog, 'read' | 'ends' | 'offsetAt' | 'committed'> {
   const numbers = Array.from({ length: catalog.partitioning.partitions }, (_, partition) => partition);
   return {
-    read: ({ topic, partition, from, to }) => readRange(rows, catalog.slotOf(topic, partition), from, to),
+    read: ({ topic, partition, from, to, aheadBytes }) =>
+      readRange(rows, { slot: catalog.slotOf(topic, partition), from, to, aheadBytes }),
     ends: async (topic) => numbers.map((partition) => ends.get(catalog.slotOf(topic, partition))),
     async offsetAt(topic, partition, timeMs) {
       const slot = catalog.slotOf(topic, partition);

@@ -12,7 +12,7 @@ import { killCopies } from '../support/killed-copies.ts';
 import { createPoster, inParallel } from '../support/posting.ts';
 import type { StoredReadModels } from '../support/read-model-documents.ts';
 import { documentsInMongo, documentsInSqlite } from '../support/read-model-documents.ts';
-import type { NotificationRecord, Statistics } from '../support/records.ts';
+import type { NotificationRecord } from '../support/records.ts';
 import { allRecords, recordOf, statisticsOf, withoutZeros } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
@@ -23,13 +23,15 @@ const channels = ['EMAIL', 'SMS', 'WEBHOOK', 'IN_APP'];
 const priorities = ['HIGH', 'DEFAULT', 'BULK'];
 /** Longer than a stop, a copy and a start take here. */
 const laterMs = 75_000;
+/** Has left. */
+const unwilling = 'unwilling@example.com';
 const settings = { RETRY_DELAYS: `${laterMs}ms`, ATTEMPT_DEADLINE: '5s' };
 
 let dataDir: DataDir;
 let world: DeliveryWorld;
 let environment: Readonly<Record<string, string>>;
 let service: Herald;
-let before: { records: NotificationRecord[]; statistics: Statistics; inbox: unknown; templates: unknown };
+let before: Awaited<ReturnType<typeof shown>>;
 let copied: { stdout: string; stderr: string; code: number | null };
 let stored: { embedded: StoredReadModels; cluster: StoredReadModels };
 let dueAt: number;
@@ -62,6 +64,9 @@ beforeAll(async () => {
     subject: 'Hi',
     body: '<p>Hi</p>',
   });
+  expect((await service.dashboard('POST', '/suppressions', { channel: 'EMAIL', recipient: unwilling })).status).toBe(
+    201,
+  );
   await postAll();
   await until(
     async () => {
@@ -142,7 +147,9 @@ async function shown() {
   const headers = { 'x-api-key': service.apiKey };
   const inbox = await service.call('GET', '/api/v1/notify/inapp/user-1?limit=100', { headers });
   const templates = await service.dashboard('GET', '/templates');
+  const suppressions = await service.dashboard('GET', '/suppressions');
   return {
+    suppressions: suppressions.body,
     records: await allRecords(service),
     statistics: await statisticsOf(service),
     inbox: inbox.body,
@@ -228,6 +235,19 @@ describe('a cluster on the copied log', () => {
       timeoutMs: 30_000,
     });
     expect(sent().sms).toBe(sentBefore.sms + 1);
+  });
+
+  it('sends nothing to whom the embedded service didn’t', async () => {
+    expect(JSON.stringify(before.suppressions)).toContain(unwilling);
+    expect((await service.dashboard('GET', '/suppressions')).body).toEqual(before.suppressions);
+    const { body } = await service.notify({ channel: 'EMAIL', recipient: unwilling, subject: 'Order', body: 'left' });
+    const id = String(body['notificationId']);
+    await until(async () => (await recordOf(service, id))?.status === 'FAILED', {
+      what: `${id} to be refused`,
+      timeoutMs: 30_000,
+    });
+    const { body: told } = await service.dashboard('GET', `/notifications/${id}/attempts`);
+    expect(told['attempts']).toMatchObject([{ errorClass: 'recipient', errorCode: 'SUPPRESSED' }]);
   });
 
   it('is left alone by another copy', async () => {

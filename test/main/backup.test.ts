@@ -20,6 +20,7 @@ let folder: string;
 let sink: HttpSink;
 let original: Herald;
 let copy: Herald | null = null;
+let suppressed: Readonly<Record<string, unknown>>;
 /** Answers that are kept back: their notifications are in flight. */
 const unanswered: ServerResponse[] = [];
 const made: DataDir[] = [];
@@ -30,6 +31,8 @@ const idOf = async (service: Herald, sentBody: object) => {
   if (status !== 202) throw new Error(`${status}: ${JSON.stringify(body)}`);
   return String(body['notificationId']);
 };
+/** Has left. */
+const unwilling = { channel: 'EMAIL', recipient: 'unwilling@example.com' };
 const webhook = (path: string) => ({ channel: 'WEBHOOK', recipient: `${sink.url}${path}`, body: 'b' });
 const sent = (id: string) => sink.requests.filter(({ headers }) => headers['webhook-id'] === id).length;
 const becomes = (service: Herald, id: string, status: string) =>
@@ -56,6 +59,13 @@ beforeAll(async () => {
   });
   ids.inFlight = await idOf(original, webhook('/slow'));
   await until(() => unanswered.length === 1);
+  const resend = {
+    provider: 'resend',
+    apiKey: 're_12345678901234',
+    config: { fromName: 'Shop', fromEmail: 'shop@example.com' },
+  };
+  expect((await original.dashboard('POST', '/providers', { channel: 'EMAIL', ...resend })).status).toBe(200);
+  expect((await original.dashboard('POST', '/suppressions', unwilling)).status).toBe(201);
   // The service is busy while it is backed up.
   const over = new AbortController();
   const posting = (async () => {
@@ -70,6 +80,7 @@ beforeAll(async () => {
   // Since the backup the original has sent it.
   for (const response of unanswered) response.writeHead(200).end();
   await becomes(original, ids.inFlight, 'DELIVERED');
+  suppressed = (await original.dashboard('GET', '/suppressions')).body;
   await original.stop();
 });
 afterEach(async () => {
@@ -128,6 +139,16 @@ it('with hold a copy sends nothing that was pending until it is retried, and wha
   expect([sent(ids.inFlight), sent(ids.scheduled), sent(ids.delivered)]).toEqual([before, 0, 1]);
   expect((await copy.dashboard('POST', `/notifications/${ids.scheduled}/retry`)).status).toBe(202);
   await becomes(copy, ids.scheduled, 'DELIVERED');
+});
+
+it('sends nothing to whom the original didn’t', async () => {
+  expect(suppressed['data']).toMatchObject([unwilling]);
+  copy = await startHerald((await restored('hold')).to);
+  const id = await idOf(copy, { ...unwilling, subject: 's', body: 'b' });
+  expect(await becomes(copy, id, 'FAILED')).toMatchObject({
+    attempts: [{ errorClass: 'recipient', errorCode: 'SUPPRESSED' }],
+  });
+  expect((await copy.dashboard('GET', '/suppressions')).body).toEqual(suppressed);
 });
 
 it('with cancel what was pending is CANCELLED, with send it goes out, also a second time', async () => {

@@ -1,5 +1,7 @@
 // Deliberate faults, put into Herald's source while it is loaded: what the simulator has to find, so that it isn't taken on trust.
 
+import { jobMutations } from './job-mutations.ts';
+
 export interface Mutation {
   readonly name: string;
   /** Each text stands once in its file. */
@@ -458,6 +460,7 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...jobMutations,
 ];
 
 /** The file's text with a mutation's edits of it. @throws Error when a text isn't there, or more than once */

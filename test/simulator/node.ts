@@ -1,12 +1,19 @@
 // One process of Herald in a world: the real dispatcher, scheduler and projector, on its own machine.
 
+import { cancelNotification } from '../../src/commands/cancel-notification.ts';
+import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
+import { runJobs } from '../../src/jobs/runner.ts';
+import type { EventLog } from '../../src/ports/event-log.ts';
+import { wholeTurns } from '../../src/ports/thread-turns.ts';
 import { cancelsAsked } from '../../src/projections/timers/queries.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
+import type { SharedJobs } from './jobs.ts';
+import { createSimulatedJobs } from './jobs.ts';
 import { createSimulatedLog } from './log.ts';
 import type { Machine } from './machine.ts';
 import { createMachine } from './machine.ts';
@@ -68,6 +75,13 @@ export function startNode(world: World, name: string): Node {
       },
     }),
     runScheduler({ ...common, store }),
+    ...(world.jobs === null
+      ? []
+      : [
+          Promise.resolve(
+            runJobs({ ...common, ...jobDependenciesOf(world, { machine, log, shared: world.jobs }), reader: store }),
+          ),
+        ]),
     ...(plan.hasProjector ? [runProjector({ ...common, store, readModel: notificationsReadModel })] : []),
   ];
   return {
@@ -78,6 +92,21 @@ export function startNode(world: World, name: string): Node {
       await Promise.all(running.map((part) => part.stop()));
       await log.close();
       machine.kill();
+    },
+  };
+}
+
+function jobDependenciesOf(
+  { time, random, faults }: World,
+  { machine, log, shared }: { readonly machine: Machine; readonly log: EventLog; readonly shared: SharedJobs },
+) {
+  const { clock } = machine;
+  return {
+    jobs: createSimulatedJobs({ machine, shared, time, random, faults }),
+    turns: wholeTurns,
+    commands: {
+      retryNotification: retryNotification({ log, clock }),
+      cancelNotification: cancelNotification({ log, clock }),
     },
   };
 }

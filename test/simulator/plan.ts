@@ -4,14 +4,17 @@ import { assertNever } from '../../src/domain/assert-never.ts';
 import type { Priority } from '../../src/domain/events.ts';
 import { priorities } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
+import type { JobKind } from '../../src/domain/job.ts';
+import { jobKinds } from '../../src/domain/job.ts';
 import type { Random } from '../chaos/random.ts';
 import { createRandom } from '../chaos/random.ts';
 
 /**
  * chaos: everything goes wrong. moves: processes come and go in an orderly way, so nothing may be sent twice.
+ * jobs: what has failed is sent again and what waits is cancelled, many in one call, while everything goes wrong.
  * neighbours: tenants that are slow, large and many, and one that isn't. shares, lanes: backlogs that are worked off by turns. rate: a tenant's own limit.
  */
-export const scenarios = ['chaos', 'moves', 'neighbours', 'shares', 'lanes', 'rate'] as const;
+export const scenarios = ['chaos', 'jobs', 'moves', 'neighbours', 'shares', 'lanes', 'rate'] as const;
 export type Scenario = (typeof scenarios)[number];
 
 export interface TenantPlan {
@@ -38,6 +41,18 @@ export interface NotificationPlan {
   readonly cancelAfterMs: number | null;
   /** Sent again by hand, should it have failed by then. */
   readonly retryAfterMs: number | null;
+  /** Which of its tenant's batches it is of. */
+  readonly batch: number | null;
+}
+
+export interface JobPlan {
+  readonly at: number;
+  readonly tenant: number;
+  readonly kind: JobKind;
+  /** null: all of the tenant's. */
+  readonly batch: number | null;
+  readonly ratePerSecond: number;
+  readonly stopAfterMs: number | null;
 }
 
 export const faultKinds = [
@@ -85,6 +100,7 @@ export interface Plan {
   readonly retryDelaysMs: readonly number[];
   readonly tenants: readonly TenantPlan[];
   readonly notifications: readonly NotificationPlan[];
+  readonly jobs: readonly JobPlan[];
   readonly faults: readonly Fault[];
   /** From then on nothing goes wrong any more. */
   readonly healedAt: number;
@@ -107,11 +123,14 @@ export function planOf(seed: number): Plan {
     answerMax: scenario === 'chaos' || scenario === 'moves' ? random.of([1, 3, 1000, 1000]) : 1000,
     settingsMs: settingsMsOf(scenario, random),
     turnMs: 0.05,
+    jobs: [],
     retryDelaysMs: scenario === 'neighbours' ? [300] : random.of([[150, 500], [300], [100, 300, 700]]),
   };
   switch (scenario) {
     case 'chaos':
       return { ...base, ...chaos(random) };
+    case 'jobs':
+      return { ...base, ...jobs(random) };
     case 'moves':
       return { ...base, ...moves(random) };
     case 'neighbours':
@@ -128,7 +147,8 @@ export function planOf(seed: number): Plan {
 }
 
 function scenarioOf(percent: number): Scenario {
-  if (percent < 76) return 'chaos';
+  if (percent < 73) return 'chaos';
+  if (percent < 76) return 'jobs';
   if (percent < 88) return 'moves';
   if (percent < 92) return 'neighbours';
   if (percent < 95) return 'shares';
@@ -152,8 +172,9 @@ type Rest = Omit<
   | 'answerMax'
   | 'retryDelaysMs'
   | 'turnMs'
+  | 'jobs'
 > &
-  Partial<Pick<Plan, 'turnMs'>>;
+  Partial<Pick<Plan, 'turnMs' | 'jobs'>>;
 
 function chaos(random: Random): Rest {
   const isHeavy = random.between(1, 5) === 1;
@@ -176,6 +197,57 @@ function chaos(random: Random): Rest {
     faults: inTime(faults),
     healedAt: lastAt + 1,
   };
+}
+
+/** Half of them without a fault: then counts and rates are exact. */
+function jobs(random: Random): Rest {
+  const tenants = Array.from({ length: random.between(1, 2) }, (_, n) => {
+    const failing = { ...nothingFails, refused: random.of([30, 100]), error: random.of([0, 30]) };
+    return { ...quietTenant(n), answerMs: random.of([5, 50, 400]), failing };
+  });
+  const notifications = Array.from({ length: random.between(8, 30) }, () => ({
+    ...notification({ at: random.between(0, 800), tenant: random.between(0, tenants.length - 1), priority: 'BULK' }),
+    batch: random.between(0, 1),
+    sendAfterMs: random.between(1, 3) === 1 ? random.between(2_000, 9_000) : null,
+    cancelAfterMs: random.between(1, 12) === 1 ? random.between(500, 6_000) : null,
+    retryAfterMs: random.between(1, 6) === 1 ? random.between(1_000, 8_000) : null,
+  }));
+  const asked = Array.from({ length: random.between(1, 4) }, (): JobPlan => ({
+    at: random.between(1_000, 6_000),
+    tenant: random.between(0, tenants.length - 1),
+    kind: random.of(jobKinds),
+    batch: random.of([null, 0, 1]),
+    ratePerSecond: random.of([2, 5, 20, 500]),
+    stopAfterMs: random.between(1, 4) === 1 ? random.between(0, 3_000) : null,
+  }));
+  const faults = jobFaults(random);
+  return {
+    machines: random.between(1, 3),
+    hasProjector: true,
+    inFlightMax: 16,
+    inFlightHighOnly: 0,
+    inFlightPerTenantMax: 8,
+    tenants,
+    notifications: inTime(notifications),
+    jobs: inTime(asked),
+    faults: inTime(faults),
+    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 6_000) + 1,
+  };
+}
+
+/** None, or any while jobs run, or every process sleeps for longer than a lease and finds its job with another. */
+function jobFaults(random: Random): Fault[] {
+  const common = () => ({ at: random.between(1_000, 8_000), oneIn: random.of([1, 2, 4]) });
+  const goesWrong = random.of(['nothing', 'nothing', 'anything', 'anything', 'sleep'] as const);
+  if (goesWrong === 'nothing') return [];
+  if (goesWrong === 'sleep')
+    return [0, 1, 2].map((machine): Fault => ({ ...common(), kind: 'freeze', machine, forMs: 24_000 }));
+  return Array.from({ length: random.between(1, 5) }, (): Fault => ({
+    ...common(),
+    kind: random.of(['kill', 'kill', 'restart', 'freeze', 'cut', 'slow', 'appends fail', 'store fails']),
+    machine: random.between(0, 9),
+    forMs: random.between(50, 2_500),
+  }));
 }
 
 function moves(random: Random): Rest {
@@ -320,11 +392,12 @@ function anyNotification(
     sendAfterMs: isScheduled ? random.between(-500, 3_000) : null,
     cancelAfterMs: random.between(1, isScheduled ? 2 : 6) === 1 ? random.between(1, 3_000) : null,
     retryAfterMs: random.between(1, 4) === 1 ? random.between(500, 4_000) : null,
+    batch: null,
   };
 }
 
 function notification(of: Pick<NotificationPlan, 'at' | 'tenant' | 'priority'> & { bytes?: number }): NotificationPlan {
-  return { bytes: smallBytes, sendAfterMs: null, cancelAfterMs: null, retryAfterMs: null, ...of };
+  return { bytes: smallBytes, sendAfterMs: null, cancelAfterMs: null, retryAfterMs: null, batch: null, ...of };
 }
 
 /** Rare are those that take 10 s until they are noticed. */

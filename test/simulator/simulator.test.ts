@@ -1,14 +1,14 @@
-// The simulator: Herald's own dispatcher, scheduler and folds, with its own reading of Kafka below them, on a virtual clock and a log in memory.
+// The simulator: Herald's own dispatcher, scheduler, jobs and folds, with its own reading of Kafka below them, on a virtual clock and a log in memory.
 //
 //   SIM_SEEDS=10000 npm test -- test/simulator    as many seeds as CI runs (1,000 without it)
 //   SIM_SEED=4711 npm test -- test/simulator      one seed; prints everything that happened in it
 //
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, and who
-// cancel and send again; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out between any two
-// steps, connections that lose questions or answers, brokers, stores and settings that fail, with ends that aren't known. From some time on nothing goes
-// wrong any more, and a minute later at most everything must have come to its end.
+// cancel and send again, one or many at once; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out
+// between any two steps, connections that lose questions or answers, brokers, stores and settings that fail, with ends that aren't known. From some time on
+// nothing goes wrong any more, and a minute later at most everything must have come to its end.
 //
-//   plan ──> world ──> nodes: dispatcher, scheduler, projector          everything real down to here
+//   plan ──> world ──> nodes: dispatcher, scheduler, jobs, projector    everything real down to here
 //              │         └── consumers, claims, readers, fetchers ──┐
 //              │                                                   v
 //              ├── virtual time <── machine: clock, connections ──> brokers, groups, store, receivers     simulated
@@ -17,7 +17,8 @@
 // Always (witness.ts): no attempt whose outcome was in the log when its number was taken, or was said by the same process; none twice at once in a process, of
 // a number that is lost, before it is due, above a cap or a rate, or by a process that its group may have taken for dead. At the end (verdict.ts): nothing is
 // lost or stuck, commits and positions are at the log's ends, each timer fired or was cancelled, records are the same in whatever order the log is folded,
-// statistics are what the records say. Where nothing goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't noticed, a move repeats nothing.
+// statistics are what the records say; each job has done what it was to do, to each notification once, at its rate, and counts it (jobs.ts). Where nothing
+// goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't noticed, a move repeats nothing.
 //
 // Everything follows from the seed: one random generator, time that jumps to whatever is due next, and promises that are done before it does. So there is
 // nothing of the machine in a failure, and it comes again: SIM_SEED prints what led to it. mutations.ts are faults that it has to find.

@@ -3,6 +3,8 @@
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import type {
   Document,
+  FieldFilter,
+  FieldRange,
   FieldValue,
   Ownership,
   Page,
@@ -10,7 +12,7 @@ import type {
   ReadModelStore,
   Write,
 } from '../../src/ports/read-model-store.ts';
-import { NewerOwnerError } from '../../src/ports/read-model-store.ts';
+import { isFieldRange, NewerOwnerError, wantedValues } from '../../src/ports/read-model-store.ts';
 import type { Topic } from '../../src/domain/topics.ts';
 import type { Random } from '../chaos/random.ts';
 import type { Machine } from './machine.ts';
@@ -20,6 +22,8 @@ import type { VirtualTime } from './virtual-time.ts';
 export interface StoredReadModels {
   readonly collections: Map<string, Map<string, StoredDocument>>;
   readonly positions: Map<string, StoredPosition>;
+  /** By read model: who wants to be told that it has moved. */
+  readonly listeners: Map<string, Set<() => void>>;
 }
 
 /** As text, and as that reads; nobody changes what it was given. */
@@ -40,6 +44,9 @@ export interface StoreFaults {
   failsUntil: number;
   failOneIn: number;
 }
+
+/** Until a change is heard of. */
+const changeMs = 2;
 
 interface SimulatedOwnership extends Ownership {
   readonly sequence: number;
@@ -106,6 +113,7 @@ export function createSimulatedStore(by: {
           if (document === null) collectionOf(collection).delete(id);
           else collectionOf(collection).set(id, document);
         }
+        for (const tell of stored.listeners.get(readModel) ?? []) tell();
         if (failure === 2) throw away();
       });
       return next;
@@ -123,7 +131,13 @@ export function createSimulatedStore(by: {
     removeSome: () => Promise.reject(new Error('nothing is removed here')),
     hasCaughtUp: () => Promise.resolve(true),
     secret: () => Promise.resolve('0123456789abcdef0123456789abcdef'),
-    onChange: () => () => {},
+    onChange(readModel, listener) {
+      const listeners = stored.listeners.get(readModel) ?? new Set();
+      stored.listeners.set(readModel, listeners);
+      const tell = () => void machine.clock.sleep(changeMs).then(listener);
+      listeners.add(tell);
+      return () => void listeners.delete(tell);
+    },
     ready: () => Promise.resolve(true),
     close: () => Promise.resolve(),
     positions: (readModel, partition) => ask(() => positionOf(keyOfNumber(readModel, partition)).offsets),
@@ -169,7 +183,8 @@ function storedOf(id: string, document: Document | null): StoredDocument | null 
 }
 
 function found<D extends Document>(collection: ReadonlyMap<string, StoredDocument>, query: Query): Page<D> {
-  const { equals, range, order, after, limit } = query;
+  const { equals, filter = {}, range, order, after, limit } = query;
+  const way = order.direction === 'ascending' ? 1 : -1;
   const keyOf = (row: Row) => [...order.fields.map((field) => row[field] ?? null), row.id];
   const rows = [...collection.values()]
     .map(({ row }) => row)
@@ -178,8 +193,9 @@ function found<D extends Document>(collection: ReadonlyMap<string, StoredDocumen
       [...order.fields, ...(range === undefined ? [] : [range.field])].every((field) => row[field] !== null),
     )
     .filter((row) => range === undefined || isWithin(row[range.field] ?? null, range))
-    .filter((row) => after === undefined || compare(keyOf(row), after) > 0)
-    .sort((a, b) => compare(keyOf(a), keyOf(b)));
+    .filter((row) => Object.entries(filter).every(([field, wanted]) => isWanted(row[field] ?? null, wanted)))
+    .filter((row) => after === undefined || way * compare(keyOf(row), after) > 0)
+    .sort((a, b) => way * compare(keyOf(a), keyOf(b)));
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
@@ -188,7 +204,11 @@ function found<D extends Document>(collection: ReadonlyMap<string, StoredDocumen
   };
 }
 
-function isWithin(value: FieldValue, { from, to }: NonNullable<Query['range']>): boolean {
+function isWanted(value: FieldValue, wanted: FieldFilter): boolean {
+  return isFieldRange(wanted) ? isWithin(value, wanted) : wantedValues(wanted).includes(value);
+}
+
+function isWithin(value: FieldValue, { from, to }: FieldRange): boolean {
   return (from == null || compareValues(value, from) >= 0) && (to == null || compareValues(value, to) < 0);
 }
 

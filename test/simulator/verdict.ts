@@ -17,6 +17,7 @@ import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import type { Folded } from '../projections/folded.ts';
 import { documentsOf, folded } from '../projections/folded.ts';
 import { fairnessOf } from './fairness.ts';
+import { jobsWrongIn, openJobsIn } from './jobs.ts';
 import { group } from './node.ts';
 import { keyOfNumber } from './store.ts';
 import { labelOf } from './witness.ts';
@@ -25,7 +26,13 @@ import type { World } from './world.ts';
 /** What hasn't come to its end, of the first kind of which there is something: it is stuck if it stays. */
 export function unfinishedIn(world: World): string[] {
   const open = [...world.witness.open()].map(([id, status]) => `${id} is ${status}`);
-  const first = [() => open, () => uncommittedIn(world), () => timersIn(world), () => unfoldedIn(world)];
+  const first = [
+    () => open,
+    () => openJobsIn(world),
+    () => uncommittedIn(world),
+    () => timersIn(world),
+    () => unfoldedIn(world),
+  ];
   for (const look of first) {
     const left = look();
     if (left.length > 0) return left;
@@ -39,6 +46,7 @@ export async function verdictOn(world: World): Promise<string[]> {
     ...lostIn(world),
     ...timersWrongIn(world),
     ...attemptsWrongIn(world),
+    ...(await jobsWrongIn(world)),
     ...(await foldsWrongIn(world)),
     ...fairnessOf(world),
   ];

@@ -29,6 +29,7 @@ export interface Witness extends AttemptWitness {
   /** Those that haven't ended, with their status. */
   open(): ReadonlyMap<NotificationId, Status>;
   facts(id: NotificationId): NotificationFacts | undefined;
+  all(): ReadonlyMap<NotificationId, NotificationFacts>;
   appended(entry: LogEntry, by: string): void;
   owned(machine: Machine, claim: Claim): void;
   /** The group's coordinator has answered to a member. */
@@ -62,6 +63,7 @@ export function createWitness(by: {
   readonly trace: Trace;
 }): Witness {
   const { plan, tenants, time, trace } = by;
+  const mayRepeat = plan.scenario === 'chaos' || (plan.scenario === 'jobs' && plan.faults.length > 0);
   const problems: string[] = [];
   const begins: Begun[] = [];
   const arrivals = new Map<NotificationId, number>();
@@ -118,6 +120,7 @@ export function createWitness(by: {
     arrivals,
     open: () => open,
     facts: (id) => facts.get(id),
+    all: () => facts,
     granted: (tenantId) => void count(grants, tenantId, 1),
     begun(machine, work) {
       trace(machine.name, 'begins', labelOf(work));
@@ -135,7 +138,7 @@ export function createWitness(by: {
       inFlightWork.add(key);
       checkDue(machine, work);
       checkCaps(machine, work);
-      if (plan.scenario !== 'chaos' && begunWork.has(work.eventId)) fault(`${labelOf(work)} is begun a second time`);
+      if (!mayRepeat && begunWork.has(work.eventId)) fault(`${labelOf(work)} is begun a second time`);
       begunWork.add(work.eventId);
       begins.push({ at: time.now, work });
     },

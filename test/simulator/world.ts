@@ -12,6 +12,8 @@ import type { Random } from '../chaos/random.ts';
 import { createRandom } from '../chaos/random.ts';
 import type { Brokers } from './brokers.ts';
 import { createBrokers } from './brokers.ts';
+import type { SharedJobs } from './jobs.ts';
+import { batchIdOf, createJobsClient, createSharedJobs } from './jobs.ts';
 import type { LogFaults } from './log.ts';
 import { createSimulatedLog } from './log.ts';
 import { createMachine } from './machine.ts';
@@ -42,6 +44,8 @@ export interface World {
   readonly faults: LogFaults & StoreFaults & SettingsFaults;
   readonly witness: Witness;
   readonly stored: StoredReadModels;
+  /** null: nobody asks for one. */
+  readonly jobs: SharedJobs | null;
   readonly takeRate: ReturnType<typeof createSharedLimits>;
   readonly nodes: Node[];
   sizeOf(event: DomainEvent): number;
@@ -99,6 +103,7 @@ export async function runSeed(seed: number, print: ((line: string) => void) | nu
     return { seed, scenario: plan.scenario, problems, digest, steps, virtualMs, events: brokers.all.length };
   } finally {
     for (const { machine } of world.nodes) machine.kill();
+    await world.jobs?.store.close();
     giveBack();
     // What is still under way has nobody left to ask.
     await new Promise((resolve) => setImmediate(resolve));
@@ -126,7 +131,8 @@ function createWorld(plan: Plan, print: ((line: string) => void) | null): World 
     tenants,
     faults: { appendsFailUntil: 0, failsUntil: 0, failUntil: 0, failOneIn: 1 },
     witness,
-    stored: { collections: new Map(), positions: new Map() },
+    stored: { collections: new Map(), positions: new Map(), listeners: new Map() },
+    jobs: plan.jobs.length === 0 ? null : createSharedJobs(),
     takeRate: createSharedLimits(time),
     nodes,
     // Where a request goes along its size goes along.
@@ -159,8 +165,9 @@ function begin(world: World): void {
   for (const topic of workTopics)
     for (let partition = 0; partition < plan.partitions; partition++)
       committed.set(keyOf({ topic, partition }), { offset: 0, metadata: '' });
-  const client = createClient(world);
+  const { client, askForJob } = createClients(world);
   for (const wish of plan.notifications) time.after(wish.at, () => void client(wish));
+  for (const wish of plan.jobs) time.after(wish.at, () => void askForJob?.(wish));
   // A backlog is there before anybody works on it.
   const startAt = plan.scenario === 'shares' || plan.scenario === 'lanes' ? 50 : 0;
   for (let n = 0; n < plan.machines; n++) time.after(startAt + n * 5, () => void world.start());
@@ -171,7 +178,8 @@ function begin(world: World): void {
 }
 
 /** Asks for what the plan wants, as the API does for its callers. */
-function createClient({ plan, time, random, trace, brokers, partitioning, faults, witness, sizeOf }: World) {
+function createClients(world: World) {
+  const { plan, time, random, trace, brokers, partitioning, faults, witness, sizeOf } = world;
   const machine = createMachine({ name: 'api', time, random, trace });
   const { clock } = machine;
   const logger = witness.loggerOf('api');
@@ -191,7 +199,10 @@ function createClient({ plan, time, random, trace, brokers, partitioning, faults
   const cancel = cancelNotification({ log, clock });
   const retry = retryNotification({ log, clock });
 
-  return async (wish: NotificationPlan): Promise<void> => {
+  const { jobs } = world;
+  return { client, askForJob: jobs === null ? null : createJobsClient(world, { machine, shared: jobs }) };
+
+  async function client(wish: NotificationPlan): Promise<void> {
     const event = requestedBy(wish);
     await log.append(event);
     const later = (ms: number | null, command: (facts: Parameters<typeof cancel>[0]) => Promise<unknown>) => {
@@ -204,9 +215,9 @@ function createClient({ plan, time, random, trace, brokers, partitioning, faults
     };
     later(wish.cancelAfterMs, cancel);
     later(wish.retryAfterMs, retry);
-  };
+  }
 
-  function requestedBy({ tenant, priority, bytes, sendAfterMs }: NotificationPlan): NotificationRequested {
+  function requestedBy({ tenant, priority, bytes, sendAfterMs, batch }: NotificationPlan): NotificationRequested {
     const notificationId = notificationIdOf(clock.uuidV7());
     const { id: tenantId } = plan.tenants[tenant] ?? { id: 'tnt_0' as TenantId };
     const recipient = 'https://receiver.example/hook';
@@ -234,7 +245,7 @@ function createClient({ plan, time, random, trace, brokers, partitioning, faults
         metadata: { bytes: String(bytes) },
         template: null,
         sendAt: sendAfterMs === null ? null : now + sendAfterMs,
-        batchId: null,
+        batchId: batchIdOf(tenantId, batch),
         tracestate: null,
         baggage: null,
       },
@@ -242,9 +253,10 @@ function createClient({ plan, time, random, trace, brokers, partitioning, faults
   }
 }
 
-function lastWishAt({ notifications }: Plan): number {
+function lastWishAt({ notifications, jobs }: Plan): number {
+  const lastJobAt = Math.max(0, ...jobs.map(({ at, stopAfterMs }) => at + (stopAfterMs ?? 0)));
   return notifications.reduce(
     (last, { at, cancelAfterMs, retryAfterMs }) => Math.max(last, at + Math.max(cancelAfterMs ?? 0, retryAfterMs ?? 0)),
-    0,
+    lastJobAt,
   );
 }

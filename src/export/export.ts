@@ -113,6 +113,11 @@ function resumed(options: ExportOptions): Progress | null {
   }
   const { table, format, split, filter, from, to, since } = progress;
   const other = differing({ table, format, split, filter, from, to, since }, wantedOf(options));
+  const hasOtherColumns = JSON.stringify(progress.columns) !== JSON.stringify(tables[table].columns);
+  if (other === null && hasOtherColumns)
+    throw new ExportRefusedError(
+      `${folder} holds an export that another version of Herald has begun, with other columns: name another folder.`,
+    );
   if (other === null) return progress;
   throw new ExportRefusedError(
     `${folder} holds an export that was begun with another --${other} and is not complete: run it as it was begun, or name another folder.`,

@@ -8,7 +8,7 @@
 import { appendFileSync, createReadStream, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { NotificationEvent } from '../domain/events.ts';
+import type { DomainEvent, NotificationEvent, ProviderReported } from '../domain/events.ts';
 import { isNotificationEvent } from '../domain/events.ts';
 import { murmur2 } from '../domain/murmur.ts';
 import type { LogEntry } from '../ports/event-log.ts';
@@ -17,9 +17,12 @@ import { filterOf } from './filter.ts';
 import type { Range } from './manifest.ts';
 import type { Piece, Source, SourceOptions } from './source.ts';
 
+/** What happened to a notification, and what its provider reported later. */
+export type FoldedEvent = NotificationEvent | ProviderReported;
+
 /** What rows are made of, of as many notifications as fit into memory. */
 export interface Fold {
-  take(event: NotificationEvent, isOfRange: boolean): void;
+  take(event: FoldedEvent, isOfRange: boolean): void;
   rows(): Iterable<Row>;
 }
 
@@ -102,7 +105,7 @@ function beginShards(folder: string): Shards {
   return {
     path,
     take({ event }, isOfRange) {
-      if (event === null || !isNotificationEvent(event)) return;
+      if (event === null || !isFolded(event)) return;
       const shard = murmur2(event.notificationId) % shards;
       const line = `${isOfRange ? '+' : '-'}${JSON.stringify(withoutCopies(event))}\n`;
       held[shard] += line;
@@ -112,8 +115,12 @@ function beginShards(folder: string): Shards {
   };
 }
 
+function isFolded(event: DomainEvent): event is FoldedEvent {
+  return event.type === 'ProviderReported' || isNotificationEvent(event);
+}
+
 /** Most events carry the whole request; one of them tells it. */
-function withoutCopies(event: NotificationEvent): object {
+function withoutCopies(event: FoldedEvent): object {
   return event.type === 'NotificationRequested' || !('request' in event) ? event : { ...event, request: null };
 }
 
@@ -125,7 +132,7 @@ async function* foldedRows(
   for (let share = 0; share < shares; share++) {
     const fold = beginFold();
     for await (const line of linesOf(path)) {
-      const event = JSON.parse(line.slice(1)) as NotificationEvent;
+      const event = JSON.parse(line.slice(1)) as FoldedEvent;
       // Of a hash whose remainder by `shards` is the same for all in here.
       if (Math.floor(murmur2(event.notificationId) / shards) % shares !== share) continue;
       fold.take(event, line.startsWith('+'));

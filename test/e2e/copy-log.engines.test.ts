@@ -33,6 +33,8 @@ let environment: Readonly<Record<string, string>>;
 let service: Herald;
 let before: Awaited<ReturnType<typeof shown>>;
 let copied: { stdout: string; stderr: string; code: number | null };
+/** Before anybody has opened the copy. */
+let exported: typeof copied;
 let stored: { embedded: StoredReadModels; cluster: StoredReadModels };
 let dueAt: number;
 const retriedIds: string[] = [];
@@ -82,6 +84,7 @@ beforeAll(async () => {
   await killCopies(dataDir.environment);
   copied = await command(['copy-log', '--to', 'kafka'], dataDir.environment);
   if (copied.code !== 0) throw new Error(copied.stderr);
+  exported = await command(['export', '--out', '-', '--type', 'NotificationRequested'], dataDir.environment);
   service = await startHerald(dataDir, environment);
   const embedded = documentsInSqlite(dataFiles(dataDir.path).views);
   const url = dataDir.environment['MONGODB_URL'] ?? '';
@@ -177,6 +180,7 @@ describe('a cluster on the copied log', () => {
   it('was told by the copy what there is, and which secret to start with', () => {
     expect(copied.stdout).toMatch(/notifications\.deliveries +(\d+) +\1\n/);
     expect(copied.stdout).toContain('tenants: 1, providers: 2, templates: 1');
+    expect([exported.code, exported.stdout.split('\n').length - 1]).toEqual([0, before.records.length]);
     expect(copied.stdout).toMatch(/start every process with the ENCRYPTION_SECRET that .*encryption-secret holds/);
   });
 

@@ -267,6 +267,17 @@ describe('an export is refused', () => {
     expect(existsSync(exporting.path('out', 'progress.json'))).toBe(true);
   });
 
+  it('into one that another version began, whose columns were others', async () => {
+    await appendAll(engines.log, someEvents(40, 40));
+    await expect(exporting.export('out', { roundRows: 10, onProgress: (read) => failAt(read, 15) })).rejects.toThrow(
+      'cut off',
+    );
+    const progress = exporting.path('out', 'progress.json');
+    const said = JSON.parse(await readFile(progress, 'utf8')) as Record<string, unknown[]>;
+    await writeFile(progress, JSON.stringify({ ...said, columns: said['columns']?.slice(1) }));
+    await expect(exporting.export('out', { roundRows: 10 })).rejects.toThrow(/another version of Herald has begun/);
+  });
+
   it('from one that is not complete, and from one of another log', async () => {
     await appendAll(engines.log, someEvents(40, 41));
     await expect(exporting.export('out', { onProgress: (read) => failAt(read, 15) })).rejects.toThrow('cut off');

@@ -1,11 +1,14 @@
 // The tables that are folded from the log: each notification and each attempt once, as the records have them, however many times it was told of.
 
+import { randomUUID } from 'node:crypto';
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { toRecord } from '../../src/api/record.ts';
-import type { DomainEvent } from '../../src/domain/events.ts';
+import type { DomainEvent, ProviderReported } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { mergeEvent } from '../../src/domain/notification.ts';
 import { isListed, toDocument } from '../../src/projections/notifications/document.ts';
@@ -127,6 +130,50 @@ describe('the table notifications', () => {
     expect(exporting.rows('cut')).toEqual(exporting.rows('whole'));
     expect(await exporting.verify('cut')).toEqual([]);
     expect(whole.rows).toBe(120);
+  });
+
+  it('has what providers reported of it, by the tenant’s own provider alone, also what came in the range alone', async () => {
+    await appendAll(engines.log, lives(2));
+    await exporting.export('before', { table: 'notifications' });
+    const [of] = lifeOf(quiet, 1);
+    if (of?.type !== 'NotificationRequested') throw new Error('no request');
+    const report = (kind: ProviderReported['report'], reportedAt: number, more: Partial<ProviderReported> = {}) => ({
+      type: 'ProviderReported' as const,
+      eventId: randomUUID() as ProviderReported['eventId'],
+      occurredAt: reportedAt,
+      tenantId: of.tenantId,
+      traceparent: null,
+      notificationId: of.notificationId,
+      partition: of.partition,
+      channel: of.channel,
+      provider: 'postmark',
+      report: kind,
+      reportedAt,
+      recipient: null,
+      permanent: kind === 'bounced',
+      reason: kind === 'bounced' ? `at ${reportedAt}` : null,
+      ...more,
+    });
+    await appendAll(engines.log, [
+      report('bounced', 3_000),
+      report('bounced', 2_000),
+      report('opened', 1_000),
+      report('clicked', 500, { tenantId: 'tnt_stranger' as TenantId }),
+    ]);
+    await exporting.exportSince('since', 'before', { table: 'notifications' });
+    const at = (ms: number) => new Date(ms).toISOString();
+    expect(exporting.rows('since')).toMatchObject([
+      {
+        id: of.notificationId,
+        bouncedAt: at(2_000),
+        bounceReason: 'at 3000',
+        openedAt: at(1_000),
+        clickedAt: null,
+        complainedAt: null,
+        reportedDeliveredAt: null,
+      },
+    ]);
+    expect(exporting.rows('before').every(({ bouncedAt }) => bouncedAt === null)).toBe(true);
   });
 
   it('keeps texts with any line end that Unicode knows', async () => {

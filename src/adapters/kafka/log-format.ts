@@ -3,9 +3,9 @@
 // A log that is made by a copy says so in that record, and nobody opens it until a later record says that the copy is complete:
 //
 //   { format, partitions, shards, hash }                     made by a Herald
-//   { format, ..., copy: A } [{ copy: B }] { copied: true }  made by a copy, that B went on with, and complete
+//   { format, ..., copy: A } [{ copy: B }] { copied: true, id }  made by a copy, that B went on with, and complete
 //
-// Whoever opens it gives it an id, the first of which counts, and says once when settings are tied to it:
+// Whoever completes or opens it gives it an id, the first of which counts, and says once when settings are tied to it:
 //
 //   ... { id } ... { settings: true }
 //
@@ -155,9 +155,9 @@ export function beginCopy(
   });
 }
 
-/** Durable when it resolves: the log can be opened. */
+/** Durable when it resolves: the log can be opened, and read beside whoever opens it. */
 export function endCopy(client: KafkaClient, nowMs: number): Promise<void> {
-  return onTopic(client, (topic) => topic.append({ copied: true }, nowMs));
+  return onTopic(client, (topic) => topic.append({ copied: true, id: randomUUID() }, nowMs));
 }
 
 interface FormatTopic {

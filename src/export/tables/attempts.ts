@@ -4,7 +4,7 @@ import type { AttemptFacts } from '../../domain/attempts.ts';
 import { outcomeOf, withAttempt } from '../../domain/attempts.ts';
 import type { NotificationEvent } from '../../domain/events.ts';
 import type { Row, Table } from '../columns.ts';
-import type { Fold } from '../fold.ts';
+import type { Fold, FoldedEvent } from '../fold.ts';
 
 export const attemptsTable: Table = {
   name: 'attempts',
@@ -45,7 +45,8 @@ interface Attempt {
 export function foldAttempts(): Fold {
   const known = new Map<string, Attempt>();
   return {
-    take(event: NotificationEvent, isOfRange: boolean) {
+    take(event: FoldedEvent, isOfRange: boolean) {
+      if (event.type === 'ProviderReported') return;
       const told = toldBy(event);
       if (told === null) return;
       const key = `${event.notificationId} ${told.attempt}`;

@@ -1,10 +1,13 @@
 // The notifications as they are: one row each, by the same merge as the records of the API.
 
-import type { NotificationContent, NotificationEvent } from '../../domain/events.ts';
+import type { NotificationContent, ReportKind } from '../../domain/events.ts';
+import type { TenantId } from '../../domain/ids.ts';
 import type { NotificationFacts } from '../../domain/notification.ts';
 import { attemptCountOf, deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../domain/notification.ts';
+import type { ReportsOfNotification } from '../../domain/reports.ts';
+import { withReport } from '../../domain/reports.ts';
 import type { Row, Table } from '../columns.ts';
-import type { Fold } from '../fold.ts';
+import type { Fold, FoldedEvent } from '../fold.ts';
 
 export const notificationsTable: Table = {
   name: 'notifications',
@@ -35,6 +38,11 @@ export const notificationsTable: Table = {
     { name: 'batchId', kind: 'text', about: 'The batch that it came in.' },
     { name: 'resendOf', kind: 'text', about: 'The notification whose content it has: a person sent that once more.' },
     { name: 'provider', kind: 'text', about: 'Of the last attempt that has ended.' },
+    {
+      name: 'messageId',
+      kind: 'text',
+      about: 'The provider’s own id of the message, where that attempt delivered it.',
+    },
     { name: 'attemptCount', kind: 'integer', about: 'Attempts so far, over all rounds.' },
     { name: 'round', kind: 'integer', about: '1 for the request, one more for each retry by hand.' },
     { name: 'lastError', kind: 'text', about: 'What the last failed attempt said.' },
@@ -45,28 +53,55 @@ export const notificationsTable: Table = {
     { name: 'expiresAt', kind: 'timestamp', about: 'Until when it is worth sending.' },
     { name: 'updatedAt', kind: 'timestamp', about: 'When something last happened to it.' },
     { name: 'deliveredAt', kind: 'timestamp', about: 'When it was delivered.' },
+    { name: 'failedAt', kind: 'timestamp', about: 'When it came to be FAILED; null unless that is its status.' },
     { name: 'nextRetryAt', kind: 'timestamp', about: 'When the next attempt is due.' },
     { name: 'latencyMs', kind: 'integer', about: 'From its acceptance to its delivery, as the statistics count it.' },
+    { name: 'reportedDeliveredAt', kind: 'timestamp', about: 'When its provider first reported its delivery.' },
+    { name: 'bouncedAt', kind: 'timestamp', about: 'When its provider first reported a bounce.' },
+    { name: 'bounceReason', kind: 'text', about: 'In the provider’s words, of the last bounce.' },
+    { name: 'complainedAt', kind: 'timestamp', about: 'When its provider first reported a complaint.' },
+    { name: 'openedAt', kind: 'timestamp', about: 'When its provider first reported that it was opened.' },
+    { name: 'clickedAt', kind: 'timestamp', about: 'When its provider first reported a click in it.' },
   ],
 };
 
+interface Known {
+  /** null: only reports of it were told so far. */
+  readonly facts: NotificationFacts | null;
+  /** By whose provider told them: a report names any notification. */
+  readonly reports: ReadonlyMap<TenantId, ReportsOfNotification>;
+  readonly isWanted: boolean;
+}
+
+const unknown: Known = { facts: null, reports: new Map(), isWanted: false };
+
 export function foldNotifications(): Fold {
-  const known = new Map<string, { facts: NotificationFacts; isWanted: boolean }>();
+  const known = new Map<string, Known>();
   return {
-    take(event: NotificationEvent, isOfRange: boolean) {
-      const before = known.get(event.notificationId);
-      const facts = mergeEvent(before?.facts ?? null, event);
-      known.set(event.notificationId, { facts, isWanted: before?.isWanted === true || isOfRange });
+    take(event: FoldedEvent, isOfRange: boolean) {
+      const before = known.get(event.notificationId) ?? unknown;
+      const isWanted = before.isWanted || isOfRange;
+      if (event.type !== 'ProviderReported') {
+        known.set(event.notificationId, { ...before, facts: mergeEvent(before.facts, event), isWanted });
+        return;
+      }
+      const { tenantId } = event;
+      const reports = new Map(before.reports).set(tenantId, withReport(before.reports.get(tenantId) ?? {}, event));
+      known.set(event.notificationId, { ...before, reports, isWanted });
     },
     *rows() {
-      for (const { facts, isWanted } of known.values())
-        if (isWanted && facts.request !== null) yield rowOf(facts, facts.request);
+      for (const { facts, reports, isWanted } of known.values()) {
+        if (!isWanted || facts === null || facts.request === null) continue;
+        yield rowOf(facts, facts.request, reports.get(facts.tenantId) ?? {});
+      }
     },
   };
 }
 
-function rowOf(facts: NotificationFacts, request: NotificationContent): Row {
+function rowOf(facts: NotificationFacts, request: NotificationContent, reports: ReportsOfNotification): Row {
   const ended = facts.attempts.filter((attempt) => attempt.outcome !== null);
+  const last = ended.at(-1)?.outcome ?? null;
+  const status = statusOf(facts);
   const failed = ended.findLast(({ outcome }) => outcome?.kind === 'failed')?.outcome;
   const failure = failed?.kind === 'failed' ? failed : null;
   return [
@@ -75,16 +110,21 @@ function rowOf(facts: NotificationFacts, request: NotificationContent): Row {
     facts.channel,
     facts.recipient,
     facts.priority,
-    statusOf(facts),
+    status,
     ...contentOf(request),
     facts.resendOf ?? null,
-    ended.at(-1)?.outcome?.provider ?? null,
+    last?.provider ?? null,
+    last?.kind === 'succeeded' ? last.messageId : null,
     attemptCountOf(facts),
     facts.round,
     failure?.message ?? null,
     failure?.failureClass ?? null,
     failure?.code ?? null,
     ...timesOf(facts, request),
+    status === 'FAILED' && last?.kind === 'failed' ? last.occurredAt : null,
+    nextRetryAtOf(facts),
+    latencyOf(facts),
+    ...reportedOf(reports),
   ];
 }
 
@@ -98,9 +138,17 @@ function contentOf(request: NotificationContent): Row {
 }
 
 function timesOf(facts: NotificationFacts, { sendAt, expiresAt = null }: NotificationContent): Row {
-  const { requestedAt, updatedAt } = facts;
+  return [facts.requestedAt, sendAt, expiresAt, facts.updatedAt, deliveredAtOf(facts)];
+}
+
+/** Clocks of two machines may differ: less than nothing is nothing. */
+function latencyOf(facts: NotificationFacts): number | null {
   const deliveredAt = deliveredAtOf(facts);
-  // Clocks of two machines may differ: less than nothing is nothing.
-  const latencyMs = deliveredAt === null ? null : Math.max(0, deliveredAt - requestedAt);
-  return [requestedAt, sendAt, expiresAt, updatedAt, deliveredAt, nextRetryAtOf(facts), latencyMs];
+  return deliveredAt === null ? null : Math.max(0, deliveredAt - facts.requestedAt);
+}
+
+function reportedOf(reports: ReportsOfNotification): Row {
+  const first = (kind: ReportKind) => reports[kind]?.first.reportedAt ?? null;
+  const bounce = [first('bounced'), reports.bounced?.last.reason ?? null];
+  return [first('delivered'), ...bounce, first('complained'), first('opened'), first('clicked')];
 }

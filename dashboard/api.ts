@@ -3,7 +3,7 @@
 import { noAnswer, problemOf } from './problem.ts';
 import { noteReached, noteUnreachable } from './reachable.ts';
 import { tokenInUse, tokenAfter } from './session.ts';
-import type { Answer, Body, MethodOf, Params, Path, Query } from './wire.ts';
+import type { Answer, Body, MethodOf, Params, Path, Query, Template } from './wire.ts';
 
 export interface Asked<P extends Path, M extends MethodOf<P>> {
   readonly params?: Params<P, M>;
@@ -27,6 +27,20 @@ export async function call<P extends Path, M extends MethodOf<P>>(
 ): Promise<Answer<P, M>> {
   const response = await answerOf(method, addressOf(path, asked.params, asked.query), asked);
   return (await response.json()) as Answer<P, M>;
+}
+
+/** All pages of a list that says by its header `Link` where it goes on. */
+export async function allTemplates(signal: AbortSignal): Promise<readonly Template[]> {
+  const all: Template[] = [];
+  let next: URL | null = addressOf('/templates');
+  while (next !== null) {
+    const response: Response = await answerOf('get', next, { signal });
+    all.push(...((await response.json()) as readonly Template[]));
+    const link = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+    const cursor = link === undefined ? null : new URL(link, base).searchParams.get('cursor');
+    next = cursor === null ? null : addressOf('/templates', undefined, { cursor });
+  }
+  return all;
 }
 
 /** Rejects with ApiProblem. */

@@ -1,9 +1,15 @@
 // How numbers, times and durations are written: in the viewer's language and zone, with their units.
 
+const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 
 export function count(value: number): string {
   return whole.format(value);
+}
+
+/** For axes: 12K, 1.5M. */
+export function shortCount(value: number): string {
+  return short.format(value);
 }
 
 /** 420 ms, 1.53 s, 2 min 5 s, 3 h 20 min, 2 d 4 h. */

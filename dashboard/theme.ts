@@ -9,6 +9,9 @@ const keptName = 'herald-theme';
 
 export const theme = signal<Theme>(keptTheme());
 
+/** What is drawn by a program (the plots) reads its colours anew when this changes. */
+export const themeChanges = signal(0);
+
 export function startTheme(): void {
   effect(() => {
     const { classList } = document.documentElement;
@@ -17,6 +20,7 @@ export function startTheme(): void {
     if (theme.value === 'system') localStorage.removeItem(keptName);
     else localStorage.setItem(keptName, theme.value);
   });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (themeChanges.value += 1));
 }
 
 function keptTheme(): Theme {

@@ -6,8 +6,10 @@ export function ContentFrame({ html }: { readonly html: string }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const fill = () => {
     const inside = frame.current?.contentDocument;
-    if (inside === null || inside === undefined || inside.readyState !== 'complete') return;
-    inside.documentElement.replaceWith(inside.adoptNode(inertDocument(html)));
+    if (inside?.defaultView == null || inside.readyState !== 'complete') return;
+    // By the frame's own parser, whose documents are under the frame's policy: under the page's a mail would lose its styles.
+    const parsed = new inside.defaultView.DOMParser().parseFromString(html, 'text/html');
+    inside.documentElement.replaceWith(inside.adoptNode(inert(parsed)));
   };
   useEffect(fill, [html]);
   return (
@@ -28,8 +30,7 @@ export function ContentFrame({ html }: { readonly html: string }) {
 const taken = 'script, meta, base, link, iframe, frame, frameset, object, embed, applet, portal, fencedframe';
 const leading = ['href', 'xlink:href', 'action', 'formaction', 'ping', 'background', 'srcset', 'target'];
 
-function inertDocument(html: string): HTMLElement {
-  const parsed = new DOMParser().parseFromString(html, 'text/html');
+function inert(parsed: Document): HTMLElement {
   for (const element of parsed.querySelectorAll(taken)) element.remove();
   for (const element of parsed.querySelectorAll('*')) {
     const link = element.getAttribute('href');

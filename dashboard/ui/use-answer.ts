@@ -13,8 +13,15 @@ export interface Answered<T> {
   readonly reload: () => void;
 }
 
-/** @param key what it depends on: another one asks anew and shows nothing of the former */
-export function useAnswer<T>(load: (signal: AbortSignal) => Promise<T>, key: string): Answered<T> {
+/**
+ * @param key what it depends on: another one asks anew and shows nothing of the former
+ * @param rounds another one asks anew, too, and shows the former answer meanwhile
+ */
+export function useAnswer<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  key: string,
+  rounds: number | string = 0,
+): Answered<T> {
   const [state, setState] = useState<{ key: string; value: T | null; problem: ApiProblem | null; isLoading: boolean }>({
     key,
     value: null,
@@ -38,6 +45,6 @@ export function useAnswer<T>(load: (signal: AbortSignal) => Promise<T>, key: str
     );
     return () => ended.abort();
     // What `load` closes over is named by `key`.
-  }, [key, round, returned]);
+  }, [key, round, rounds, returned]);
   return { ...state, reload };
 }

@@ -1,0 +1,221 @@
+// One template: its text, what is wrong with it where, what has been changed since it was saved, and how it renders with data.
+
+import { useRef, useState } from 'preact/hooks';
+
+import { call } from '../../api.ts';
+import { channelName } from '../../format.ts';
+import type { ApiProblem } from '../../problem.ts';
+import { goTo, linkTo } from '../../router.ts';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
+import { say } from '../../ui/toasts.tsx';
+import { useAction } from '../../ui/use-action.ts';
+import type { Template } from '../../wire.ts';
+import { channels } from '../../wire.ts';
+import { Changes } from './changes.tsx';
+import { Preview } from './preview.tsx';
+import { placeIn } from './place.ts';
+
+interface Props {
+  /** null: a new one. */
+  readonly template: Template | null;
+  readonly onSaved: () => void;
+}
+
+type Text = Pick<Template, 'name' | 'channel' | 'subject' | 'body' | 'strict'>;
+
+const emptyText: Text = { name: '', channel: 'EMAIL', subject: '', body: '', strict: false };
+
+export function Editor({ template, onSaved }: Props) {
+  const [text, setText] = useState<Text>(() => template ?? emptyText);
+  const action = useAction('form');
+  const change = (part: Partial<Text>) => setText({ ...text, ...part });
+  const isChanged = (['name', 'subject', 'body', 'strict'] as const).some(
+    (field) => text[field] !== (template ?? emptyText)[field],
+  );
+  const save = () =>
+    action.run(async () => {
+      const { name, channel, subject, body, strict } = text;
+      const whole = { name, channel, body, strict, ...(subject === null || subject === '' ? {} : { subject }) };
+      const saved =
+        template === null
+          ? await call('post', '/templates', { body: whole })
+          : await call('put', '/templates/{id}', { params: { id: template.id }, body: whole });
+      say(`Version ${saved.version} is saved.`);
+      onSaved();
+      if (template === null) goTo(linkTo('templates', saved.id));
+    });
+  return (
+    <>
+      <p>
+        <a href={linkTo('templates')}>← Templates</a>
+      </p>
+      <div class="head">
+        <h1>{template === null ? 'New template' : template.name}</h1>
+        {template !== null && <DeleteButton template={template} onDeleted={onSaved} />}
+      </div>
+      <div class="halves">
+        <form
+          class="card"
+          onSubmit={(event) => {
+            event.preventDefault();
+            save();
+          }}
+        >
+          <TextFields
+            text={text}
+            isNew={template === null}
+            problem={action.problem}
+            fieldProblem={action.fieldProblem}
+            onChange={change}
+          />
+          {action.problem !== null && <ProblemNote problem={action.problem} />}
+          <div class="actions">
+            <button type="submit" class="primary" disabled={action.isBusy || !isChanged}>
+              {template === null ? 'Make it' : `Save as version ${template.version + 1}`}
+            </button>
+            {template !== null && <span class="note">Version {template.version} is in use.</span>}
+          </div>
+        </form>
+        <div class="stack">
+          {template !== null && <Preview template={template} isChanged={isChanged} />}
+          {template !== null && isChanged && <Changes before={template} after={text} />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface FieldsProps {
+  readonly text: Text;
+  readonly isNew: boolean;
+  readonly problem: ApiProblem | null;
+  readonly fieldProblem: (path: string) => string | null;
+  readonly onChange: (part: Partial<Text>) => void;
+}
+
+function TextFields({ text, isNew, problem, fieldProblem, onChange }: FieldsProps) {
+  const { name, channel, subject, body, strict } = text;
+  const area = useRef<HTMLTextAreaElement>(null);
+  const place = placeIn(fieldProblem('body') ?? problem?.message ?? '');
+  return (
+    <>
+      <div class="columns">
+        <Field label="Name" problem={fieldProblem('name')}>
+          {(id, about) => (
+            <input
+              id={id}
+              aria-describedby={about}
+              required
+              spellcheck={false}
+              value={name}
+              onInput={({ currentTarget }) => onChange({ name: currentTarget.value })}
+            />
+          )}
+        </Field>
+        <Field label="Channel" problem={fieldProblem('channel')}>
+          {(id, about) => (
+            <select
+              id={id}
+              aria-describedby={about}
+              disabled={!isNew}
+              value={channel}
+              onChange={({ currentTarget }) =>
+                onChange({ channel: channels.find((each) => each === currentTarget.value) ?? 'EMAIL' })
+              }
+            >
+              {channels.map((each) => (
+                <option key={each} value={each}>
+                  {channelName(each)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Field label={channel === 'EMAIL' ? 'Subject' : 'Subject (optional)'} problem={fieldProblem('subject')}>
+        {(id, about) => (
+          <input
+            id={id}
+            aria-describedby={about}
+            required={channel === 'EMAIL'}
+            value={subject ?? ''}
+            onInput={({ currentTarget }) => onChange({ subject: currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field label="Body" help="{{ name }} stands for a value of the request’s data." problem={fieldProblem('body')}>
+        {(id, about) => (
+          <textarea
+            id={id}
+            ref={area}
+            aria-describedby={about}
+            rows={16}
+            required
+            spellcheck={false}
+            value={body}
+            onInput={({ currentTarget }) => onChange({ body: currentTarget.value })}
+          />
+        )}
+      </Field>
+      {place !== null && fieldProblem('body') !== null && (
+        <div>
+          <button
+            type="button"
+            class="small"
+            onClick={() => {
+              const at = offsetOf(body, place.line, place.column);
+              area.current?.focus();
+              area.current?.setSelectionRange(at, at + 1);
+            }}
+          >
+            Go to line {place.line}, column {place.column}
+          </button>
+        </div>
+      )}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={strict}
+          onChange={({ currentTarget }) => onChange({ strict: currentTarget.checked })}
+        />
+        Refuse requests whose data lack a name
+      </label>
+    </>
+  );
+}
+
+function offsetOf(text: string, line: number, column: number): number {
+  const before = text.split('\n').slice(0, line - 1);
+  return before.reduce((sum, each) => sum + each.length + 1, 0) + column - 1;
+}
+
+function DeleteButton({ template, onDeleted }: { readonly template: Template; readonly onDeleted: () => void }) {
+  const [isAsked, setIsAsked] = useState(false);
+  const action = useAction('toast');
+  return (
+    <>
+      <button type="button" class="danger" disabled={action.isBusy} onClick={() => setIsAsked(true)}>
+        Delete
+      </button>
+      {isAsked && (
+        <Confirm
+          title={`Delete ${template.name}?`}
+          action="Delete it"
+          onClose={() => setIsAsked(false)}
+          onConfirm={() =>
+            action.run(async () => {
+              await call('delete', '/templates/{id}', { params: { id: template.id } });
+              say(`${template.name} is deleted.`);
+              goTo(linkTo('templates'));
+              onDeleted();
+            })
+          }
+        >
+          <p>What was accepted with it is sent all the same; a request that names it is refused.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

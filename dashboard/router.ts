@@ -19,7 +19,8 @@ addEventListener('hashchange', () => {
 });
 
 function routeOf(hash: string): Route {
-  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  // What isn't an address of a page (the link that signs in) leads to the first one.
+  const [path = '', query = ''] = hash.startsWith('#/') ? hash.slice(2).split('?') : [];
   const [page = '', id] = path.split('/');
   return { page, id: id === undefined || id === '' ? null : decoded(id), query: new URLSearchParams(query) };
 }

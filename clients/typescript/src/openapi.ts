@@ -511,6 +511,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/notifications.csv': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The log as CSV, for a spreadsheet
+     * @description The filters of the list, newest first, RFC 4180. Columns: `id` (the notification), `createdAt` (when it was accepted), `channel` (EMAIL, SMS, WEBHOOK or IN_APP), `recipient` (whom it is for), `priority` (HIGH, DEFAULT or BULK), `status` (as in the list), `template` (the name of its template), `templateVersion` (the version of that), `subject` (as rendered), `metadata` (the request’s pairs, as JSON), `batchId` (the batch it came in), `resendOf` (the notification whose content it has), `provider` (of the last attempt that has ended), `messageId` (the provider’s own id of the message), `attemptCount` (attempts so far), `errorClass` (of the last attempt, where it failed), `errorCode` (of the same), `lastError` (what the last failed attempt said), `scheduledAt` (when it was to be sent, if later), `expiresAt` (until when it was worth sending), `updatedAt` (when something last happened to it), `deliveredAt` (when it was delivered), `failedAt` (when it came to be FAILED), `nextRetryAt` (when the next attempt is due). Times are ISO 8601 in UTC, what there is not is empty. A text that begins with `=`, `+`, `-`, `@`, a tab or a line end has an apostrophe before it, so that no spreadsheet takes it for a formula: phone numbers too. Bodies and `data` stay with the record. It ends within five minutes and 1,048,575 rows, what a spreadsheet opens; a longer one is cut, which clients tell as an incomplete transfer: ask for less by `from` and `to`. An API key needs the scope read.
+     */
+    get: operations['downloadNotifications'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The history: every event, in the order of the log
+     * @description As JSON a page, 100 events unless `limit` says else, 1 MiB at most; one that would look through too much ends short, also without an event, and its `nextCursor` goes on. With `accept: application/x-ndjson` one event a line, as fast as they are read, up to 100,000; the last line is `{"nextCursor","endCursor","hasGap"}`: an answer without it was cut. The content stands in NotificationRequested alone. Nothing that is secret is in an event; dead letters and what doesn’t decode are the operator’s. What was asked for up to an `endCursor` isn’t told again behind it, so a nightly load has no gap and no repeat. An API key needs the scope read.
+     */
+    get: operations['listEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/notifications/retry': {
     parameters: {
       query?: never;
@@ -1205,6 +1245,123 @@ export interface components {
       body: string;
       /** @description Names that `data` does not have, in the order of their first use; what is only tested (`if`, `unless`, `case`) or has a `default` is none. `strict` refuses these. */
       missing: string[];
+    };
+    /** @description One event of the log; which fields it has beyond the first seven follows from its type. */
+    HistoryEvent: {
+      /** @enum {string} */
+      type:
+        | 'NotificationRequested'
+        | 'DeliveryDue'
+        | 'RetryRequested'
+        | 'DeliveryDeferred'
+        | 'AttemptStarted'
+        | 'AttemptSucceeded'
+        | 'AttemptFailed'
+        | 'CancelRequested'
+        | 'NotificationCancelled'
+        | 'ProviderReported'
+        | 'BatchAccepted'
+        | 'InboxRead'
+        | 'SettingsChanged'
+        | 'RecipientSuppressed'
+        | 'RecipientReleased';
+      /** @description The same for an event that was appended again. */
+      eventId: string;
+      /** Format: date-time */
+      occurredAt: string;
+      /**
+       * Format: date-time
+       * @description When the log took it.
+       */
+      appendedAt: string;
+      /** @description Its place in the log, as `x-event-position` says it. */
+      position: string;
+      /** @description null: it is of no notification. */
+      notificationId: string | null;
+      /** @description W3C trace context of the request that began it. */
+      traceparent: string | null;
+      /** @enum {string} */
+      channel?: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
+      recipient?: string | null;
+      /** @enum {string} */
+      priority?: 'HIGH' | 'DEFAULT' | 'BULK';
+      /** Format: date-time */
+      requestedAt?: string;
+      /** @description 1 for the request, one more for each retry by hand. */
+      round?: number;
+      /** @description The event that it answers. */
+      causeId?: string;
+      attempt?: number;
+      provider?: string;
+      /** @enum {string} */
+      role?: 'primary' | 'fallback';
+      /** @description The provider’s own id of the message. */
+      messageId?: string | null;
+      /** @enum {string} */
+      errorClass?: 'recipient' | 'credentials' | 'content' | 'provider' | 'network' | 'blocked' | 'expired' | 'system';
+      errorCode?: string | null;
+      /** @description What the receiver said, at most 1 KiB, secrets cut out. */
+      error?: string;
+      waitedMs?: number;
+      tookMs?: number;
+      nextRetryAt?: string | null;
+      /** Format: date-time */
+      dueAt?: string;
+      resendOf?: string | null;
+      /** @description Of NotificationRequested: what was asked for. */
+      request?: {
+        subject: string | null;
+        /** @description As rendered. */
+        body: string;
+        /** @enum {string} */
+        bodyFormat: 'text' | 'html';
+        /** @description The request’s own, where no template was used and it differs. */
+        rawSubject: string | null;
+        /** @description The same of the body. */
+        rawBody: string | null;
+        data: {
+          [key: string]: unknown;
+        };
+        metadata: {
+          [key: string]: string;
+        };
+        template: {
+          id: string;
+          name: string;
+          version: number;
+        } | null;
+        sendAt: string | null;
+        batchId: string | null;
+        expiresAt: string | null;
+        replyTo: string | null;
+        cc: string[];
+        bcc: string[];
+        transactional: boolean;
+      };
+      /** @enum {string} */
+      report?: 'delivered' | 'bounced' | 'complained' | 'opened' | 'clicked';
+      /** Format: date-time */
+      reportedAt?: string;
+      permanent?: boolean;
+      /** @description Why it was deferred or suppressed; of a report the provider’s words. */
+      reason?:
+        | (('scheduled' | 'breaker' | 'rate' | 'window' | 'bounce' | 'complaint' | 'unsubscribe' | 'manual') | string)
+        | null;
+      /** @description Of InboxRead. */
+      notificationIds?: string[];
+      batchId?: string;
+      accepted?: number;
+      rejected?: number;
+      /**
+       * @description Of SettingsChanged: what was changed.
+       * @enum {string}
+       */
+      subject?: 'tenant' | 'key' | 'provider' | 'template';
+      subjectId?: string;
+      /** @enum {string} */
+      action?: 'created' | 'updated' | 'deleted' | 'regenerated';
+      /** @description The `sub` of the token that did it; null: nobody’s doing. */
+      actor?: string | null;
     };
     /** @description As the parameters of the list; FAILED ones alone. */
     FailedFilter: {
@@ -2445,6 +2602,130 @@ export interface operations {
               totalPages: number;
             };
           };
+        };
+      };
+    };
+  };
+  downloadNotifications: {
+    parameters: {
+      query?: {
+        status?: 'QUEUED' | 'SCHEDULED' | 'PROCESSING' | 'RETRYING' | 'DELIVERED' | 'FAILED' | 'CANCELLED';
+        channel?: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
+        priority?: 'HIGH' | 'DEFAULT' | 'BULK';
+        /** @description The whole recipient; upper and lower case of a mail address are the same. */
+        recipient?: string;
+        /** @description How the recipient begins; upper and lower case are the same. Found a moment later. */
+        recipientPrefix?: string;
+        /** @description Whole words, 8 at most, that all stand in subject or body. Found a moment later. */
+        q?: string;
+        /** @description A template’s name. */
+        template?: string;
+        batchId?: string;
+        /** @description Requested then or later. */
+        from?: string;
+        /** @description Requested before. */
+        to?: string;
+        /** @description Of the last attempt that has ended. */
+        provider?: string;
+        /** @description Of the last attempt that has ended. */
+        errorClass?:
+          | 'recipient'
+          | 'credentials'
+          | 'content'
+          | 'provider'
+          | 'network'
+          | 'blocked'
+          | 'expired'
+          | 'system';
+        /** @description Of the last attempt that has ended: an HTTP status, an SMTP code, a code of the provider’s. */
+        errorCode?: string;
+        /** @description Came to be FAILED then or later, and still is: the newest failure first. */
+        failedFrom?: string;
+        /** @description Came to be FAILED before, and still is. */
+        failedTo?: string;
+        /** @description The provider’s own id of the message. */
+        messageId?: string;
+        /** @description `metadata[<key>]=<value>` or `metadata.<key>=<value>`, as many as there are: the pair that the request had. Found a moment later. */
+        metadata?: {
+          [key: string]: string;
+        };
+      };
+      header?: {
+        /** @description What an `x-event-position` said: waits up to 2 s until the answer has what was done there. */
+        'x-after-position'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The rows. */
+      200: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          ratelimit: components['headers']['ratelimit'];
+          'ratelimit-policy': components['headers']['ratelimit-policy'];
+          [name: string]: unknown;
+        };
+        content: {
+          'text/csv': string;
+        };
+      };
+    };
+  };
+  listEvents: {
+    parameters: {
+      query?: {
+        /** @description Taken by the log then or later. */
+        from?: string;
+        /** @description Taken by the log before. */
+        to?: string;
+        type?:
+          | 'NotificationRequested'
+          | 'DeliveryDue'
+          | 'RetryRequested'
+          | 'DeliveryDeferred'
+          | 'AttemptStarted'
+          | 'AttemptSucceeded'
+          | 'AttemptFailed'
+          | 'CancelRequested'
+          | 'NotificationCancelled'
+          | 'ProviderReported'
+          | 'BatchAccepted'
+          | 'InboxRead'
+          | 'SettingsChanged'
+          | 'RecipientSuppressed'
+          | 'RecipientReleased';
+        notificationId?: string;
+        /** @description A `nextCursor` or `endCursor` of the same `type` and `notificationId`; `from` has no meaning beside it. */
+        cursor?: string;
+        limit?: number;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page, or lines. */
+      200: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          ratelimit: components['headers']['ratelimit'];
+          'ratelimit-policy': components['headers']['ratelimit-policy'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            data: components['schemas']['HistoryEvent'][];
+            /** @description Opaque; send it as `cursor` for what comes next. null: this was the last page. */
+            nextCursor: string | null;
+            /** @description The place behind the last event told, also at the end: for what comes later. */
+            endCursor: string;
+            /** @description true: of what stood behind the cursor the log has deleted the beginning; it goes on with what there is. */
+            hasGap: boolean;
+          };
+          'application/x-ndjson': string;
         };
       };
     };

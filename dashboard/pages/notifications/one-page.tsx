@@ -13,6 +13,7 @@ import { useAction } from '../../ui/use-action.ts';
 import { useAnswer } from '../../ui/use-answer.ts';
 import type { Notification } from '../../wire.ts';
 import { Content } from './content.tsx';
+import { Events } from './events.tsx';
 import { lastListLink } from './last-list.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -43,6 +44,7 @@ export function OnePage({ id }: { readonly id: string }) {
             <Content notification={value.notification} />
           </div>
           <Asked notification={value.notification} />
+          <Events notification={value.notification} />
         </>
       )}
     </>

@@ -9,6 +9,7 @@ import { linkTo, route } from './router.ts';
 import { person, sessionState, signOut } from './session.ts';
 import { SignInPage } from './sign-in.tsx';
 import { followChanges } from './stream.ts';
+import { TenantGate } from './tenant-gate.tsx';
 import { theme, themes } from './theme.ts';
 import { Dialog } from './ui/dialog.tsx';
 import { Lazy } from './ui/lazy.tsx';
@@ -65,7 +66,9 @@ function Shell() {
             Herald can’t be reached. What is shown may be old; it is tried again.
           </p>
         )}
-        <Page />
+        <TenantGate>
+          <Page />
+        </TenantGate>
       </main>
       <Toasts />
     </div>

@@ -17,7 +17,7 @@ describe('signing in', () => {
   it('is done by the link that the start prints, which leaves no token in the address', async () => {
     const { page, complaints, hosts, close } = await openPage(stage.browser);
     await page.goto(stage.link);
-    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(await page.getByRole('button', { name: 'Sign out' }).isVisible()).toBe(true);
     expect(page.url()).not.toContain('token');
     expect([...hosts]).toEqual([new URL(stage.herald.url).host]);

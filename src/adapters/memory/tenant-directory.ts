@@ -12,6 +12,7 @@ import { createDeliveryDirectory, type DeliveryDirectoryOptions } from './delive
 import { createKeyUses, type KeyUses } from './key-uses.ts';
 import { hasEnded, type KnownTenant } from './known-tenant.ts';
 import type { KnownTenants } from './known-tenants.ts';
+import { createSharedLoads, type SharedLoads } from './shared-loads.ts';
 
 export interface TenantDirectoryOptions extends DeliveryDirectoryOptions {
   readonly store: SettingsStore;
@@ -137,17 +138,32 @@ interface KnownTemplate {
   readonly template: Template | null;
 }
 
+/** That there is none is said by what the store has: another node may have made it a moment ago. */
 function lookUpTemplates(store: SettingsStore, tenants: KnownTenants): TenantDirectory['templateByName'] {
   const templates = createBoundedCache<KnownTemplate>({ weightMax: templateBytesMax, weightOf: templateBytes });
+  /** Many who ask at once, of one entry, wait for one load. */
+  const loadsOf = new WeakMap<KnownTenant, SharedLoads>();
+
+  const load = (known: KnownTenant, name: string): Promise<Template | null> => {
+    const loads = loadsOf.get(known) ?? createSharedLoads();
+    loadsOf.set(known, loads);
+    return loads.share(name, async () => {
+      const { id } = known.tenant;
+      const template = await store.templateByName(id, name);
+      // The entry is the one from before the question: a change since then has replaced it, and this is asked for again.
+      if (tenants.isKept(known)) templates.set(`${id}\n${name}`, { of: known, template });
+      return template;
+    });
+  };
+
   return async (tenantId, name) => {
     const known = await tenants.tenant(tenantId);
     if (known === null) return null;
     const cached = templates.get(`${tenantId}\n${name}`);
-    if (cached?.of === known) return cached.template;
-    const template = await store.templateByName(tenantId, name);
-    // The entry is the one from before the question: a change since then has replaced it, and this is asked for again.
-    if (tenants.isKept(known)) templates.set(`${tenantId}\n${name}`, { of: known, template });
-    return template;
+    if (cached?.of !== known) return load(known, name);
+    if (cached.template !== null) return cached.template;
+    const refreshed = await tenants.refreshed(tenantId);
+    return refreshed === null ? null : load(refreshed, name);
   };
 }
 

@@ -326,13 +326,29 @@ describe('a tenant directory', () => {
   });
 
   describe('a template', () => {
-    it('is read once, also when there is none, until the tenant changes', async () => {
+    it('that another node has made since it was asked for here is there at once', async () => {
       expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
-      expect(await directory.templateByName(tenantId, 'welcome')).toBeNull();
-      expect(asked['templateByName']).toBe(1);
       await settings.createTemplate(storedTemplate(), 1000);
-      await look();
       expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(1);
+    });
+
+    it('that is missing is asked of the store five times a second at most, however many ask', async () => {
+      const ask = () => Promise.all(Array.from({ length: 100 }, () => directory.templateByName(tenantId, 'welcome')));
+      await ask();
+      expect(asked['templateByName']).toBe(1);
+      await ask();
+      expect(asked['templateByName']).toBe(2);
+      const later = ask();
+      await until(() => clock.sleepers() === 2, { what: 'the next read to wait beside the poll' });
+      clock.advance(200);
+      expect(new Set(await later)).toEqual(new Set([null]));
+      expect(asked['templateByName']).toBe(3);
+    });
+
+    it('is read once until the tenant changes', async () => {
+      await settings.createTemplate(storedTemplate(), 1000);
+      for (let i = 0; i < 3; i++) expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(1);
+      expect(asked['templateByName']).toBe(1);
       await settings.updateTemplate(storedTemplate({ version: 2 }));
       directory.forget(tenantId);
       expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(2);

@@ -79,7 +79,8 @@ function ownOf(event: DomainEvent): Told {
       return { channel, recipient, actor };
     }
     case 'DeadLettered':
-      // An operator's: no tenant's history is read from their topic.
+    case 'NotificationsForgotten':
+      // An operator's: no tenant's history is read from their topics.
       return {};
     default:
       return assertNever(event);

@@ -258,6 +258,38 @@ export interface ProviderReported extends Envelope {
 
 export type SuppressionEvent = RecipientSuppressed | RecipientReleased;
 
+/** What stays of the notifications of one tenant and partition number that were requested in one day (UTC), once they are gone. */
+export interface KeptDay {
+  /** UTC ms at which it begins. */
+  readonly at: number;
+  /** How many, by `CHANNEL.PRIORITY.STATUS.PROVIDER`. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Request to delivery, by `CHANNEL.PRIORITY.PROVIDER`: how many of which bucket. */
+  readonly latency: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Notifications whose first report came on that day, by `CHANNEL.PROVIDER.KIND`. */
+  readonly reports: Readonly<Record<string, number>>;
+}
+
+/**
+ * Retention has ended for these notifications of a tenant: no read model shows them any more, whichever of their events the log still has. The events of a
+ * partition number are a chain, so that of two that were made side by side the first counts.
+ */
+export interface NotificationsForgotten extends Envelope {
+  readonly type: 'NotificationsForgotten';
+  readonly partition: number;
+  /** From 1, one more with each. */
+  readonly sequence: number;
+  /** The one before; null: there was none. */
+  readonly follows: EventId | null;
+  /** At most 500. */
+  readonly notificationIds: readonly NotificationId[];
+  /** Of what was said of whole batches. */
+  readonly batchIds: readonly BatchId[];
+  readonly kept: readonly KeptDay[];
+  /** Days (UTC ms at which they begin) of which nothing is kept any more. */
+  readonly endedDays: readonly number[];
+}
+
 /** Bytes that do not decode under a known schema, and where they came from. */
 export interface DeadLettered extends Envelope {
   readonly type: 'DeadLettered';
@@ -295,6 +327,7 @@ export type DomainEvent =
   | InboxRead
   | SettingsChanged
   | SuppressionEvent
+  | NotificationsForgotten
   | DeadLettered;
 
 export type EventType = DomainEvent['type'];

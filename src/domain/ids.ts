@@ -103,7 +103,7 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
 /**
  * An event id that follows from its cause: murmur3-128 of the parts joined by a line feed, spelled as a UUID (version 8).
  * NotificationRequested: ('requested', notification id). DeliveryDue: ('due', causeId).
- * RetryRequested: ('retry', notification id, round). CancelRequested: ('cancel', notification id, round). BatchAccepted: ('batch', batch id). ProviderReported: ('reported', tenant id, provider, the provider's own id of it). NotificationCancelled: ('cancelled', causeId of the timer, or the work event that waited). A dead letter: ('dead', topic, partition, offset).
+ * RetryRequested: ('retry', notification id, round). CancelRequested: ('cancel', notification id, round). BatchAccepted: ('batch', batch id). ProviderReported: ('reported', tenant id, provider, the provider's own id of it). NotificationCancelled: ('cancelled', causeId of the timer, or the work event that waited). NotificationsForgotten: ('forgotten', partition, sequence, and all ids and days in it). A dead letter: ('dead', topic, partition, offset).
  */
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
   const words = murmur3(parts.join('\n'));

@@ -12,6 +12,8 @@ export const deliveriesTopic: Topic = 'notifications.deliveries';
 export const inboxTopic: Topic = 'notifications.inbox';
 export const settingsTopic: Topic = 'notifications.settings';
 export const deadLettersTopic: Topic = 'notifications.dead-letters';
+/** What was forgotten, and what is kept of it: it stays longer than the rest. */
+export const retentionTopic: Topic = 'notifications.retention';
 
 /** The work topic of a channel and a priority: a slow channel or a flood of bulk shares no partition with anything else. */
 export function workTopic(channel: Channel, priority: Priority): Topic {
@@ -28,6 +30,7 @@ export const allTopics: readonly Topic[] = [
   inboxTopic,
   settingsTopic,
   deadLettersTopic,
+  retentionTopic,
 ];
 
 const workTopicOf = new Map(
@@ -55,6 +58,8 @@ export function topicOf(event: DomainEvent): Topic {
     case 'RecipientSuppressed':
     case 'RecipientReleased':
       return settingsTopic;
+    case 'NotificationsForgotten':
+      return retentionTopic;
     case 'DeadLettered':
       return deadLettersTopic;
     default:

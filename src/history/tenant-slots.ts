@@ -5,8 +5,8 @@ import type { TenantId } from '../domain/ids.ts';
 import type { Partitioning, Topic } from '../domain/topics.ts';
 import { deliveriesTopic, inboxTopic, partitionsOfTenant, settingsTopic, workTopics } from '../domain/topics.ts';
 
-/** A dead letter is an operator's: its bytes are of whoever wrote them. */
-export type HistoryType = Exclude<EventType, 'DeadLettered'>;
+/** A dead letter is an operator's, its bytes are of whoever wrote them; so is the book that retention keeps. */
+export type HistoryType = Exclude<EventType, 'DeadLettered' | 'NotificationsForgotten'>;
 
 /** As `topicOf` sends them. */
 const topicsOfType: Readonly<Record<HistoryType, readonly Topic[]>> = {

@@ -4,10 +4,7 @@ import { parseArgs } from 'node:util';
 
 import type { Channel } from '../domain/events.ts';
 import { channels } from '../domain/events.ts';
-import type { TenantId } from '../domain/ids.ts';
-import type { TenantShare } from '../domain/tenant.ts';
 import { nearMiss } from '../domain/near-miss.ts';
-import { tenantInFlightMax, weightMax } from '../domain/tenant.ts';
 import type { Role } from './config.ts';
 import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
 import { toolHelp } from './tools/help.ts';
@@ -130,14 +127,14 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     await rotateSecrets(readConfig());
   },
   async tenants(args) {
-    const options = { weight: { type: 'string' }, 'in-flight': { type: 'string' } } as const;
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-    const [verb, id, ...more] = positionals;
-    if (verb !== 'set' || id === undefined || more.length > 0)
-      throw new UsageError('tenants: should be: tenants set ID [--weight 3] [--in-flight 64]');
-    const given = shareOf(values.weight, values['in-flight']);
-    const { setTenantShare } = await import('./tenants.ts');
-    await setTenantShare(readConfig(), id as TenantId, given);
+    const { tenantSettingOf } = await import('./tenant-options.ts');
+    const { id, given } = tenantSettingOf(args);
+    const { setTenant } = await import('./tenants.ts');
+    await setTenant(readConfig(), id, given);
+  },
+  async compact(args) {
+    parseArgs({ args, options: {} });
+    await (await import('./compact.ts')).compactFiles(readConfig());
   },
   async 'copy-log'(args) {
     const { values } = parseArgs({ args, options: { to: { type: 'string' } } });
@@ -201,24 +198,6 @@ function hoursOf(text: string | undefined): number {
   const hours = Number(text ?? '12');
   if (!(hours > 0 && hours <= 8760)) throw new UsageError('--hours: should be a number of hours, at most 8760');
   return hours;
-}
-
-function shareOf(weight: string | undefined, inFlight: string | undefined): Partial<TenantShare> {
-  if (weight === undefined && inFlight === undefined)
-    throw new UsageError('tenants set: --weight or --in-flight says what is to be set');
-  return {
-    ...(weight === undefined ? {} : { weight: wholeOf('--weight', weight, weightMax) }),
-    ...(inFlight === undefined
-      ? {}
-      : { inFlightMax: inFlight === 'default' ? null : wholeOf('--in-flight', inFlight, tenantInFlightMax) }),
-  };
-}
-
-function wholeOf(option: string, text: string, max: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > max)
-    throw new UsageError(`${option}: should be a whole number from 1 to ${max}`);
-  return value;
 }
 
 function minutesOf(text: string | undefined): number {

@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { attemptsKeptMax } from '../domain/attempts.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `500ms`, `15s`, `2m`, `1h`; null when it is spelled otherwise. */
+/** Milliseconds of `500ms`, `15s`, `2m`, `1h`, `30d`; null when it is spelled otherwise. */
 function durationMs(text: string): number | null {
-  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text.trim());
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
   const unit = unitsMs[match?.[2] ?? ''];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }
@@ -18,6 +18,17 @@ export const duration = z.string().transform((text, context) => {
   const ms = durationMs(text);
   if (ms !== null && ms > 0) return ms;
   context.addIssue({ code: 'custom', message: 'should be a number and a unit, such as 500ms, 15s, 2m or 1h' });
+  return z.NEVER;
+});
+
+/** What is kept for a shorter time would be gone before anybody has looked at it. */
+const retentionMinMs = 10_000;
+
+/** Milliseconds; null: for ever. */
+export const retention = z.string().transform((text, context) => {
+  const ms = text.trim() === 'forever' ? null : durationMs(text);
+  if ((ms !== null && ms >= retentionMinMs) || text.trim() === 'forever') return ms;
+  context.addIssue({ code: 'custom', message: 'should be forever, or at least 10s, such as 30d' });
   return z.NEVER;
 });
 

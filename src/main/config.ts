@@ -17,6 +17,7 @@ import {
 import type { Variable } from './config-engines.ts';
 import { engineVariables } from './config-engines.ts';
 import { noIssuer, signInVariables } from './config-sign-in.ts';
+import { forgottenTooSoon, retentionVariables } from './config-retention.ts';
 
 const roles = ['api', 'dispatcher', 'projector', 'scheduler'] as const;
 export type Role = (typeof roles)[number];
@@ -125,6 +126,7 @@ const variables = {
     about: "replaces every channel's retry table, no jitter: 1s,2s,4s makes 4 attempts",
   },
   ATTEMPT_DEADLINE: { schema: duration, fallback: '15s', about: 'an attempt still in flight then is cut and retried' },
+  ...retentionVariables,
   THREADS: {
     schema: threads,
     fallback: 'auto',
@@ -179,7 +181,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (parsed?.success === false) problems.push(`${name}: ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
     values[name] = parsed?.data ?? null;
   }
-  problems.push(...insecure(values['PUBLIC_URL'], isProduction), ...noIssuer(values));
+  problems.push(...insecure(values['PUBLIC_URL'], isProduction), ...noIssuer(values), ...forgottenTooSoon(values));
   problems.push(...missing(environment, isProduction), ...unusedTls(environment, values['KAFKA_TLS'] === true));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, isProduction } as Config;

@@ -24,7 +24,7 @@ import { StartError } from './start-error.ts';
 
 /** @throws StartError while another process holds DATA_DIR, and when its files are damaged or don't belong together */
 export async function openEmbeddedEngines(deps: ServingDependencies): Promise<Engines> {
-  const { config, health, logger, metrics, turns } = deps;
+  const { config, clock, health, logger, metrics, turns } = deps;
   const { log, settings: stored, files, add, close } = await openLogAndSettings(deps, refuseMissing);
   const settingsDamage = createDamageWatch({ ...deps, path: files.settings, file: 'settings' });
   const viewsDamage = createDamageWatch({ ...deps, path: files.views, file: 'views' });
@@ -54,7 +54,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
     async openViews(hasThread) {
       await openOrExplain(files.views, 'views', async () => {
         followLog({ path: files.views, history: log.history, logger });
-        const store = openReadModelStore({ path: files.views, logger });
+        const store = openReadModelStore({ path: files.views, clock, logger });
         try {
           for (const { definition } of readModels) await store.prepare(definition);
         } finally {
@@ -88,7 +88,7 @@ export async function openEmbeddedTied(deps: EngineDependencies): Promise<TiedSt
 
 /** What a rebuild and other work on the whole log needs; the read models follow this log then. */
 export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise<LogAndViews> {
-  const { config, logger } = deps;
+  const { config, clock, logger } = deps;
   const opened = await openLocked(config);
   const { files, close } = opened;
   try {
@@ -97,7 +97,7 @@ export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise
     opened.add(log);
     const store = await openOrExplain(files.views, 'views', () => {
       followLog({ path: files.views, history: log.history, logger });
-      return openReadModelStore({ path: files.views, logger });
+      return openReadModelStore({ path: files.views, clock, logger });
     });
     opened.add(store);
     return { log, store, close };

@@ -12,6 +12,8 @@ import type { CatchUp } from '../projections/catching-up.ts';
 import { createCatchUp } from '../projections/catching-up.ts';
 import { readModels } from '../projections/index.ts';
 import { createServingReader } from '../projections/serving-reader.ts';
+import type { Keeper } from '../retention/keeper.ts';
+import { startKeeper } from '../retention/keeper.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
@@ -130,16 +132,22 @@ async function startRoles(
     const isUp = await adapters.logIsUp();
     return isUp === true ? delivering.logIsUp() : isUp;
   });
+  const keeper = runsProjectors ? await startRetention(config, adapters, stored) : null;
+  if (keeper !== null) running.push(keeper);
   if (runsScheduler) running.push(startJobs(adapters, reader, catchUpsOf(adapters.log, reader)));
-  running.push(
-    startWatching({ isCluster: isCluster(config), adapters, health, roles, reader: stored, thread, delivering }),
-  );
+  const watched = { adapters, health, roles, reader: stored, thread, delivering, keeper };
+  running.push(startWatching({ ...watched, isCluster: isCluster(config) }));
   const metrics = async () => (await Promise.all([thread?.metrics() ?? [], delivering.metrics()])).flat();
   if (!roles.has('api')) return { url: null, metrics };
   const { suppressions } = delivering;
   const api = await startApi({ adapters, config, reader, suppressions, catchUps });
   running.push(api);
   return { url: api.url, metrics };
+}
+
+function startRetention(config: Config, adapters: Adapters, reader: ReadModelReader): Promise<Keeper> {
+  const retention = { keptMs: config.RETENTION, statisticsMs: config.RETENTION_STATISTICS };
+  return startKeeper({ ...adapters, reader, retention });
 }
 
 function catchUpsOf(log: EventLog, reader: ReadModelReader): ReadonlyMap<string, CatchUp> {

@@ -55,7 +55,7 @@ export async function openThreadEngines(input: ThreadEngines, deps: ThreadDepend
   }
   const log = await connectEventLog(input.log, deps);
   const { viewsPath: path, changes } = input;
-  const store = openReadModelStore({ path, logger: deps.logger, changes });
+  const store = openReadModelStore({ ...deps, path, changes });
   return {
     log,
     store: createDamageWatch({ ...deps, path, file: 'views' }).guarded<ReadModelStore>(store),

@@ -23,7 +23,9 @@ export const usage = `Usage: npm run -s herald -- COMMAND
   dead-letters list | show PLACE | replay PLACE|all   what did not decode when it was read: where, when and why; whether it does now; append again what does.
                                                       Embedded: while the service is stopped
   rotate-secrets                                      seal all secrets anew under ENCRYPTION_SECRET, while the service runs on it and ENCRYPTION_SECRET_PREVIOUS
-  tenants set ID [--weight 3] [--in-flight 64]        give a tenant other turns (1 to 100, 1 is everybody's) and attempts in flight (1 to 256, or default), while the service runs
+  tenants set ID [--weight 3] [--in-flight 64]        give a tenant other turns (1 to 100, 1 is everybody's), attempts in flight (1 to 256, or default)
+                 [--retention 7d]                     and a shorter retention (from 10s, or default), while the service runs
+  compact                                             write log.db and views.db anew without what is free in them, while the service is stopped: after RETENTION was set for the first time
   export --out DIR|- [--table events] [--since DIR]   the log as files of NDJSON, CSV or Parquet for whoever analyses it, while the service runs; --verify DIR counts again;
                                                       it has a --help of its own
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL

@@ -12,8 +12,10 @@ import { projectorGroup } from '../projections/projector.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import { isFormerInUse } from '../projections/replacement.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
-import { dispatcherFeed, jobsFeed, readModelFeed, timersFeed } from '../watch/feeds.ts';
+import { dispatcherFeed, jobsFeed, readModelFeed, retentionFeed, timersFeed } from '../watch/feeds.ts';
 import type { ReadModelUse } from '../watch/feeds.ts';
+import type { Keeper } from '../retention/keeper.ts';
+import { retentionGroup } from '../retention/keeper.ts';
 import type { Standing } from '../watch/standstill.ts';
 import type { Feed, Watchdog } from '../watch/watchdog.ts';
 import { startWatchdog } from '../watch/watchdog.ts';
@@ -32,10 +34,12 @@ export interface Watched {
   readonly reader: ReadModelReader;
   readonly thread: ProjectorThread | null;
   readonly delivering: Pick<Delivering, 'channels' | 'activity'>;
+  /** null where this process keeps none: each looks after its own numbers. */
+  readonly keeper: Keeper | null;
 }
 
 export function startWatching(watched: Watched): Watchdog {
-  const { adapters, health, roles, delivering, isCluster } = watched;
+  const { adapters, health, roles, delivering, keeper, isCluster } = watched;
   const projects = roles.has('projector');
   const schedules = roles.has('scheduler');
   const responsibilities: Responsibility[] = [
@@ -46,6 +50,7 @@ export function startWatching(watched: Watched): Watchdog {
     { isOwn: schedules, feed: () => feedOfReadModel(watched, timersReadModel, async () => 'serves') },
     { isOwn: schedules, feed: () => feedOfTimers(watched) },
     { isOwn: schedules, feed: () => jobsFeed(adapters) },
+    ...(keeper === null ? [] : [{ isOwn: true, feed: () => retentionFeed({ group: retentionGroup, ...keeper }) }]),
   ];
   const feeds: Feed[] = [];
   const own = new Set<string>();

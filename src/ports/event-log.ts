@@ -142,6 +142,23 @@ export interface LogIdentity {
   noteSettings(): Promise<void>;
 }
 
+/** Judged event by event: at most so many, and of so many bytes together, are trimmed in one call. */
+export const trimEventsMax = 128;
+export const trimBytesMax = 512 * 1024;
+
+export interface TrimmedRange {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  /** Offsets, ascending. */
+  readonly kept: readonly number[];
+}
+
+export interface Trimmed {
+  readonly events: number;
+}
+
 export interface EventLog {
   readonly partitioning: Partitioning;
 
@@ -175,6 +192,15 @@ export interface EventLog {
 
   /** The offset that the next event of each partition of the topic gets, by partition number. */
   ends(topic: Topic): Promise<readonly number[]>;
+
+  /** The offset of the first event that each partition of the topic still has, by partition number; its end where it has none. */
+  starts(topic: Topic): Promise<readonly number[]>;
+
+  /**
+   * Takes away what retention has ended for: of the offsets [from, to) of a partition all but `kept`. A log that can only lose its beginning goes as far as to
+   * the first that is kept. Safe to repeat. Resolves with what went. @throws Error when the log can't be written
+   */
+  trim(range: TrimmedRange): Promise<Trimmed>;
 
   /** The least offset whose event was appended at or after `timeMs` (UTC); the partition's end when there is none. */
   offsetAt(topic: Topic, partition: number, timeMs: number): Promise<number>;

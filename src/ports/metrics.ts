@@ -4,6 +4,7 @@
 export const labelNames = [
   'channel',
   'class',
+  'file',
   'group',
   'lane',
   'method',
@@ -43,6 +44,8 @@ export type CounterName =
   | 'herald_downloads_ended_total'
   | 'herald_fold_failures_total'
   | 'herald_folded_events_total'
+  | 'herald_forgotten_total'
+  | 'herald_given_back_bytes_total'
   | 'herald_http_requests_total'
   | 'herald_jobs_ended_total'
   | 'herald_numbers_owned_again_total'
@@ -50,7 +53,8 @@ export type CounterName =
   | 'herald_reports_total'
   | 'herald_stalls_total'
   | 'herald_streams_ended_total'
-  | 'herald_timers_fired_total';
+  | 'herald_timers_fired_total'
+  | 'herald_trimmed_events_total';
 
 /** Seconds, all of them. */
 export type HistogramName =
@@ -77,6 +81,8 @@ export type GaugeName =
   | 'herald_projector_lag'
   | 'herald_rebuild_events'
   | 'herald_redis_up'
+  | 'herald_retention_horizon_seconds'
+  | 'herald_retention_lag_seconds'
   | 'herald_standing_still'
   | 'herald_suppressions'
   | 'herald_streams'

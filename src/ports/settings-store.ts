@@ -116,6 +116,10 @@ export interface SettingsStore {
   settings(tenantId: TenantId): Promise<TenantSettings | null>;
   /** False when there is no such tenant; then nothing was written. */
   setShare(tenantId: TenantId, share: TenantShare): Promise<boolean>;
+  /** For how long, in ms, what the tenant sent is kept; null: as long as everybody's. False when there is no such tenant; then nothing was written. */
+  setRetention(tenantId: TenantId, keptMs: number | null): Promise<boolean>;
+  /** Of all tenants that have one of their own. */
+  retentions(): Promise<ReadonlyMap<TenantId, number>>;
   /**
    * The new key in, every other main key of the tenant expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten.
    * `full`: more than `formerMax` others would still hold; nothing was written.

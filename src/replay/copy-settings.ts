@@ -8,7 +8,7 @@ import { CopyRefusedError } from '../ports/event-log-copy.ts';
 import type { SettingsStore, StoredApiKey, StoredNamedKey, TenantSettings } from '../ports/settings-store.ts';
 
 export interface CopySettingsDependencies {
-  readonly source: Pick<SettingsStore, 'changesSince' | 'settings' | 'templates'>;
+  readonly source: Pick<SettingsStore, 'changesSince' | 'settings' | 'templates' | 'retentions'>;
   readonly target: SettingsStore;
 }
 
@@ -44,6 +44,9 @@ export async function copySettings({ source, target }: CopySettingsDependencies)
     copied.providers += whole.providers.length;
     copied.templates += whole.templates.length;
   }
+  const [own, there] = [await source.retentions(), await target.retentions()];
+  for (const id of there.keys()) if (!own.has(id)) await target.setRetention(id, null);
+  for (const [id, keptMs] of own) if (there.get(id) !== keptMs) await target.setRetention(id, keptMs);
   return copied;
 }
 

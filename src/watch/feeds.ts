@@ -238,6 +238,29 @@ export function jobsFeed(of: {
   };
 }
 
+/** What passes over a number again and again: it comes on while it passes, and rests in between. */
+export function retentionFeed(of: {
+  readonly group: string;
+  states(): readonly { readonly partition: number; readonly moves: number; readonly rests: boolean }[];
+}): Feed {
+  const { group, states } = of;
+  return {
+    group,
+    look: async () =>
+      states().map(({ partition, moves, rests }) => ({
+        group,
+        partition,
+        part: 'pass',
+        end: 1,
+        position: rests ? 1 : 0,
+        countsEvents: false,
+        marks: [moves],
+        isUnderWay: false,
+        after: [],
+      })),
+  };
+}
+
 function numbersOf({ partitioning }: Pick<EventLog, 'partitioning'>): number[] {
   return Array.from({ length: partitioning.partitions }, (_, partition) => partition);
 }

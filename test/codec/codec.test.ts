@@ -173,6 +173,7 @@ const pinned = {
   'NotificationRequested.v4': 'dd17052846071e8180c0d97ca5019e3a',
   'NotificationRequested.v5': 'f691ea706b4871e5cf6da215ffe19cd9',
   'NotificationRequested.v6': '4d67da914a2bde69c8f4317b321c5d3d',
+  'NotificationsForgotten.v1': '07405c8d18d9ffe8910507edc8429759',
   'ProviderReported.v1': '90573c1f96ccdb2669f2614d4351f968',
   'RecipientReleased.v1': '221544d5ea70fb0b475c5d18058ebd0a',
   'RecipientSuppressed.v1': '84de987cf1df2cc1326652329a075bea',

@@ -281,6 +281,28 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(opened.said()).toEqual(['what was to be read next is deleted; going on from the start']);
       });
 
+      it('loses what is trimmed, keeps what is to be kept, and goes on at the same offsets after a restart', async () => {
+        const place = { topic: high, partition: 0 };
+        const positions = await append(...range(10).map((n) => requested(0, n)));
+        const offsets = positions.map(({ offset }) => offset);
+        const [end = 0] = await log.ends(high);
+        const { events } = await log.trim({ ...place, from: 0, to: offsets[5] ?? 0, kept: [offsets[3] ?? 0] });
+        expect(events).toBeGreaterThanOrEqual(3);
+        const left = async (): Promise<number[]> => {
+          const found: number[] = [];
+          for await (const { offset } of log.read({ ...place, from: 0, to: end })) found.push(offset);
+          return found;
+        };
+        const afterwards = await left();
+        // A log that loses single events has lost the fifth as well.
+        expect([offsets.slice(3), offsets.filter((_, i) => i === 3 || i >= 5)]).toContainEqual(afterwards);
+        expect((await log.starts(high))[0]).toBe(offsets[3]);
+        await log.trim({ ...place, from: 0, to: end, kept: [] });
+        log = await opened.reopen();
+        expect([(await log.starts(high))[0], (await log.ends(high))[0], await left()]).toEqual([end, end, []]);
+        expect(await append(requested(0, 11))).toMatchObject([{ ...place, offset: end }]);
+      });
+
       it('is at the end when everything is taken, and not before', async () => {
         const reader = readerOf(await claimOf(log, 0));
         expect(await reader.atEnd()).toBe(true);

@@ -141,6 +141,18 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.settings('tnt_none' as TenantId)).toBeNull();
       });
 
+      it('is kept as long as everybody until it has a retention of its own, which is kept also after a restart', async () => {
+        await createOther();
+        expect(await store.retentions()).toEqual(new Map());
+        expect(await store.setRetention(tenantId, 60_000)).toBe(true);
+        await harness.reopen();
+        store = harness.store;
+        expect(await store.retentions()).toEqual(new Map([[tenantId, 60_000]]));
+        expect(await store.setRetention(tenantId, null)).toBe(true);
+        expect(await store.retentions()).toEqual(new Map());
+        expect(await store.setRetention('tnt_none' as TenantId, 60_000)).toBe(false);
+      });
+
       it('is one per subject, however many ask for one at once', async () => {
         const made = await Promise.all(
           Array.from({ length: 10 }, (_, i) => {

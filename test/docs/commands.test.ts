@@ -73,6 +73,7 @@ const chosen: Readonly<Record<string, string>> = {
   'npm run -s herald -- reconcile [--repair]': 'npm run -s herald -- reconcile --repair',
   'npm run -s herald -- tenants set ID --weight 3 --in-flight 64':
     'npm run -s herald -- tenants set "$ID" --weight 3 --in-flight 64',
+  'npm run -s herald -- tenants set ID --retention 7d': 'npm run -s herald -- tenants set "$ID" --retention 7d',
   'npm run -s herald -- show notif_...': 'npm run -s herald -- show "$SENT"',
   'npm run -s herald -- export --out DIR': 'npm run -s herald -- export --out "$EXPORTS/whole"',
   'npm run -s herald -- export --out DIR/monday --table events --format parquet':
@@ -89,7 +90,7 @@ const chosen: Readonly<Record<string, string>> = {
 /** What stands for something of the reader's own within a command. */
 const examples: Readonly<Record<string, string>> = { '<auth token>': 'auth-token', 'AC...': `AC${'0'.repeat(32)}` };
 /** Of Herald's commands, those for a DATA_DIR that no service holds. */
-const whileStopped = /herald -- (?:reconcile|rebuild|adopt|restore|dead-letters)\b/;
+const whileStopped = /herald -- (?:reconcile|rebuild|compact|adopt|restore|dead-letters)\b/;
 /** A list of commands is no command. */
 const isList = (text: string) => /herald -- [a-z-]+\|/.test(text);
 

@@ -82,7 +82,7 @@ describe('the topics', () => {
   it('are a work topic per channel and priority, and four more', () => {
     expect(workTopics).toHaveLength(12);
     expect(workTopics).toContain('notifications.in-app.bulk');
-    expect(allTopics).toHaveLength(16);
-    expect(new Set(allTopics).size).toBe(16);
+    expect(allTopics).toHaveLength(17);
+    expect(new Set(allTopics).size).toBe(17);
   });
 });

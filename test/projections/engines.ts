@@ -53,7 +53,7 @@ async function openIn(folder: string, clock: Clock): Promise<Engines> {
   const groups = readModels.map(({ definition, topics }) => ({ group: projectorGroup(definition.name), topics }));
   const shape = { partitioning: defaultPartitioning, topics: allTopics, groups };
   const log = openEventLog({ path: join(folder, 'log.db'), codec: createCodec(), clock, logger, ...shape });
-  const store = openReadModelStore({ path: join(folder, 'views.db'), logger });
+  const store = openReadModelStore({ path: join(folder, 'views.db'), clock: createClock(), logger });
   const closeBoth = async (): Promise<void> => {
     await log.close();
     await store.close();

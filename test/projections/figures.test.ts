@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { createClock } from '../../src/adapters/node/clock.ts';
 import { openReadModelStore } from '../../src/adapters/sqlite/read-models/store.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
@@ -50,7 +51,7 @@ describe('the figures', () => {
     let nth = 0;
     await fc.assert(
       fc.asyncProperty(anyHistory, fc.integer(), anyRange, anyOnly, async (history, seed, range, only) => {
-        const store = openReadModelStore({ path: join(folder, `${++nth}.db`), logger });
+        const store = openReadModelStore({ path: join(folder, `${++nth}.db`), clock: createClock(), logger });
         await store.prepare(notificationsReadModel.definition);
         let owner = await store.own(notificationsReadModel.definition.name, partition, { generation: 1 });
         for (const batch of batches(interleaved(withRepeats(history, seed), seed), seed))

@@ -95,6 +95,8 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     tail: consuming.tail,
     read: consuming.read,
     ends: (topic) => machine.ask(() => numbers(brokers).map((partition) => brokers.entries(topic, partition).length)),
+    starts: () => machine.ask(() => numbers(brokers).map(() => 0)),
+    trim: () => Promise.reject(new Error('nothing is trimmed here')),
     offsetAt: (topic, partition, timeMs) =>
       machine.ask(() => {
         const entries = brokers.entries(topic, partition);

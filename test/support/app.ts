@@ -99,7 +99,7 @@ export async function startApp(given: AppOptions = {}) {
   }));
   const shape = { partitioning: defaultPartitioning, topics: allTopics, groups };
   const log = openEventLog({ ...shape, path: join(folder, 'log.db'), codec: createCodec(), clock, logger });
-  const store = openReadModelStore({ path: join(folder, 'views.db'), logger });
+  const store = openReadModelStore({ path: join(folder, 'views.db'), clock: createClock(), logger });
   const settings = openSettingsStore({ path: join(folder, 'settings.db') });
   const idempotency = openIdempotencyStore({ path: join(folder, 'idempotency.db'), logId: log.history.id });
   const jobs = openJobStore({ path: join(folder, 'jobs.db'), logId: log.history.id });

@@ -121,6 +121,24 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   },
   RecipientSuppressed: { ...ofRecipient, reason: fc.constantFrom(...suppressionReasons) },
   RecipientReleased: ofRecipient,
+  NotificationsForgotten: {
+    ...envelope,
+    partition: fc.nat(11),
+    sequence: fc.nat(),
+    follows: orNull(fc.uuid()),
+    notificationIds: fc.array(fc.uuid(), { maxLength: 5 }),
+    batchIds: fc.array(fc.uuid(), { maxLength: 2 }),
+    kept: fc.array(
+      fc.record({
+        at: time,
+        counts: fc.dictionary(fc.stringMatching(/^[A-Z.]{1,9}$/), fc.nat(9)),
+        latency: fc.dictionary(fc.stringMatching(/^[A-Z.]{1,9}$/), fc.dictionary(fc.stringMatching(/^\d$/), fc.nat(9))),
+        reports: fc.dictionary(fc.stringMatching(/^[A-Z.]{1,9}$/), fc.nat(9)),
+      }),
+      { maxLength: 3 },
+    ),
+    endedDays: fc.array(time, { maxLength: 3 }),
+  },
   DeadLettered: {
     ...envelope,
     topic: text,

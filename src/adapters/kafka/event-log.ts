@@ -122,6 +122,8 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     tail: consuming.tail,
     read: consuming.read,
     ends: offsets.ends,
+    starts: offsets.starts,
+    trim: offsets.trim,
     offsetAt: offsets.offsetAt,
     committed: offsets.committed,
     activeMembers: offsets.activeMembers,

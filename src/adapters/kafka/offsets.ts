@@ -1,12 +1,14 @@
 // What the brokers say about offsets: ends, times, what groups have committed, and who is in a group.
 
 import type { Topic } from '../../domain/topics.ts';
-import type { CommittedPosition } from '../../ports/event-log.ts';
+import type { CommittedPosition, Trimmed, TrimmedRange } from '../../ports/event-log.ts';
 import type { Admins } from './admin.ts';
 import type { Names } from './client.ts';
 
 export interface Offsets {
   ends(topic: Topic): Promise<number[]>;
+  starts(topic: Topic): Promise<number[]>;
+  trim(range: TrimmedRange): Promise<Trimmed>;
   offsetAt(topic: Topic, partition: number, timeMs: number): Promise<number>;
   committed(group: string, topic: Topic): Promise<(CommittedPosition | null)[]>;
   /** How many members a group has now, in all processes. */
@@ -28,12 +30,24 @@ export function createOffsets({ admins, names, topics, partitions }: OffsetsDepe
   const byPartition = <T>(of: (partition: number) => T) =>
     Array.from({ length: partitions }, (_, number) => of(number));
 
+  const boundsOf = async (topic: Topic, at: 'low' | 'high'): Promise<number[]> => {
+    const name = nameOf(topic);
+    const found = await admins.use((admin) => admin.fetchTopicOffsets(name));
+    const offsets = new Map(found.map((of) => [of.partition, Number(of[at])]));
+    return byPartition((partition) => known(offsets.get(partition), topic, partition));
+  };
+
   return {
-    async ends(topic) {
-      const name = nameOf(topic);
-      const found = await admins.use((admin) => admin.fetchTopicOffsets(name));
-      const high = new Map(found.map((of) => [of.partition, Number(of.high)]));
-      return byPartition((partition) => known(high.get(partition), topic, partition));
+    ends: (topic) => boundsOf(topic, 'high'),
+    starts: (topic) => boundsOf(topic, 'low'),
+    /** A topic can only lose its beginning. */
+    async trim({ topic, partition, from, to, kept }) {
+      const start = known((await boundsOf(topic, 'low'))[partition], topic, partition);
+      const end = kept[0] ?? to;
+      if (from > start || end <= start) return { events: 0 };
+      const partitions = [{ partition, offset: String(end) }];
+      await admins.use((admin) => admin.deleteTopicRecords({ topic: nameOf(topic), partitions }));
+      return { events: end - start };
     },
     async offsetAt(topic, partition, timeMs) {
       const name = nameOf(topic);

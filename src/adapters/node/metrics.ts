@@ -86,6 +86,8 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_downloads_ended_total: 'Downloads that ended, by how',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
+  herald_forgotten_total: 'Notifications whose retention ended: no read model shows them any more',
+  herald_given_back_bytes_total: 'Bytes of free space that a file gave back to the disk',
   herald_http_requests_total: 'HTTP requests answered',
   herald_jobs_ended_total: 'Jobs that ended, by how',
   herald_numbers_owned_again_total:
@@ -96,6 +98,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',
   herald_streams_ended_total: 'Event streams that ended, by why',
   herald_timers_fired_total: 'Timers that fired',
+  herald_trimmed_events_total: 'Events that were taken out of the log, since retention had ended for them',
 };
 
 const histogramHelp: Readonly<Record<HistogramName, string>> = {
@@ -124,6 +127,10 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_rebuild_events: 'Events that a read model which is filled beside another has folded, and has left',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
+  herald_retention_horizon_seconds:
+    'UNIX time before which nothing that has ended is kept, by RETENTION; 0: it is for ever',
+  herald_retention_lag_seconds:
+    'How long retention has been over for the oldest of what is to be taken away and is still there',
   herald_suppressions: 'Recipients on the suppression lists of all tenants, in memory',
   herald_standing_still: 'Partition numbers of a group that have work and have stood still for 30 s',
   herald_streams: 'Open event streams',

@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   readonly synchronous?: 'FULL' | 'NORMAL';
   /** Of the page cache; 2 MiB by default, more for a writer of many indexes. */
   readonly cacheKib?: number;
+  /** Made so that it can give back what is free in it; a file that is there stays as it was made (`herald compact`). */
+  readonly givesBack?: boolean;
   /** WAL pages (4 KiB) after which they are copied into the file. */
   readonly checkpointPages?: number;
 }
@@ -25,11 +27,20 @@ const walBytesMax = 64 * 1024 * 1024;
 /** @throws UnfitFileError; Error when the file can't be opened */
 export function openDatabase(
   path: string,
-  { holds, readOnly = false, synchronous = 'FULL', cacheKib = 2 * 1024, checkpointPages = 1000 }: DatabaseOptions = {},
+  {
+    holds,
+    readOnly = false,
+    synchronous = 'FULL',
+    cacheKib = 2 * 1024,
+    givesBack = false,
+    checkpointPages = 1000,
+  }: DatabaseOptions = {},
 ): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
   try {
     if (holds !== undefined) checkKind(db, holds);
+    // Before the first table, and before the first page is written.
+    if (givesBack) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     if (!readOnly) db.exec(`PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${walBytesMax}`);
     db.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${checkpointPages}`,

@@ -11,21 +11,24 @@ export function createInboxChanges() {
   return {
     ids: (): string[] => [...changes.keys()],
 
-    move(before: InboxItemDocument | null, after: InboxItemDocument): void {
-      const { tenantId, recipient } = after;
+    move(before: InboxItemDocument | null, after: InboxItemDocument | null): void {
+      const of = after ?? before;
+      if (of === null) return;
+      const { tenantId, recipient } = of;
       const id = inboxId(tenantId, recipient);
       const change = changes.get(id) ?? emptyChange(tenantId, recipient);
       changes.set(id, change);
       change.total += shownOf(after) - shownOf(before);
-      change.unread += (after.unread ?? 0) - (before?.unread ?? 0);
+      change.unread += (after?.unread ?? 0) - (before?.unread ?? 0);
       const wasPending = pendingOf(before);
       const isPending = pendingOf(after);
       if (wasPending !== isPending) {
         if (wasPending !== null) change.pendingRemoved.add(wasPending);
         if (isPending !== null) change.pendingAdded.add(isPending);
       }
-      change.lastSequence = Math.max(change.lastSequence, after.sequence ?? -1);
-      change.lastReadOffset = Math.max(change.lastReadOffset, after.readOffset ?? -1);
+      if (after === null) change.forgets = true;
+      change.lastSequence = Math.max(change.lastSequence, after?.sequence ?? -1);
+      change.lastReadOffset = Math.max(change.lastReadOffset, after?.readOffset ?? -1);
     },
 
     writes(stored: ReadonlyMap<string, InboxDocument>): Write[] {
@@ -51,6 +54,8 @@ interface InboxChange {
   readonly pendingRemoved: Set<number>;
   lastSequence: number;
   lastReadOffset: number;
+  /** An item went: where none is left, nothing of the inbox stays. */
+  forgets: boolean;
 }
 
 function emptyChange(tenantId: TenantId, recipient: string): InboxChange {
@@ -63,17 +68,21 @@ function emptyChange(tenantId: TenantId, recipient: string): InboxChange {
     pendingRemoved: new Set(),
     lastSequence: -1,
     lastReadOffset: -1,
+    forgets: false,
   };
 }
 
-function applied(stored: InboxDocument | undefined, change: InboxChange): InboxDocument {
+/** null: nothing of it stays. */
+function applied(stored: InboxDocument | undefined, change: InboxChange): InboxDocument | null {
   const pending = new Set(stored?.pending);
   for (const sequence of change.pendingRemoved) pending.delete(sequence);
   for (const sequence of change.pendingAdded) pending.add(sequence);
+  const total = (stored?.total ?? 0) + change.total;
+  if (change.forgets && total === 0 && pending.size === 0) return null;
   return {
     tenantId: change.tenantId,
     recipient: change.recipient,
-    total: (stored?.total ?? 0) + change.total,
+    total,
     unread: (stored?.unread ?? 0) + change.unread,
     pending: [...pending].sort((a, b) => a - b).slice(-pendingMax),
     lastSequence: Math.max(stored?.lastSequence ?? -1, change.lastSequence),

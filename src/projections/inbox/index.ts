@@ -4,7 +4,7 @@ import type { EventType, InboxRead, NotificationRequested } from '../../domain/e
 import { priorities } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import { murmur3 } from '../../domain/murmur.ts';
-import { deliveriesTopic, inboxTopic, workTopic } from '../../domain/topics.ts';
+import { deliveriesTopic, inboxTopic, retentionTopic, workTopic } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import { withShortTexts } from '../cut-documents.ts';
 import type { DecodedEntry, ReadModel } from '../read-model.ts';
@@ -18,28 +18,29 @@ import { createInboxChanges } from './inbox-changes.ts';
  */
 export const inboxReadModel: ReadModel = {
   definition: { name: 'inbox_2', collections: [itemsCollection, contentsCollection, inboxesCollection] },
-  topics: [...priorities.map((priority) => workTopic('IN_APP', priority)), deliveriesTopic, inboxTopic],
-  types: new Set<EventType>(['NotificationRequested', 'AttemptSucceeded', 'InboxRead']),
+  topics: [...priorities.map((priority) => workTopic('IN_APP', priority)), deliveriesTopic, inboxTopic, retentionTopic],
+  types: new Set<EventType>(['NotificationRequested', 'AttemptSucceeded', 'InboxRead', 'NotificationsForgotten']),
   async fold(entries, reader) {
     const ids = new Set<string>();
     for (const entry of entries) for (const id of itemsOf(entry)) ids.add(id);
     if (ids.size === 0) return [];
     const stored = await reader.get<InboxItemDocument>(itemsCollection.name, [...ids]);
-    const items = new Map<string, ItemFacts>();
-    const contents = new Map<string, ItemContent>();
+    const items = new Map<string, ItemFacts | null>();
+    const contents = new Map<string, ItemContent | null>();
     for (const entry of entries) mergeEntry(entry, { items, contents, stored });
 
     const writes: Write[] = [];
     const inboxes = createInboxChanges();
     for (const [id, facts] of items) {
-      const document = toItemDocument(facts);
+      const document = facts === null ? null : toItemDocument(facts);
       const before = stored.get(id) ?? null;
+      if (before === null && document === null) continue;
       writes.push({ collection: itemsCollection.name, id, document, isNew: before === null });
       inboxes.move(before, document);
     }
     for (const [id, document] of contents) {
       const isNew = (stored.get(id)?.contentDigest ?? null) === null;
-      writes.push({ collection: contentsCollection.name, id, document, isNew });
+      if (!isNew || document !== null) writes.push({ collection: contentsCollection.name, id, document, isNew });
     }
     const storedInboxes = await reader.get<InboxDocument>(inboxesCollection.name, inboxes.ids());
     writes.push(...inboxes.writes(storedInboxes));
@@ -54,6 +55,7 @@ function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
     case 'AttemptSucceeded':
       return event.channel === 'IN_APP' ? [event.notificationId] : [];
     case 'InboxRead':
+    case 'NotificationsForgotten':
       return event.notificationIds;
     default:
       return [];
@@ -61,15 +63,16 @@ function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
 }
 
 interface Merged {
-  readonly items: Map<string, ItemFacts>;
+  /** null: forgotten. */
+  readonly items: Map<string, ItemFacts | null>;
   /** Those to be written: a stored one isn't read, its digest tells which counts. */
-  readonly contents: Map<string, ItemContent>;
+  readonly contents: Map<string, ItemContent | null>;
   readonly stored: ReadonlyMap<string, ItemFacts>;
 }
 
 function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }: Merged): void {
   const factsOf = (id: NotificationId, owner: { tenantId: TenantId; recipient: string }): ItemFacts =>
-    items.get(id) ?? stored.get(id) ?? unknownItem(id, owner);
+    items.get(id) ?? (items.has(id) ? undefined : stored.get(id)) ?? unknownItem(id, owner);
   switch (event.type) {
     case 'NotificationRequested': {
       if (event.channel !== 'IN_APP') return;
@@ -97,6 +100,12 @@ function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }
         if (isEarlierRead(event, offset, facts)) {
           items.set(id, { ...facts, readAt: event.occurredAt, readOffset: offset });
         }
+      }
+      return;
+    case 'NotificationsForgotten':
+      for (const id of event.notificationIds) {
+        items.set(id, null);
+        contents.set(id, null);
       }
       return;
     default:

@@ -62,13 +62,16 @@ export async function getBatch(
 
 export interface BatchChanges {
   accepted(event: BatchAccepted): void;
-  /** One record's document before and after. */
-  move(before: NotificationDocument | null, after: NotificationDocument): void;
+  /** What was said of the whole batch. */
+  forgotten(batchId: BatchId): void;
+  /** One record's document before and after; null: there is none. */
+  move(before: NotificationDocument | null, after: NotificationDocument | null): void;
   writes(reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
 }
 
 export function createBatchChanges(): BatchChanges {
-  const summaries = new Map<BatchId, BatchSummary>();
+  /** null: forgotten. */
+  const summaries = new Map<BatchId, BatchSummary | null>();
   const deltas = new Map<string, { readonly tenantId: TenantId; readonly counts: Map<Status, number> }>();
   const add = ({ batchId, listedAt, partition, tenantId, status }: NotificationDocument, by: 1 | -1): void => {
     if (batchId === null || listedAt === null) return;
@@ -81,9 +84,12 @@ export function createBatchChanges(): BatchChanges {
     accepted({ batchId, tenantId, accepted, rejected }) {
       summaries.set(batchId, { tenantId, accepted, rejected });
     },
+    forgotten(batchId) {
+      summaries.set(batchId, null);
+    },
     move(before, after) {
       if (before !== null) add(before, -1);
-      add(after, 1);
+      if (after !== null) add(after, 1);
     },
     async writes(reader) {
       const collection = batchesCollection.name;

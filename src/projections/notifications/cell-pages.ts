@@ -3,7 +3,7 @@
 import type { TenantId } from '../../domain/ids.ts';
 import type { FieldValue, Page, ReadModelReader } from '../../ports/read-model-store.ts';
 import { rowsPerPageMax } from '../../ports/read-model-store.ts';
-import type { Resolution } from './resolutions.ts';
+import type { Resolution, StoredResolution } from './resolutions.ts';
 import { resolutionMs, resolutions } from './resolutions.ts';
 import type { StatisticsCell } from './statistics-cells.ts';
 import { statisticsCollection } from './statistics-cells.ts';
@@ -13,6 +13,11 @@ export interface RangePiece {
   readonly resolution: Resolution;
   readonly from: number;
   readonly to: number;
+}
+
+/** The same, or the kept days that begin in it. */
+export interface StoredPiece extends Omit<RangePiece, 'resolution'> {
+  readonly resolution: StoredResolution;
 }
 
 /** [from, to) of whole minutes as the fewest cells no coarser than `coarsest`: minutes, hours, days, hours, minutes. */
@@ -31,10 +36,18 @@ export function piecesOf(from: number, to: number, coarsest: Resolution): RangeP
   ];
 }
 
+/** And the days that begin in the range, of notifications that are forgotten: they are counted by the day alone. */
+export function withKept(
+  pieces: readonly RangePiece[],
+  range: { readonly from: number; readonly to: number },
+): StoredPiece[] {
+  return range.from >= range.to ? [...pieces] : [...pieces, { resolution: 'kept', from: range.from, to: range.to }];
+}
+
 export function wholeCells(
   reader: ReadModelReader,
   tenantId: TenantId,
-  piece: RangePiece,
+  piece: StoredPiece,
 ): AsyncIterable<readonly StatisticsCell[]> {
   return cells(reader, tenantId, piece);
 }
@@ -43,7 +56,7 @@ export function wholeCells(
 export function countsInCells(
   reader: ReadModelReader,
   tenantId: TenantId,
-  piece: RangePiece,
+  piece: StoredPiece,
 ): AsyncIterable<readonly Pick<StatisticsCell, 'at' | 'counts'>[]> {
   return cells(reader, tenantId, piece, ['at', 'counts']);
 }
@@ -51,7 +64,7 @@ export function countsInCells(
 export function failuresInCells(
   reader: ReadModelReader,
   tenantId: TenantId,
-  piece: RangePiece,
+  piece: StoredPiece,
 ): AsyncIterable<readonly Pick<StatisticsCell, 'at' | 'failures'>[]> {
   return cells(reader, tenantId, piece, ['at', 'failures']);
 }
@@ -60,7 +73,7 @@ export function failuresInCells(
 async function* cells(
   reader: ReadModelReader,
   tenantId: TenantId,
-  piece: RangePiece,
+  piece: StoredPiece,
   fields?: readonly (keyof StatisticsCell)[],
 ): AsyncGenerator<readonly StatisticsCell[], void> {
   let after: readonly FieldValue[] | null = null;

@@ -1,12 +1,15 @@
 // The read model `notifications_2`: every notification as a record, and the statistics over the records.
 
+import type { NotificationsForgotten } from '../../domain/events.ts';
 import { isNotificationEvent } from '../../domain/events.ts';
 import type { NotificationFacts } from '../../domain/notification.ts';
 import { mergeEvent } from '../../domain/notification.ts';
-import { deliveriesTopic, workTopics } from '../../domain/topics.ts';
+import { deliveriesTopic, retentionTopic, workTopics } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import { withShortTexts } from '../cut-documents.ts';
-import type { DecodedEntry, ReadModel } from '../read-model.ts';
+import { forgottenCollection, lastForgotten, lastWrite, linked } from './forgetting.ts';
+import { keptWrites } from './kept-days.ts';
+import type { DecodedEntry, FoldReader, ReadModel } from '../read-model.ts';
 import type { NotificationDocument } from './document.ts';
 import { notificationsCollection, toDocument } from './document.ts';
 import { batchesCollection, createBatchChanges } from './batches.ts';
@@ -23,13 +26,16 @@ export const notificationsReadModel: ReadModel = {
       batchesCollection,
       reportsCollection,
       reportCellsCollection,
+      forgottenCollection,
     ],
   },
-  topics: [...workTopics, deliveriesTopic],
+  topics: [...workTopics, deliveriesTopic, retentionTopic],
   reportsDeadLetters: true,
   async fold(entries, reader) {
+    const forgetting = await forgettingIn(entries, reader);
     const ids = new Set<string>();
     for (const { event } of entries) if (isNotificationEvent(event)) ids.add(event.notificationId);
+    for (const { notificationIds } of forgetting.events) for (const id of notificationIds) ids.add(id);
     const stored = await reader.get<NotificationDocument>(notificationsCollection.name, [...ids]);
     const statistics = createStatisticsChanges();
     const batches = createBatchChanges();
@@ -37,11 +43,16 @@ export const notificationsReadModel: ReadModel = {
     for (const { event } of entries) {
       if (event.type === 'BatchAccepted') batches.accepted(event);
       if (event.type === 'ProviderReported') reports.told(event);
+      if (event.type !== 'NotificationsForgotten' || !forgetting.events.has(event)) continue;
+      const { tenantId } = event;
+      for (const notificationId of event.notificationIds) reports.forgotten({ tenantId, notificationId });
+      for (const batchId of event.batchIds) batches.forgotten(batchId);
     }
     const writes: Write[] = [];
-    for (const [id, facts] of merged(entries, stored)) {
-      const document = toDocument(facts);
+    for (const [id, facts] of merged(entries, stored, forgetting.events)) {
+      const document = facts === null ? null : toDocument(facts);
       const before = stored.get(id) ?? null;
+      if (before === null && document === null) continue;
       writes.push({ collection: notificationsCollection.name, id, document, isNew: before === null });
       statistics.move(before, document);
       batches.move(before, document);
@@ -49,20 +60,38 @@ export const notificationsReadModel: ReadModel = {
     for (const write of await statistics.writes(reader)) writes.push(write);
     for (const write of await batches.writes(reader)) writes.push(write);
     for (const write of await reports.writes(reader)) writes.push(write);
-    return writes;
+    return [...writes, ...forgetting.writes];
   },
   shortened: (document) => ({ ...withShortTexts(document), isCut: true }),
 };
 
+/** Of these entries those that count, and what is written for them beside the documents that go. */
+async function forgettingIn(
+  entries: readonly DecodedEntry[],
+  reader: FoldReader,
+): Promise<{ readonly events: ReadonlySet<NotificationsForgotten>; readonly writes: readonly Write[] }> {
+  const events = entries.flatMap(({ event }) => (event.type === 'NotificationsForgotten' ? [event] : []));
+  const [first] = events;
+  if (first === undefined) return { events: new Set(), writes: [] };
+  const { counting, last } = linked(await lastForgotten(reader, first.partition), events);
+  const kept = await keptWrites(counting, reader);
+  return { events: new Set(counting), writes: last === null ? kept : [...kept, lastWrite(first.partition, last)] };
+}
+
+/** By id; null: forgotten. */
 function merged(
   entries: readonly DecodedEntry[],
   stored: ReadonlyMap<string, NotificationFacts>,
-): Map<string, NotificationFacts> {
-  const facts = new Map<string, NotificationFacts>();
+  forgetting: ReadonlySet<NotificationsForgotten>,
+): Map<string, NotificationFacts | null> {
+  const facts = new Map<string, NotificationFacts | null>();
   for (const { event } of entries) {
+    if (event.type === 'NotificationsForgotten' && forgetting.has(event))
+      for (const id of event.notificationIds) facts.set(id, null);
     if (!isNotificationEvent(event)) continue;
     const { notificationId } = event;
-    facts.set(notificationId, mergeEvent(facts.get(notificationId) ?? stored.get(notificationId) ?? null, event));
+    const known = facts.get(notificationId);
+    facts.set(notificationId, mergeEvent(known === undefined ? (stored.get(notificationId) ?? null) : known, event));
   }
   return facts;
 }

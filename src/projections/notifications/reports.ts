@@ -10,13 +10,13 @@ import type { ReportFacts, ReportsOfNotification } from '../../domain/reports.ts
 import { withReport } from '../../domain/reports.ts';
 import type { CollectionDefinition, FieldValue, Page, ReadModelReader, Write } from '../../ports/read-model-store.ts';
 import { rowsPerPageMax } from '../../ports/read-model-store.ts';
-import { piecesOf } from './cell-pages.ts';
-import type { Resolution } from './resolutions.ts';
+import { piecesOf, withKept } from './cell-pages.ts';
+import type { StoredResolution } from './resolutions.ts';
 import { resolutionMs, resolutions } from './resolutions.ts';
 import type { StatisticsRange } from './statistics-range.ts';
 import { widened } from './statistics-range.ts';
 
-interface ReportsDocument {
+export interface ReportsDocument {
   readonly tenantId: TenantId;
   readonly notificationId: NotificationId;
   readonly partition: number;
@@ -25,9 +25,9 @@ interface ReportsDocument {
 }
 
 /** Notifications of one tenant and partition number by the time of their first report of each kind. */
-interface ReportCell {
+export interface ReportCell {
   readonly tenantId: TenantId;
-  readonly resolution: Resolution;
+  readonly resolution: StoredResolution;
   readonly at: number;
   readonly partition: number;
   /** How many, by `CHANNEL.provider.kind`; the keys ascend, none is 0. */
@@ -56,7 +56,7 @@ export async function reportsOf(
   tenantId: TenantId,
   notificationId: NotificationId,
 ): Promise<readonly ShownReport[]> {
-  const id = idOf({ tenantId, notificationId });
+  const id = reportsIdOf({ tenantId, notificationId });
   const reports = (await reader.get<ReportsDocument>(reportsCollection.name, [id])).get(id)?.reports ?? {};
   return reportKinds
     .flatMap((kind) => {
@@ -78,7 +78,7 @@ export async function countReports(
 ): Promise<ReportedCounts> {
   const sums: Record<ReportKind, number> = { delivered: 0, bounced: 0, complained: 0, opened: 0, clicked: 0 };
   const { from, to } = widened(range);
-  for (const piece of piecesOf(from, to, 'day')) {
+  for (const piece of withKept(piecesOf(from, to, 'day'), { from, to })) {
     let after: readonly FieldValue[] | null = null;
     do {
       const page: Page<ReportCell> = await reader.find<ReportCell>({
@@ -104,34 +104,60 @@ export async function countReports(
 
 export interface ReportChanges {
   told(event: ProviderReported): void;
+  forgotten(of: Pick<ProviderReported, 'tenantId' | 'notificationId'>): void;
   writes(reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
 }
 
 export function createReportChanges(): ReportChanges {
-  const events: ProviderReported[] = [];
+  /** In the order in which they came. */
+  const changes: { readonly id: string; readonly event: ProviderReported | null }[] = [];
   return {
     told(event) {
-      events.push(event);
+      changes.push({ id: reportsIdOf(event), event });
+    },
+    forgotten(of) {
+      changes.push({ id: reportsIdOf(of), event: null });
     },
     async writes(reader) {
-      if (events.length === 0) return [];
-      const stored = await reader.get<ReportsDocument>(reportsCollection.name, [...new Set(events.map(idOf))]);
-      const documents = new Map<string, ReportsDocument>();
-      for (const event of events) {
-        const id = idOf(event);
-        const { tenantId, notificationId, partition, channel } = event;
-        const { reports } = documents.get(id) ?? stored.get(id) ?? { reports: {} };
-        documents.set(id, { tenantId, notificationId, partition, channel, reports: withReport(reports, event) });
+      if (changes.length === 0) return [];
+      const collection = reportsCollection.name;
+      const stored = await reader.get<ReportsDocument>(collection, [...new Set(changes.map(({ id }) => id))]);
+      const documents = new Map<string, ReportsDocument | null>();
+      for (const { id, event } of changes) {
+        const before = documents.get(id) ?? (documents.has(id) ? null : stored.get(id)) ?? null;
+        documents.set(id, event === null ? null : reported(before, event));
       }
       const cells = createCellChanges();
-      for (const [id, document] of documents) cells.move(stored.get(id) ?? null, document);
-      const collection = reportsCollection.name;
-      const writes = [...documents].map(([id, document]): Write => {
-        return { collection, id, document, isNew: !stored.has(id) };
-      });
+      const writes: Write[] = [];
+      for (const [id, document] of documents) {
+        const before = stored.get(id) ?? null;
+        if (before === null && document === null) continue;
+        cells.move(before, document);
+        writes.push({ collection, id, document, isNew: before === null });
+      }
       return [...writes, ...(await cells.writes(reader))];
     },
   };
+}
+
+function reported(before: ReportsDocument | null, event: ProviderReported): ReportsDocument {
+  const { tenantId, notificationId, partition, channel } = event;
+  return { tenantId, notificationId, partition, channel, reports: withReport(before?.reports ?? {}, event) };
+}
+
+/** What a document counts as: the first report of each kind, by the key of its cells. */
+export function firstReports({ channel, reports }: ReportsDocument): { key: string; reportedAt: number }[] {
+  return reportKinds.flatMap((kind) => {
+    const first = reports[kind]?.first;
+    return first === undefined ? [] : [{ key: `${channel}.${first.provider}.${kind}`, reportedAt: first.reportedAt }];
+  });
+}
+
+export function reportsIdOf({
+  tenantId,
+  notificationId,
+}: Pick<ProviderReported, 'tenantId' | 'notificationId'>): string {
+  return `${tenantId}:${notificationId}`;
 }
 
 interface CellDelta extends Omit<ReportCell, 'counts'> {
@@ -140,24 +166,22 @@ interface CellDelta extends Omit<ReportCell, 'counts'> {
 
 function createCellChanges() {
   const deltas = new Map<string, CellDelta>();
-  const add = ({ tenantId, partition, channel }: ReportsDocument, kind: ReportKind, first: ReportFacts, by: 1 | -1) => {
-    for (const resolution of resolutions) {
-      const at = first.reportedAt - (first.reportedAt % resolutionMs[resolution]);
-      const id = `${tenantId}:${resolution}:${at}:${partition}`;
-      const delta = deltas.get(id) ?? { tenantId, resolution, at, partition, counts: new Map<string, number>() };
-      deltas.set(id, delta);
-      const key = `${channel}.${first.provider}.${kind}`;
-      delta.counts.set(key, (delta.counts.get(key) ?? 0) + by);
+  const add = (document: ReportsDocument, by: 1 | -1) => {
+    const { tenantId, partition } = document;
+    for (const { key, reportedAt } of firstReports(document)) {
+      for (const resolution of resolutions) {
+        const at = reportedAt - (reportedAt % resolutionMs[resolution]);
+        const id = `${tenantId}:${resolution}:${at}:${partition}`;
+        const delta = deltas.get(id) ?? { tenantId, resolution, at, partition, counts: new Map<string, number>() };
+        deltas.set(id, delta);
+        delta.counts.set(key, (delta.counts.get(key) ?? 0) + by);
+      }
     }
   };
   return {
-    move(before: ReportsDocument | null, after: ReportsDocument): void {
-      for (const kind of reportKinds) {
-        const was = before?.reports[kind]?.first;
-        const is = after.reports[kind]?.first;
-        if (was !== undefined && before !== null) add(before, kind, was, -1);
-        if (is !== undefined) add(after, kind, is, 1);
-      }
+    move(before: ReportsDocument | null, after: ReportsDocument | null): void {
+      if (before !== null) add(before, -1);
+      if (after !== null) add(after, 1);
     },
     async writes(reader: Pick<ReadModelReader, 'get'>): Promise<Write[]> {
       const changed = [...deltas].filter(([, { counts }]) => [...counts.values()].some((by) => by !== 0));
@@ -178,8 +202,4 @@ function summed(stored: ReportCell['counts'], changes: ReadonlyMap<string, numbe
   const keys = [...new Set([...Object.keys(stored), ...changes.keys()])].sort();
   const sums = keys.map((key): [string, number] => [key, (stored[key] ?? 0) + (changes.get(key) ?? 0)]);
   return Object.fromEntries(sums.filter(([, count]) => count !== 0));
-}
-
-function idOf({ tenantId, notificationId }: Pick<ProviderReported, 'tenantId' | 'notificationId'>): string {
-  return `${tenantId}:${notificationId}`;
 }

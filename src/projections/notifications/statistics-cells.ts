@@ -13,12 +13,12 @@ import { coarserToo, createCellDeltas, isWithoutKeys, sorted } from './cell-delt
 import type { NotificationDocument } from './document.ts';
 import type { LatencyHistogram } from './latency-histogram.ts';
 import { bucketOf } from './latency-histogram.ts';
-import type { Resolution } from './resolutions.ts';
+import type { StoredResolution } from './resolutions.ts';
 
 /** Of one tenant, partition number and the bucket of time that begins `at`. Without a single count the cell is absent. */
 export interface StatisticsCell {
   readonly tenantId: TenantId;
-  readonly resolution: Resolution;
+  readonly resolution: StoredResolution;
   readonly at: number;
   readonly partition: number;
   /** Of those requested in it: how many, by `CHANNEL.PRIORITY.STATUS.PROVIDER`. JSON text of an object whose keys ascend, none is 0. */
@@ -74,8 +74,8 @@ export function readOnce<T>(read: (key: string) => T): (key: string) => T {
 }
 
 export interface StatisticsChanges {
-  /** One record's document before and after. */
-  move(before: NotificationDocument | null, after: NotificationDocument): void;
+  /** One record's document before and after; null: there is none. */
+  move(before: NotificationDocument | null, after: NotificationDocument | null): void;
   /** The cells as they are to be written. */
   writes(reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
 }
@@ -96,7 +96,7 @@ export function createStatisticsChanges(): StatisticsChanges {
   return {
     move(before, after) {
       if (before !== null) add(before, -1);
-      add(after, 1);
+      if (after !== null) add(after, 1);
     },
     async writes(reader) {
       const deltas = coarserToo(minutes);

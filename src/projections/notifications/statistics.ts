@@ -6,7 +6,7 @@ import type { TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import { statuses } from '../../domain/notification.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
-import { countsInCells, piecesOf, wholeCells } from './cell-pages.ts';
+import { countsInCells, piecesOf, wholeCells, withKept } from './cell-pages.ts';
 import { percentileMs } from './latency-histogram.ts';
 import type { Resolution } from './resolutions.ts';
 import { bucketStart } from './resolutions.ts';
@@ -56,13 +56,13 @@ export async function statistics(
   const sums = createSums(only);
   const isByDay = step === 'day';
   // Latencies are most of a cell: by the coarsest ones, whatever the series' step.
-  for (const piece of piecesOf(from, to, 'day')) {
+  for (const piece of withKept(piecesOf(from, to, 'day'), { from, to })) {
     for await (const cells of wholeCells(reader, tenantId, piece)) {
       for (const cell of cells) sums.addLatencies(cell);
       if (isByDay) for (const cell of cells) sums.addCounts(cell, step);
     }
   }
-  for (const piece of isByDay ? [] : piecesOf(from, to, step))
+  for (const piece of isByDay ? [] : withKept(piecesOf(from, to, step), { from, to }))
     for await (const cells of countsInCells(reader, tenantId, piece))
       for (const cell of cells) sums.addCounts(cell, step);
   return sums.result({ from, to, step });

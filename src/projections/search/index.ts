@@ -1,8 +1,8 @@
 // The read model `search_2`: by which terms a notification is found. Written once for each, and it may lag.
 
-import type { EventType, NotificationRequested } from '../../domain/events.ts';
-import type { TenantId } from '../../domain/ids.ts';
-import { workTopics } from '../../domain/topics.ts';
+import type { DomainEvent, EventType, NotificationRequested } from '../../domain/events.ts';
+import type { NotificationId, TenantId } from '../../domain/ids.ts';
+import { retentionTopic, workTopics } from '../../domain/topics.ts';
 import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
 import type { TermKeys } from './terms.ts';
@@ -31,26 +31,36 @@ const name = 'search_2';
 
 export const searchReadModel: ReadModel = {
   definition: { name, collections: [searchableCollection] },
-  topics: workTopics,
-  types: new Set<EventType>(['NotificationRequested']),
+  topics: [...workTopics, retentionTopic],
+  types: new Set<EventType>(['NotificationRequested', 'NotificationsForgotten']),
   mayLag: true,
   async fold(entries, reader) {
     const keysOf = keysBy(await reader.secret(name));
-    const documents = new Map<string, SearchableDocument>();
+    /** null: forgotten. */
+    const documents = new Map<string, SearchableDocument | null>();
+    const ids = new Set<string>();
+    for (const { event } of entries) for (const id of documentsOf(event)) ids.add(id);
+    if (ids.size === 0) return [];
+    const stored = await reader.get<SearchableDocument>(searchableCollection.name, [...ids]);
     for (const { event } of entries) {
+      if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) documents.set(id, null);
       if (event.type !== 'NotificationRequested') continue;
       const { notificationId } = event;
-      documents.set(notificationId, lesser(documents.get(notificationId), toSearchable(keysOf(event.tenantId), event)));
+      const known = documents.get(notificationId);
+      const before = known === undefined ? stored.get(notificationId) : (known ?? undefined);
+      documents.set(notificationId, lesser(before, toSearchable(keysOf(event.tenantId), event)));
     }
-    if (documents.size === 0) return [];
-    const stored = await reader.get<SearchableDocument>(searchableCollection.name, [...documents.keys()]);
-    return [...documents].map(([id, document]): Write => {
-      const before = stored.get(id);
-      const isNew = before === undefined;
-      return { collection: searchableCollection.name, id, document: lesser(before, document), isNew };
+    return [...documents].flatMap(([id, document]): Write[] => {
+      const isNew = !stored.has(id);
+      return isNew && document === null ? [] : [{ collection: searchableCollection.name, id, document, isNew }];
     });
   },
 };
+
+function documentsOf(event: DomainEvent): readonly NotificationId[] {
+  if (event.type === 'NotificationsForgotten') return event.notificationIds;
+  return event.type === 'NotificationRequested' ? [event.notificationId] : [];
+}
 
 /** The keys of a secret are the store's; @throws Error when it isn't prepared */
 export async function keysOfTenant(reader: Pick<ReadModelReader, 'secret'>, tenantId: TenantId): Promise<TermKeys> {

@@ -2,7 +2,7 @@
 
 import type { EventType } from '../../domain/events.ts';
 import { isNotificationEvent } from '../../domain/events.ts';
-import { deliveriesTopic, workTopics } from '../../domain/topics.ts';
+import { deliveriesTopic, retentionTopic, workTopics } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
 import type { TimersDocument } from './document.ts';
@@ -10,7 +10,7 @@ import { mergeTimerEvent, timersCollection } from './document.ts';
 
 export const timersReadModel: ReadModel = {
   definition: { name: 'timers', collections: [timersCollection] },
-  topics: [...workTopics, deliveriesTopic],
+  topics: [...workTopics, deliveriesTopic, retentionTopic],
   types: new Set<EventType>([
     'DeliveryDeferred',
     'AttemptFailed',
@@ -18,22 +18,30 @@ export const timersReadModel: ReadModel = {
     'CancelRequested',
     'NotificationCancelled',
     'DeliveryDue',
+    'NotificationsForgotten',
   ]),
   async fold(entries, reader) {
     const ids = new Set<string>();
-    for (const { event } of entries) if (isNotificationEvent(event)) ids.add(event.notificationId);
-    const stored = await reader.get<TimersDocument>(timersCollection.name, [...ids]);
-    const documents = new Map<string, TimersDocument>();
     for (const { event } of entries) {
+      if (isNotificationEvent(event)) ids.add(event.notificationId);
+      if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) ids.add(id);
+    }
+    const stored = await reader.get<TimersDocument>(timersCollection.name, [...ids]);
+    /** null: forgotten. */
+    const documents = new Map<string, TimersDocument | null>();
+    for (const { event } of entries) {
+      if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) documents.set(id, null);
       if (!isNotificationEvent(event)) continue;
       const { notificationId } = event;
-      const before = documents.get(notificationId) ?? stored.get(notificationId) ?? null;
+      const known = documents.get(notificationId);
+      const before = known === undefined ? (stored.get(notificationId) ?? null) : known;
       const after = mergeTimerEvent(before, event);
       // Most notifications are delivered at once and never have a timer: nothing is kept of them.
       if (after !== null) documents.set(notificationId, after);
     }
-    return [...documents].map(([id, document]): Write => {
-      return { collection: timersCollection.name, id, document, isNew: !stored.has(id) };
+    return [...documents].flatMap(([id, document]): Write[] => {
+      const isNew = !stored.has(id);
+      return isNew && document === null ? [] : [{ collection: timersCollection.name, id, document, isNew }];
     });
   },
 };

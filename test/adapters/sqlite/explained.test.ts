@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../../src/adapters/node/clock.ts';
 import type { Sql } from '../../../src/adapters/sqlite/read-models/queries.ts';
 import { boundarySql, countSql, findSql } from '../../../src/adapters/sqlite/read-models/queries.ts';
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
@@ -31,7 +32,7 @@ interface Asked {
 describe('SQLite: a list of notifications', () => {
   const dir = mkdtempSync(join(tmpdir(), 'herald-explained-'));
   const path = join(dir, 'views.db');
-  const store = openReadModelStore({ path, logger });
+  const store = openReadModelStore({ path, clock: createClock(), logger });
   let db: DatabaseSync;
   beforeAll(async () => {
     await fillAllButTimers(store);

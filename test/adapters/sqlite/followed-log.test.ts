@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
+import { createClock } from '../../../src/adapters/node/clock.ts';
 import { openEventLog, type SqliteEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
 import { followLog } from '../../../src/adapters/sqlite/read-models/followed-log.ts';
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
@@ -50,7 +51,7 @@ async function start(appended = 0, file = 'log.db'): Promise<unknown> {
 }
 
 async function fold(log: SqliteEventLog): Promise<void> {
-  const store = openReadModelStore({ path: at('views.db'), logger: silentLogger });
+  const store = openReadModelStore({ path: at('views.db'), clock: createClock(), logger: silentLogger });
   await store.prepare(definition);
   const owner = await store.own('test', 0, { generation: 1 });
   const [end = 0] = await log.ends(topic);

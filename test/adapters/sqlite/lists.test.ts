@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../../src/adapters/node/clock.ts';
 import { placeOf } from '../../../src/adapters/sqlite/read-models/list-places.ts';
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
 import type { FieldValue, Page, Query, Write } from '../../../src/ports/read-model-store.ts';
@@ -23,7 +24,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 describe('SQLite: the places of a list', () => {
   it('tell documents of the same number apart, thousands of them, written, moved and gone in any order', async () => {
-    const store = openReadModelStore({ path, logger });
+    const store = openReadModelStore({ path, clock: createClock(), logger });
     await store.prepare(letters);
     let owner = await store.own('letters', 0, { generation: 1 });
     const count = 4000;
@@ -68,7 +69,7 @@ describe('SQLite: the places of a list', () => {
   });
 
   it('are whole numbers of 42 bits', async () => {
-    const store = openReadModelStore({ path, logger });
+    const store = openReadModelStore({ path, clock: createClock(), logger });
     await store.prepare(letters);
     const owner = await store.own('letters', 0, { generation: 1 });
     for (const at of [0.5, 2 ** 42, -(2 ** 42) - 1]) {

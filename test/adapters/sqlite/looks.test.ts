@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../../src/adapters/node/clock.ts';
 import { openReadModelReader } from '../../../src/adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
 import type { Query, ReadModelReader } from '../../../src/ports/read-model-store.ts';
@@ -38,7 +39,7 @@ let whole: ReadModelReader & { close(): void };
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'herald-views-'));
   const path = join(dir, 'views.db');
-  const store = openReadModelStore({ path, logger });
+  const store = openReadModelStore({ path, clock: createClock(), logger });
   await store.prepare(letters);
   const owner = await store.own('letters', 0, { generation: 1 });
   const writes = Array.from({ length: count }, (_, i) => {

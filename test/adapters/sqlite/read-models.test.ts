@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../../src/adapters/node/clock.ts';
 import { createChangeSignal } from '../../../src/adapters/sqlite/read-models/change-signal.ts';
 import { boundarySql, countSql, findSql, type Sql } from '../../../src/adapters/sqlite/read-models/queries.ts';
 import { openReadModelReader } from '../../../src/adapters/sqlite/read-models/reader.ts';
@@ -34,7 +35,12 @@ for (const withSignal of [true, false]) {
   readModelStoreContract(withSignal ? 'SQLite, told of changes' : 'SQLite, looking for changes, in turns', async () => {
     const open = () => {
       const signal = createChangeSignal(['letters']);
-      const store = openReadModelStore({ path, logger, ...(withSignal ? { changes: signal.writer } : {}) });
+      const store = openReadModelStore({
+        path,
+        clock: createClock(),
+        logger,
+        ...(withSignal ? { changes: signal.writer } : {}),
+      });
       const reader = openReadModelReader({ path, ...(withSignal ? { changes: signal.reader } : { turns }) });
       const close = async () => {
         reader.close();
@@ -88,7 +94,7 @@ describe('SQLite: every query', () => {
     { labels: 'red' },
   ];
   const plans = async (sqls: readonly Sql[]): Promise<string[]> => {
-    const store = openReadModelStore({ path, logger });
+    const store = openReadModelStore({ path, clock: createClock(), logger });
     await store.prepare(letters);
     const db = new DatabaseSync(path, { readOnly: true });
     const steps = sqls.map(({ text, values }) => {
@@ -197,7 +203,7 @@ describe('SQLite: a reader in another thread than the writer', () => {
     const reader = openReadModelReader({ path });
     expect(await reader.ready()).toBe(false);
     await expect(reader.positions('letters', 0)).rejects.toThrow();
-    const store = openReadModelStore({ path, logger });
+    const store = openReadModelStore({ path, clock: createClock(), logger });
     expect(await reader.ready()).toBe(true);
     await expect(reader.positions('letters', 0)).rejects.toThrow("isn't prepared");
     await store.prepare(letters);

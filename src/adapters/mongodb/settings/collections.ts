@@ -18,6 +18,8 @@ export interface TenantDocument extends Omit<StoredTenant, 'id'> {
   readonly providers: readonly ProviderDocument[];
   /** The channels' second providers, apart, so that a version without them reads the first ones as ever. Absent: none. */
   readonly fallbacks?: readonly ProviderDocument[];
+  /** For how long, in ms, what it sent is kept; absent: as long as everybody's. */
+  readonly keptMs?: number;
   /** The store's revision when anything of the tenant changed last, its templates included. */
   readonly revision: number;
 }
@@ -86,6 +88,7 @@ export async function prepare({ tenants, templates, revisions, breakers }: Colle
     { key: { subject: 1 }, unique: true },
     { key: { 'keys.hash': 1 }, unique: true },
     { key: { revision: 1, _id: 1 } },
+    { key: { keptMs: 1 }, sparse: true },
   ]);
   await templates().createIndexes([
     { key: { tenantId: 1, name: 1 }, unique: true },

@@ -1,6 +1,7 @@
 // Tenants with their API keys and providers in MongoDB.
 
 import { providerRoles } from '../../../domain/events.ts';
+import type { TenantId } from '../../../domain/ids.ts';
 import { ordinaryShare } from '../../../domain/tenant.ts';
 import type {
   SettingsStore,
@@ -21,6 +22,8 @@ type Tenants = Pick<
   | 'tenantIdByKeyHash'
   | 'settings'
   | 'setShare'
+  | 'setRetention'
+  | 'retentions'
   | 'replaceKey'
   | 'saveProvider'
   | 'deleteProvider'
@@ -53,6 +56,18 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
         const { matchedCount } = await tenants().updateOne({ _id: tenantId }, { $set: { share } }, { session });
         return matchedCount === 1;
       }),
+    setRetention: (tenantId, keptMs) =>
+      write(tenantId, async (session) => {
+        const change = keptMs === null ? { $unset: { keptMs: true } as const } : { $set: { keptMs } };
+        const { matchedCount } = await tenants().updateOne({ _id: tenantId }, change, { session });
+        return matchedCount === 1;
+      }),
+    async retentions() {
+      const found = tenants().find({ keptMs: { $gt: 0 } }, { projection: { keptMs: 1 } });
+      const own = new Map<TenantId, number>();
+      for await (const { _id, keptMs } of found) if (keptMs !== undefined) own.set(_id, keptMs);
+      return own;
+    },
     async replaceKey(key, oldExpiresAt, formerMax) {
       const { tenantId: _id } = key;
       const isReplaced = await write(_id, async (session) => {

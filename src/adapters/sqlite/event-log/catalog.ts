@@ -3,7 +3,7 @@
 //   topics (id, name)                     events (topic, partition, offset | type, schema, appended_at, bytes, checksum)
 //   types (id, name)                      commits (consumer_group, partition, topic | offset, metadata)
 //   schemas (id, type, fingerprint, json) meta (key | value): how the log was made, and its id
-//   openings (number | id, ends): see history.ts
+//   openings (number | id, ends): see history.ts      trimmed (topic, partition | end)
 
 import type { DatabaseSync } from 'node:sqlite';
 
@@ -58,6 +58,11 @@ const tables = `
     PRIMARY KEY (consumer_group, "partition", topic));
 `;
 
+/** Of partitions whose events were trimmed: the end that they had, since the last events of one say it only as long as they are there. */
+export const trimmedTable = `
+  CREATE TABLE IF NOT EXISTS trimmed (
+    topic INTEGER NOT NULL, "partition" INTEGER NOT NULL, "end" INTEGER NOT NULL, PRIMARY KEY (topic, "partition"));`;
+
 /**
  * Makes what is missing and hands the codec every schema that the log was ever written with.
  * @throws Error when the log was made with another partitioning or by a later version
@@ -67,6 +72,7 @@ export function prepareCatalog(db: DatabaseSync, shape: LogShape, codec: Codec):
   try {
     db.exec(tables);
     db.exec(historyTable);
+    db.exec(trimmedTable);
     addChecksums(db);
     keep(db, 'format', formatVersion, 'is of a format that this version of Herald does not read');
     keepPartitioning(db, shape.partitioning);

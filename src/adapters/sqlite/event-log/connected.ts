@@ -110,6 +110,11 @@ export async function connectEventLog(
       };
     },
     ...readingOf({ catalog, rows, ends }),
+    async trim(range) {
+      const answer = await requests.ask({ kind: 'trim', range });
+      if (answer.kind === 'trimmed') return answer.trimmed;
+      throw new Error(reasonOf(answer));
+    },
     async ready() {
       if (requests.isClosed()) return false;
       const answer = await requests.ask({ kind: 'ready' });

@@ -10,6 +10,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { AppendResult, EventLog, LogEntry } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
+import { startGivingBack } from '../giving-back.ts';
 import { openDatabase } from '../sqlite.ts';
 import { type LogShape, prepareCatalog, readSchemaIds, schemaKey, type SchemaIds } from './catalog.ts';
 import { type Claims, createClaims } from './claims.ts';
@@ -22,6 +23,7 @@ import { recentRows } from './recent-rows.ts';
 import { createRows } from './rows.ts';
 import type { SharedEventLog } from './shared.ts';
 import { createTail } from './tail.ts';
+import { createTrimmer } from './trimmer.ts';
 import { createWakeups } from './wakeups.ts';
 import { type Append, createWriter, defaultWriterLimits, type WriterLimits } from './writer.ts';
 
@@ -46,7 +48,7 @@ const recentMax = { smallBytesMax: 1024 * 1024, largeBytesMax: 2 * 1024 * 1024 }
 
 /** @throws Error when the file can't be opened, or the log was made with another partitioning */
 export function openEventLog(options: EventLogOptions): SqliteEventLog {
-  const db = openDatabase(options.path, { synchronous: 'FULL', holds: 'meta' });
+  const db = openDatabase(options.path, { synchronous: 'FULL', holds: 'meta', givesBack: true });
   try {
     return logOn(db, options);
   } catch (error) {
@@ -107,6 +109,8 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   });
   metrics?.gauge('herald_append_queue', writer.queued);
   const history = openHistory(db, { catalog, ends });
+  const trimmer = createTrimmer({ db, catalog, ends });
+  const giveBack = startGivingBack({ db, clock, logger, metrics, file: 'log' });
 
   const toAppend = (
     event: DomainEvent,
@@ -151,16 +155,26 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     },
     tail: tail.listen,
     ...readingOf({ catalog, rows, ends }),
+    trim: async (range) => trimmer.trim(range),
     ready: async () => writer.ready(),
     share() {
       const { port1, port2 } = new MessageChannel();
       const asleep = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-      const host = createHost({ port: port1, asleep, writer, groups, schemaIds, onEnd: () => hosts.delete(host) });
+      const host = createHost({
+        port: port1,
+        asleep,
+        writer,
+        groups,
+        schemaIds,
+        trim: async (range) => trimmer.trim(range),
+        onEnd: () => hosts.delete(host),
+      });
       hosts.add(host);
       return { path, topics: catalog.topics, partitioning: catalog.partitioning, ends: buffer, asleep, port: port2 };
     },
     async close() {
       if (!db.isOpen) return;
+      giveBack.close();
       writer.close();
       groups.close();
       for (const claims of consumers) claims.end();

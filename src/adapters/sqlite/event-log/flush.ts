@@ -41,7 +41,10 @@ export function createFlushStatements(db: DatabaseSync, catalog: Catalog) {
     `INSERT INTO commits (consumer_group, "partition", topic, "offset", metadata) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET "offset" = excluded."offset", metadata = excluded.metadata`,
   );
-  const last = db.prepare('SELECT max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?');
+  const last = db.prepare(
+    `SELECT max(coalesce((SELECT max("offset") + 1 FROM events WHERE topic = ?1 AND "partition" = ?2), 0),
+                coalesce((SELECT "end" FROM trimmed WHERE topic = ?1 AND "partition" = ?2), 0)) AS "end"`,
+  );
   const lastAppendedAt = db.prepare('SELECT appended_at FROM events ORDER BY rowid DESC LIMIT 1');
   const writeProbe = db.prepare(
     `INSERT INTO meta (key, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
@@ -78,7 +81,7 @@ export function createFlushStatements(db: DatabaseSync, catalog: Catalog) {
       }
     },
     rollback: rollBack,
-    endOf: (slot: number) => Number(last.get(topicId(slot), slot % partitions)?.['last'] ?? -1) + 1,
+    endOf: (slot: number) => Number(last.get(topicId(slot), slot % partitions)?.['end'] ?? 0),
     lastAppendedAt: () => Number(lastAppendedAt.get()?.['appended_at'] ?? 0),
     /** Whether a transaction that writes so many bytes goes through now: what is smaller than events may fit where they don't. */
     probe(bytes: number): boolean {

@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import { assertNever } from '../../../domain/assert-never.ts';
-import { type AppendResult, StaleOwnerError } from '../../../ports/event-log.ts';
+import { type AppendResult, type EventLog, StaleOwnerError } from '../../../ports/event-log.ts';
 import { type SchemaIds, schemaKey } from './catalog.ts';
 import type { Groups } from './groups.ts';
 import { type Answer, createOutbox, type FromLog, type Request, type SharedEventLog, type ToLog } from './shared.ts';
@@ -15,6 +15,7 @@ export interface HostDependencies {
   readonly writer: Writer;
   readonly groups: Groups;
   readonly schemaIds: ReadonlyMap<string, SchemaIds>;
+  readonly trim: EventLog['trim'];
   /** Called when the other end is gone. */
   onEnd(): void;
 }
@@ -25,7 +26,7 @@ export interface Host {
   close(): void;
 }
 
-export function createHost({ port, asleep, writer, groups, schemaIds, onEnd }: HostDependencies): Host {
+export function createHost({ port, asleep, writer, groups, schemaIds, trim, onEnd }: HostDependencies): Host {
   const flag = new Int32Array(asleep);
   const outbox = createOutbox(port);
   /** Calls that leave, by the id of the request that joined. */
@@ -80,6 +81,12 @@ export function createHost({ port, asleep, writer, groups, schemaIds, onEnd }: H
         releases.get(`${request.member} ${request.partition}`)?.();
         releases.delete(`${request.member} ${request.partition}`);
         return answer(id, { kind: 'noted' });
+      case 'trim':
+        trim(request.range).then(
+          (trimmed) => answer(id, { kind: 'trimmed', trimmed }),
+          (error: Error) => answer(id, { kind: 'failed', isStaleOwner: false, message: error.message }),
+        );
+        return;
       case 'ready':
         return answer(id, { kind: 'readiness', ready: writer.ready() });
       default:

@@ -14,12 +14,17 @@ export function readingOf({
   catalog: Catalog;
   rows: Rows;
   ends: Pick<Ends, 'get'>;
-}): Pick<EventLog, 'read' | 'ends' | 'offsetAt' | 'committed'> {
+}): Pick<EventLog, 'read' | 'ends' | 'starts' | 'offsetAt' | 'committed'> {
   const numbers = Array.from({ length: catalog.partitioning.partitions }, (_, partition) => partition);
   return {
     read: ({ topic, partition, from, to, aheadBytes }) =>
       readRange(rows, { slot: catalog.slotOf(topic, partition), from, to, aheadBytes }),
     ends: async (topic) => numbers.map((partition) => ends.get(catalog.slotOf(topic, partition))),
+    starts: async (topic) =>
+      numbers.map((partition) => {
+        const slot = catalog.slotOf(topic, partition);
+        return rows.start(slot) ?? ends.get(slot);
+      }),
     async offsetAt(topic, partition, timeMs) {
       const slot = catalog.slotOf(topic, partition);
       return rows.offsetAt(slot, ends.get(slot), timeMs);

@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type { Partitioning, Topic } from '../../../domain/topics.ts';
-import type { AppendResult } from '../../../ports/event-log.ts';
+import type { AppendResult, Trimmed, TrimmedRange } from '../../../ports/event-log.ts';
 import type { OwnedCommit } from './claims.ts';
 
 /** Can be sent to a worker, once; `port` belongs into the transfer list. */
@@ -31,6 +31,7 @@ export type Request =
   | { readonly kind: 'leave'; readonly member: number }
   /** The member has finished with a number that it was to release. */
   | { readonly kind: 'released'; readonly member: number; readonly partition: number }
+  | { readonly kind: 'trim'; readonly range: TrimmedRange }
   | { readonly kind: 'ready' };
 
 export type Answer =
@@ -40,6 +41,7 @@ export type Answer =
   | { readonly kind: 'joined' }
   | { readonly kind: 'left' }
   | { readonly kind: 'noted' }
+  | { readonly kind: 'trimmed'; readonly trimmed: Trimmed }
   | { readonly kind: 'readiness'; readonly ready: boolean };
 
 export type ToLog = { readonly id: number; readonly request: Request };

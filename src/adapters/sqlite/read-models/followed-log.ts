@@ -28,7 +28,7 @@ export function followLog(of: { readonly path: string; readonly history: LogHist
 }
 
 function withFile<T>(path: string, use: (connection: Connection) => T): T {
-  const connection = openConnection(path, { synchronous: 'FULL', holds: 'read_models' });
+  const connection = openConnection(path, { synchronous: 'FULL', holds: 'read_models', givesBack: true });
   try {
     connection.db.exec(stateTablesSql + followedTable);
     return use(connection);

@@ -3,10 +3,13 @@
 // synchronous NORMAL: transactions stay atomic, and a power cut may take the last ones, positions included; they are
 // folded again from the log, which is the truth. A killed process loses none.
 
+import type { Clock } from '../../../ports/clock.ts';
 import type { Logger } from '../../../ports/logger.ts';
+import type { Metrics } from '../../../ports/metrics.ts';
 import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
 import type { FoldPace, ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
+import { startGivingBack } from '../giving-back.ts';
 import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
@@ -19,7 +22,9 @@ import { createWriting } from './writing.ts';
 
 export interface ReadModelStoreOptions {
   readonly path: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
   /** The writer's end, when there are readers in other threads who wait for changes. */
   readonly changes?: ChangeSignalEnd;
 }
@@ -31,8 +36,11 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
     cacheKib: 8 * 1024,
     checkpointPages: 8000,
     holds: 'read_models',
+    givesBack: true,
   });
   connection.db.exec(stateTablesSql);
+  const { clock, logger, metrics } = options;
+  const giveBack = startGivingBack({ db: connection.db, clock, logger, metrics, file: 'views' });
   const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
   const view = createView(() => loadVersions(connection.db, 'current'));
   return {
@@ -48,6 +56,7 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
       return left;
     },
     async close() {
+      giveBack.close();
       connection.close();
     },
     async beginRebuild(definition) {

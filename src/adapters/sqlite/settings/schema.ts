@@ -28,6 +28,9 @@ export const settingsSchemaSql = `
     in_flight_max INTEGER
   );
 
+  -- Of tenants whose notifications are kept for less long than everybody's.
+  CREATE TABLE IF NOT EXISTS tenant_retentions (tenant_id TEXT PRIMARY KEY REFERENCES tenants (id), kept_ms INTEGER NOT NULL);
+
   CREATE TABLE IF NOT EXISTS api_keys (
     hash TEXT PRIMARY KEY,
     tenant_id TEXT NOT NULL REFERENCES tenants (id),

@@ -9,7 +9,7 @@ import type { WriteTenant } from './store.ts';
 
 type Tenants = Pick<
   SettingsStore,
-  'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'setShare' | 'replaceKey'
+  'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'setShare' | 'setRetention' | 'retentions' | 'replaceKey'
 >;
 type Providers = Pick<SettingsStore, 'saveProvider' | 'deleteProvider'>;
 
@@ -35,6 +35,17 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
         connection.statement(saveShareSql).run(tenantId, weight, inFlightMax);
         return true;
       }),
+    setRetention: async (tenantId, keptMs) =>
+      write(tenantId, () => {
+        if (connection.statement('SELECT 1 FROM tenants WHERE id = ?').get(tenantId) === undefined) return false;
+        if (keptMs === null) connection.statement('DELETE FROM tenant_retentions WHERE tenant_id = ?').run(tenantId);
+        else connection.statement(saveRetentionSql).run(tenantId, keptMs);
+        return true;
+      }),
+    async retentions() {
+      const rows = connection.statement('SELECT * FROM tenant_retentions').all();
+      return new Map(rows.map((row) => [text(row, 'tenant_id') as TenantId, number(row, 'kept_ms')]));
+    },
     replaceKey: async (key, oldExpiresAt, formerMax) =>
       write(key.tenantId, () => {
         const holding = connection.statement(holdingKeysSql).get(oldExpiresAt, key.tenantId, key.createdAt) ?? {};
@@ -99,6 +110,9 @@ const expireKeysSql = `
 const saveShareSql = `
   INSERT INTO tenant_shares (tenant_id, weight, in_flight_max) VALUES (?, ?, ?)
   ON CONFLICT DO UPDATE SET weight = excluded.weight, in_flight_max = excluded.in_flight_max`;
+
+const saveRetentionSql = `
+  INSERT INTO tenant_retentions (tenant_id, kept_ms) VALUES (?, ?) ON CONFLICT DO UPDATE SET kept_ms = excluded.kept_ms`;
 
 const providerTables: Readonly<Record<ProviderRole, string>> = {
   primary: 'providers',

@@ -1,0 +1,79 @@
+// Gives back to the disk what is free in a file, a few pages at a time: whoever writes the file in this thread waits for them.
+//
+//   trimmed rows ──> free pages ──(new rows take them)──> the rest, beyond a tenth of the file: incremental vacuum, a step every 50 ms
+
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { Clock } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { Metrics } from '../../ports/metrics.ts';
+
+export interface GivingBack {
+  close(): void;
+}
+
+export interface GivingBackOf {
+  readonly db: DatabaseSync;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
+  /** As the metric names it. */
+  readonly file: string;
+}
+
+const lookEveryMs = 1000;
+/** Between steps: what the thread is for comes first. */
+const restMs = 50;
+/** Aimed at for a step, well under the 20 ms that a writer may wait. */
+const stepMs = 4;
+/** 64 KiB at first, 1 MiB a step at most. */
+const firstPages = 16;
+const pagesMax = 256;
+/** What is left free for the rows to come: 1 MiB, or a tenth of the file. */
+const slackPagesMin = 256;
+const slackShare = 10;
+
+/** A file that was made without it (`auto_vacuum`) is left as it is: its free pages are used again. */
+export function startGivingBack({ db, clock, logger, metrics, file }: GivingBackOf): GivingBack {
+  const value = (pragma: string): number => Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
+  metrics?.increment('herald_given_back_bytes_total', { file }, 0);
+  if (value('auto_vacuum') !== incremental) return { close: () => undefined };
+  const pageBytes = value('page_size');
+  let pages = firstPages;
+  let timer: NodeJS.Timeout;
+
+  const isWorthIt = (): boolean => {
+    const free = value('freelist_count');
+    return free > slackPagesMin && free > value('page_count') / slackShare;
+  };
+
+  /** Answers when to look again. */
+  const step = (): number => {
+    if (db.isTransaction || !isWorthIt()) return lookEveryMs;
+    const before = value('freelist_count');
+    const begunAt = clock.monotonic();
+    db.exec(`PRAGMA incremental_vacuum(${pages})`);
+    const tookMs = clock.monotonic() - begunAt;
+    metrics?.increment('herald_given_back_bytes_total', { file }, (before - value('freelist_count')) * pageBytes);
+    pages = Math.min(pagesMax, Math.max(1, Math.floor(tookMs > stepMs ? pages / 2 : pages + pages / 4 + 1)));
+    return restMs;
+  };
+
+  const look = (): void => {
+    let waitMs = lookEveryMs;
+    try {
+      waitMs = step();
+    } catch (err) {
+      logger.warn('free space of a file could not be given back', { file, err });
+    }
+    wait(waitMs);
+  };
+  const wait = (ms: number): void => {
+    timer = setTimeout(look, ms).unref();
+  };
+  wait(lookEveryMs);
+  return { close: () => clearTimeout(timer) };
+}
+
+/** Of PRAGMA auto_vacuum. */
+const incremental = 2;

@@ -1,0 +1,30 @@
+// Until when what has ended is kept: pure.
+
+/** As the settings say it; null: for ever. */
+export interface Retention {
+  readonly keptMs: number | null;
+  /** Of the days that are counted, of what is forgotten. */
+  readonly statisticsMs: number | null;
+}
+
+/** UTC ms: what was requested before it and has ended goes; null: nothing does. */
+export function horizonAt(nowMs: number, keptMs: number | null): number | null {
+  return keptMs === null ? null : nowMs - keptMs;
+}
+
+const restMinMs = 1000;
+const restMaxMs = 60_000;
+const passesPerRetention = 20;
+
+/** From one pass to the next: what is to go waits for so long at most, a twentieth of what it was kept. */
+export function restOf(keptMs: number): number {
+  return Math.min(restMaxMs, Math.max(restMinMs, Math.floor(keptMs / passesPerRetention)));
+}
+
+const restsPerLookBack = 10;
+const lookBacksPerRetention = 50;
+
+/** From one look at all that was kept because it waited to the next: between two a pass goes on where the last one was. */
+export function lookBackEveryMs(keptMs: number): number {
+  return Math.max(restsPerLookBack * restOf(keptMs), Math.floor(keptMs / lookBacksPerRetention));
+}

@@ -1,0 +1,155 @@
+// A pass over one partition number: from where its topics begin to the horizon, what has ended is forgotten and what nothing remains of is trimmed.
+//
+//   page ──> judge ──> forget what has ended, wait until that is folded ──> judge again ──> trim, but for what waits ──> the next page
+
+import { inboxTopic, deadLettersTopic, retentionTopic } from '../domain/topics.ts';
+import type { Topic } from '../domain/topics.ts';
+import type { TenantId } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog, LogEntry } from '../ports/event-log.ts';
+import { trimBytesMax, trimEventsMax } from '../ports/event-log.ts';
+import type { FieldValue, Page, ReadModelReader } from '../ports/read-model-store.ts';
+import type { NotificationDocument } from '../projections/notifications/document.ts';
+import { notificationsCollection } from '../projections/notifications/document.ts';
+import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { bucketStart } from '../projections/notifications/resolutions.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import { forget } from './forget.ts';
+import { endedStatuses, forgettableOf, judge } from './remains.ts';
+import type { Forgettable } from './remains.ts';
+
+export interface PassDependencies {
+  readonly log: Pick<EventLog, 'append' | 'read' | 'starts' | 'ends' | 'offsetAt' | 'trim'>;
+  readonly reader: Pick<ReadModelReader, 'get' | 'find' | 'positions' | 'hasCaughtUp'>;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Numbers take turns: what a pass holds the thread for, it rests for. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Something was done. */
+  moved(): void;
+}
+
+export interface PassOf {
+  readonly partition: number;
+  readonly signal: AbortSignal;
+  /** UTC ms; null: for ever. */
+  readonly horizon: number | null;
+  readonly statisticsHorizon: number | null;
+  /** Those with a horizon that is nearer than everybody's. */
+  readonly tenants: ReadonlyMap<TenantId, number>;
+  /** Where to go on in each topic: what is before it waits, or was trimmed. Kept from pass to pass. */
+  readonly settled: Map<Topic, number>;
+}
+
+/** The read model that says what is there. */
+const records = notificationsReadModel;
+
+/** Those of suppressions and of what was changed by whom stay for ever: the lists are folded from them. */
+const trimmedTopics: readonly Topic[] = [
+  ...records.topics.filter((topic) => topic !== retentionTopic),
+  inboxTopic,
+  deadLettersTopic,
+];
+
+/** Answers whether it was done to its end: not while the records are behind the horizon. @throws Error when a store is away */
+export async function passOver(deps: PassDependencies, of: PassOf): Promise<boolean> {
+  const { log, reader } = deps;
+  const { partition, horizon, statisticsHorizon } = of;
+  if (!(await reader.hasCaughtUp(records.definition.name))) return false;
+  const positions = await reader.positions(records.definition.name, partition);
+  const end = (await log.ends(retentionTopic))[partition] ?? 0;
+  if ((positions.get(retentionTopic) ?? 0) < end) return false;
+  for (const [tenantId, before] of of.tenants) await forgetTenant(deps, of, tenantId, before);
+  if (horizon !== null) {
+    const ranges = new Map<Topic, number>();
+    for (const topic of trimmedTopics) ranges.set(topic, await log.offsetAt(topic, partition, horizon));
+    // Of a record nothing is judged before all of it that is older than the horizon is folded.
+    for (const [topic, to] of ranges)
+      if (records.topics.includes(topic) && (positions.get(topic) ?? 0) < to) return false;
+    for (const [topic, to] of ranges) await walk(deps, of, { topic, to, daysBefore: null });
+  }
+  if (statisticsHorizon !== null) {
+    const to = await log.offsetAt(retentionTopic, partition, statisticsHorizon);
+    await walk(deps, of, { topic: retentionTopic, to, daysBefore: bucketStart('day', statisticsHorizon) });
+  }
+  return true;
+}
+
+interface Walk {
+  readonly topic: Topic;
+  readonly to: number;
+  readonly daysBefore: number | null;
+}
+
+async function walk(deps: PassDependencies, of: PassOf, { topic, to, daysBefore }: Walk): Promise<void> {
+  const { log } = deps;
+  const { partition, signal, settled } = of;
+  const start = (await log.starts(topic))[partition] ?? 0;
+  let from = Math.max(start, settled.get(topic) ?? 0);
+  let entries: LogEntry[] = [];
+  let bytes = 0;
+  const flush = async () => {
+    const next = (entries.at(-1)?.offset ?? from - 1) + 1;
+    if (next <= from) return;
+    await settle(deps, of, { topic, from, to: next, entries, daysBefore });
+    settled.set(topic, next);
+    from = next;
+    [entries, bytes] = [[], 0];
+  };
+  if (from >= to) return;
+  for await (const entry of log.read({ topic, partition, from, to })) {
+    if (signal.aborted) return;
+    entries.push(entry);
+    bytes += entry.size;
+    if (entries.length >= trimEventsMax || bytes >= trimBytesMax) await flush();
+  }
+  await flush();
+}
+
+interface JudgedRange {
+  readonly topic: Topic;
+  readonly from: number;
+  readonly to: number;
+  readonly entries: readonly LogEntry[];
+  readonly daysBefore: number | null;
+}
+
+async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore, ...range }: JudgedRange) {
+  const { reader, log, inTurn, metrics, moved } = deps;
+  const { partition } = of;
+  const first = await inTurn(() => judge(reader, entries, daysBefore));
+  for (const one of first.forgettable) await forgetAll(deps, of, one);
+  const { kept } = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, daysBefore));
+  const { events } = await inTurn(() => log.trim({ ...range, partition, kept }));
+  metrics.increment('herald_trimmed_events_total', {}, events);
+  moved();
+}
+
+async function forgetAll(deps: PassDependencies, of: PassOf, forgettable: Forgettable): Promise<void> {
+  await forget(deps, of, forgettable);
+  deps.metrics.increment('herald_forgotten_total', {}, forgettable.notifications.size);
+  deps.moved();
+}
+
+/** By the records' own order: the log has them among those of everybody else, and keeps them as long. */
+async function forgetTenant(deps: PassDependencies, of: PassOf, tenantId: TenantId, before: number): Promise<void> {
+  let after: readonly FieldValue[] | null = null;
+  do {
+    const page: Page<Pick<NotificationDocument, 'listedAt'>> = await deps.reader.find({
+      collection: notificationsCollection.name,
+      equals: { tenantId },
+      range: { field: 'listedAt', to: before },
+      order: { fields: ['listedAt'], direction: 'ascending' },
+      filter: { status: endedStatuses },
+      fields: ['listedAt'],
+      limit: trimEventsMax,
+      ...(after === null ? {} : { after }),
+    });
+    const ids = page.documents.map(({ id }) => id);
+    const ended = await deps.inTurn(() => forgettableOf(deps.reader, tenantId, ids));
+    for (const [id, { record }] of ended.notifications)
+      if (record?.partition !== of.partition) ended.notifications.delete(id);
+    if (ended.notifications.size > 0) await forgetAll(deps, of, ended);
+    after = page.next;
+  } while (after !== null && !of.signal.aborted);
+}

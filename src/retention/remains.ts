@@ -1,0 +1,201 @@
+// What the read models still have of some events whose retention has ended. An event may go once nothing that it told is there any more, so that a rebuild of
+// what is left gives the same documents.
+
+import { isNotificationEvent } from '../domain/events.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
+import type { LogEntry } from '../ports/event-log.ts';
+import type { Document, ReadModelReader } from '../ports/read-model-store.ts';
+import { TooManyBytesError } from '../ports/read-model-store.ts';
+import type { InboxDocument } from '../projections/inbox/documents.ts';
+import { inboxesCollection, inboxId } from '../projections/inbox/documents.ts';
+import { batchesCollection } from '../projections/notifications/batches.ts';
+import type { NotificationDocument } from '../projections/notifications/document.ts';
+import { isListed, notificationsCollection } from '../projections/notifications/document.ts';
+import { keptIds } from '../projections/notifications/kept-days.ts';
+import type { ReportsDocument } from '../projections/notifications/reports.ts';
+import { reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
+import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
+
+/** What the records have of one that has ended: at least one of the two. */
+export interface Ended {
+  readonly record: NotificationDocument | null;
+  readonly report: ReportsDocument | null;
+}
+
+/** Of one tenant. */
+export interface Forgettable {
+  readonly tenantId: TenantId;
+  readonly notifications: Map<NotificationId, Ended>;
+  readonly batchIds: Set<BatchId>;
+  readonly endedDays: Set<number>;
+}
+
+export interface Judged {
+  /** Offsets of events that are to stay for now, ascending: something of them is still there. */
+  readonly kept: readonly number[];
+  /** What of it has ended, by tenant. */
+  readonly forgettable: readonly Forgettable[];
+}
+
+type Reader = Pick<ReadModelReader, 'get'>;
+
+/** @param daysBefore days (UTC ms) that begin before it are counted no longer; null: for ever */
+export async function judge(
+  reader: Reader,
+  entries: readonly LogEntry[],
+  daysBefore: number | null = null,
+): Promise<Judged> {
+  const events = entries.flatMap(({ event }) => (event === null ? [] : [event]));
+  const there = await remainsOf(reader, events);
+  const kept: number[] = [];
+  const byTenant = new Map<TenantId, Forgettable>();
+  for (const { event, offset } of entries) {
+    if (event === null) continue;
+    const { isThere, note } = there.of(event, offset, daysBefore);
+    if (isThere) kept.push(offset);
+    if (note === null) continue;
+    const forgettable = byTenant.get(event.tenantId) ?? nothingOf(event.tenantId);
+    byTenant.set(event.tenantId, forgettable);
+    note(forgettable);
+  }
+  return { kept, forgettable: [...byTenant.values()] };
+}
+
+/** Records that have ended, found otherwise than by their events, with what was reported of them. */
+export async function forgettableOf(reader: Reader, tenantId: TenantId, ids: readonly string[]): Promise<Forgettable> {
+  const forgettable = nothingOf(tenantId);
+  const records = await recordsOf(reader, ids);
+  const reports = await reportsOf(reader, [...records.values()]);
+  for (const record of records.values())
+    if (!isWaiting(record)) noteEnded(forgettable, record.id, record, reports.get(reportsIdOf(placeOf(record))));
+  return forgettable;
+}
+
+/** It is still to be sent, or being sent. What only later events told of waits for nothing. */
+function isWaiting(record: NotificationDocument): boolean {
+  return isListed(record) && !ended.has(record.status);
+}
+
+export const endedStatuses = ['DELIVERED', 'FAILED', 'CANCELLED'] as const;
+const ended: ReadonlySet<string> = new Set(endedStatuses);
+
+type Note = (to: Forgettable) => void;
+
+interface Remains {
+  of(event: DomainEvent, offset: number, daysBefore: number | null): { isThere: boolean; note: Note | null };
+}
+
+const gone = { isThere: false, note: null };
+const stays = { isThere: true, note: null };
+
+async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promise<Remains> {
+  const ids = new Set<string>();
+  const reportIds = new Set<string>();
+  const batchIds = new Set<string>();
+  const inboxIds = new Set<string>();
+  const cellIds = new Set<string>();
+  for (const event of events) {
+    if ('notificationId' in event) {
+      ids.add(event.notificationId);
+      reportIds.add(reportsIdOf(event));
+    }
+    if (event.type === 'BatchAccepted') batchIds.add(event.batchId);
+    if (event.type === 'InboxRead' || event.type === 'AttemptSucceeded')
+      inboxIds.add(inboxId(event.tenantId, event.recipient));
+    if (event.type === 'NotificationsForgotten') for (const id of keptIds(event, daysOf(event))) cellIds.add(id);
+  }
+  const records = await recordsOf(reader, [...ids]);
+  const reports = await documentsOf<ReportsDocument>(reader, reportsCollection.name, [...reportIds]);
+  const batches = await documentsOf(reader, batchesCollection.name, [...batchIds]);
+  const inboxes = await documentsOf<InboxDocument>(reader, inboxesCollection.name, [...inboxIds]);
+  const cells = await documentsOf(reader, statisticsCollection.name, [...cellIds]);
+
+  /** The marks of a recipient's streams follow from the last event of each kind. */
+  const isMark = (event: DomainEvent, offset: number): boolean => {
+    if (event.type !== 'InboxRead' && event.type !== 'AttemptSucceeded') return false;
+    const inbox = inboxes.get(inboxId(event.tenantId, event.recipient));
+    return offset === (event.type === 'InboxRead' ? inbox?.lastReadOffset : inbox?.lastSequence);
+  };
+
+  return {
+    of(event, offset, daysBefore) {
+      if (event.type === 'BatchAccepted') {
+        const { batchId } = event;
+        return batches.has(batchId) ? { isThere: true, note: (to) => to.batchIds.add(batchId) } : gone;
+      }
+      if (event.type === 'NotificationsForgotten') {
+        const days = daysOf(event).filter((_, i) => cells.has(keptIds(event, daysOf(event))[i] ?? ''));
+        const over = days.filter((at) => daysBefore !== null && at < daysBefore);
+        if (over.length === 0) return days.length > 0 ? stays : gone;
+        return { isThere: true, note: (to) => over.forEach((at) => to.endedDays.add(at)) };
+      }
+      if (isNotificationEvent(event) || event.type === 'ProviderReported') {
+        const record = records.get(event.notificationId);
+        const report = reports.get(reportsIdOf(event));
+        const isOwn = record?.tenantId === event.tenantId;
+        if (isOwn && isWaiting(record)) return stays;
+        if (!isOwn && report === undefined) return isMark(event, offset) ? stays : gone;
+        return { isThere: true, note: (to) => noteEnded(to, event.notificationId, isOwn ? record : undefined, report) };
+      }
+      return isMark(event, offset) ? stays : gone;
+    },
+  };
+}
+
+function daysOf(event: DomainEvent & { readonly type: 'NotificationsForgotten' }): number[] {
+  return event.kept.map(({ at }) => at);
+}
+
+function noteEnded(
+  { notifications }: Forgettable,
+  id: NotificationId,
+  record: NotificationDocument | undefined,
+  report: ReportsDocument | undefined,
+): void {
+  notifications.set(id, { record: record ?? null, report: report ?? null });
+}
+
+function nothingOf(tenantId: TenantId): Forgettable {
+  return { tenantId, notifications: new Map(), batchIds: new Set(), endedDays: new Set() };
+}
+
+function placeOf({ tenantId, id }: NotificationDocument) {
+  return { tenantId, notificationId: id };
+}
+
+function reportsOf(reader: Reader, records: readonly NotificationDocument[]): Promise<Map<string, ReportsDocument>> {
+  const ids = records.map((record) => reportsIdOf(placeOf(record)));
+  return documentsOf<ReportsDocument>(reader, reportsCollection.name, ids);
+}
+
+/** Without their contents, which are most of them. */
+function recordsOf(reader: Reader, ids: readonly string[]): Promise<Map<string, NotificationDocument>> {
+  return documentsOf<NotificationDocument>(reader, notificationsCollection.name, ids, withoutContent);
+}
+
+function withoutContent(record: NotificationDocument): NotificationDocument {
+  return { ...record, request: null };
+}
+
+/** Of what is read at a time; a record is 3.3 MiB at most. */
+const bytesMax = 512 * 1024;
+
+async function documentsOf<D extends Document>(
+  reader: Reader,
+  collection: string,
+  ids: readonly string[],
+  held: (document: D) => D = (document) => document,
+): Promise<Map<string, D>> {
+  if (ids.length === 0) return new Map();
+  try {
+    const only = ids.length === 1 ? {} : { bytesMax, orRefuse: true as const };
+    const found = await reader.get<D>(collection, ids, only);
+    return new Map([...found].map(([id, document]) => [id, held(document)]));
+  } catch (error) {
+    if (!(error instanceof TooManyBytesError)) throw error;
+    const half = Math.ceil(ids.length / 2);
+    const first = await documentsOf(reader, collection, ids.slice(0, half), held);
+    return new Map([...first, ...(await documentsOf(reader, collection, ids.slice(half), held))]);
+  }
+}

@@ -19,6 +19,7 @@ import { notificationsReadModel } from '../projections/notifications/index.ts';
 import type { Account } from './account.ts';
 import { createAccount } from './account.ts';
 import type { Known, Open } from './ledger.ts';
+import { readForgotten } from './forgotten.ts';
 import { createLedger } from './ledger.ts';
 import type { Lacking } from './read-models.ts';
 import { recordsLacking, timersLacking } from './read-models.ts';
@@ -55,6 +56,8 @@ export interface Reconciled {
 const topics: readonly Topic[] = [...workTopics, deliveriesTopic];
 /** Some 1 KiB each: 100 MiB. */
 const defaultOpenMax = 100_000;
+/** An id that is forgotten is some 100 bytes. */
+const forgottenPerOpen = 10;
 /** Named, of those of a pass that a read model lacks: where it lacks many, the figures say so. */
 const unseenNamedMax = 100;
 /** Read back at a time. */
@@ -146,13 +149,22 @@ async function readThrough(
     },
     reopened: (of) => account.add(of, 'ended', -1),
   });
+  const forgotten = await readForgotten(log, partition, isOfShard);
+  if (forgotten.size > forgottenPerOpen * openMax) return null;
   const check = async (): Promise<void> => {
-    noteUnseen(account, unseen, await recordsLacking(reader, folded.records, ended, 'ended'));
+    const lacking = await recordsLacking(reader, folded.records, ended, 'ended');
+    // What was forgotten since the log was read so far has its record no more.
+    if (lacking.length > 0) await forgotten.update();
+    noteUnseen(
+      account,
+      unseen,
+      lacking.filter(({ of }) => !forgotten.has(of.id)),
+    );
     ended = [];
   };
   let read = 0;
   for await (const entry of inOrderOfTime(log, partition, { from: new Map(), to: ends })) {
-    if (isWanted(entry, isOfShard)) ledger.takeIn(entry);
+    if (isWanted(entry, (id) => isOfShard(id) && !forgotten.has(id))) ledger.takeIn(entry);
     if (ledger.size > openMax) return null;
     if (ended.length >= batchMax) await check();
     if (++read % toldEvery === 0) onRead(toldEvery);
@@ -162,8 +174,8 @@ async function readThrough(
   return { account, unseen, open: [...ledger.open()] };
 }
 
-function isWanted({ event }: LogEntry, isOfShard: (id: string) => boolean): boolean {
-  return event !== null && isNotificationEvent(event) && isOfShard(event.notificationId);
+function isWanted({ event }: LogEntry, isLookedAt: (id: NotificationId) => boolean): boolean {
+  return event !== null && isNotificationEvent(event) && isLookedAt(event.notificationId);
 }
 
 /** Each is counted, the first ones are named. */

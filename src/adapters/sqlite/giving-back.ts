@@ -26,8 +26,9 @@ const lookEveryMs = 1000;
 const restMs = 50;
 /** Aimed at for a step, well under the 20 ms that a writer may wait. */
 const stepMs = 4;
-/** 64 KiB at first, 1 MiB a step at most. */
+/** 64 KiB at first; 32 KiB a step at least, which take under a ms, and 1 MiB at most. */
 const firstPages = 16;
+const pagesMin = 8;
 const pagesMax = 256;
 /** What is left free for the rows to come: 1 MiB, or a tenth of the file. */
 const slackPagesMin = 256;
@@ -55,7 +56,7 @@ export function startGivingBack({ db, clock, logger, metrics, file }: GivingBack
     db.exec(`PRAGMA incremental_vacuum(${pages})`);
     const tookMs = clock.monotonic() - begunAt;
     metrics?.increment('herald_given_back_bytes_total', { file }, (before - value('freelist_count')) * pageBytes);
-    pages = Math.min(pagesMax, Math.max(1, Math.floor(tookMs > stepMs ? pages / 2 : pages + pages / 4 + 1)));
+    pages = Math.min(pagesMax, Math.max(pagesMin, Math.floor(tookMs > stepMs ? pages / 2 : pages + pages / 4)));
     return restMs;
   };
 

@@ -14,6 +14,7 @@ RUN npm ci --omit=dev
 COPY bin bin
 COPY src src
 COPY dashboard dashboard
+COPY clients clients
 RUN node bin/build-web.js
 
 FROM node:24.21.0-bookworm-slim

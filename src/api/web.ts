@@ -1,4 +1,4 @@
-// The pages for browsers (`/dashboard` and what else is built for them): files out of memory, compressed at the build, under a strict policy.
+// The pages for browsers (`/dashboard`, and `/inbox.js` for others' pages): files out of memory, compressed at the build, under a strict policy.
 
 import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
@@ -46,16 +46,15 @@ export function createWebRouter({ webAssets, signIn }: Dependencies): Router {
   const router = express.Router();
   const policy = pagePolicy(signIn);
   const file =
-    (policyOfFile: string | null): RequestHandler =>
+    (headers: Readonly<Record<string, string>>): RequestHandler =>
     async (req, res, next) => {
       // A page's links are relative, so that it works under a proxy's path: they are from where it stands without the slash.
       if (req.path.endsWith('/')) return res.redirect(308, `../${req.path.split('/').at(-2)}`);
       const asset = (await webAssets()).get(req.path);
       if (asset === undefined) return next();
-      if (policyOfFile !== null) res.set('content-security-policy', policyOfFile);
       // The smaller one where both are taken: most browsers name gzip first.
       const packing = packings.find((name) => req.acceptsEncodings(name) === name);
-      send(asset, packing, res);
+      send(asset, packing, res, headers);
     };
   const at = (path: string, route: string, serve: RequestHandler) =>
     router.all(path, (req, res, next) => {
@@ -67,9 +66,10 @@ export function createWebRouter({ webAssets, signIn }: Dependencies): Router {
   at('/dashboard/sign-in.json', '/dashboard/sign-in.json', (_req, res) =>
     sendJson(res, 200, signIn, { 'cache-control': 'no-cache' }),
   );
-  at('/dashboard', '/dashboard', file(policy));
-  at('/dashboard/content', '/dashboard/content', file(contentPolicy));
-  at('/dashboard/assets/:name', '/dashboard/assets/:name', file(null));
+  at('/dashboard', '/dashboard', file({ 'content-security-policy': policy }));
+  at('/dashboard/content', '/dashboard/content', file({ 'content-security-policy': contentPolicy }));
+  at('/dashboard/assets/:name', '/dashboard/assets/:name', file({}));
+  for (const path of ['/inbox.js', '/inbox.d.ts']) at(path, path, file(sharedHeaders));
   return router;
 }
 
@@ -96,12 +96,25 @@ const contentPolicy =
 const packings = ['br', 'gzip'] as const;
 const foreverSeconds = 31_536_000;
 
-function send(asset: WebAsset, packing: (typeof packings)[number] | undefined, res: Response): void {
+/** Pages of any origin load it, by a name that stays; what it may do there says the token that they give it. */
+const sharedHeaders = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'public, max-age=300',
+};
+
+function send(
+  asset: WebAsset,
+  packing: (typeof packings)[number] | undefined,
+  res: Response,
+  headers: Readonly<Record<string, string>>,
+): void {
   const { type, isForever, plain } = asset;
   res.set({
     'content-type': type,
     'cache-control': isForever ? `public, max-age=${foreverSeconds}, immutable` : 'no-cache',
     vary: 'accept-encoding',
+    ...headers,
   });
   const packed = packing === undefined ? undefined : asset[packing];
   if (packed !== undefined && packing !== undefined) res.set('content-encoding', packing);

@@ -20,6 +20,28 @@ async function packed(path: string, encoding: string) {
   return { status: statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) };
 }
 
+describe('the inbox for other pages', () => {
+  it('is loaded by pages of any origin, by a name that stays, and kept for minutes', async () => {
+    for (const [path, type] of [
+      ['/inbox.js', 'text/javascript; charset=utf-8'],
+      ['/inbox.d.ts', 'text/plain; charset=utf-8'],
+    ] as const) {
+      const { status, headers } = await app.call('GET', path, { origin: 'https://shop.test' });
+      expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+        200,
+        type,
+        'public, max-age=300',
+      ]);
+      expect(headers.get('access-control-allow-origin')).toBe('*');
+      expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
+      const br = await packed(path, 'br');
+      expect([br.headers['content-encoding'], br.headers['vary']]).toEqual(['br', 'accept-encoding']);
+      expect(br.bytes.length).toBeLessThanOrEqual(15_000);
+      expect((await app.call('POST', path, {}, {})).status).toBe(405);
+    }
+  });
+});
+
 describe('the dashboard', () => {
   it('is one page whose policy lets in nothing that is inline or from elsewhere', async () => {
     const { status, headers, body } = await app.call('GET', '/dashboard', {});

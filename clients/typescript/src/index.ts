@@ -24,6 +24,7 @@ export type {
   StreamMessages,
   StreamName,
 } from './operations.ts';
-export type { TokenSource, TransportOptions as HeraldOptions } from './transport.ts';
+export type { TokenSource } from './held-token.ts';
+export type { TransportOptions as HeraldOptions } from './transport.ts';
 export { verifyWebhook, WebhookVerificationError } from './webhook.ts';
 export type { WebhookMessage, WebhookToVerify } from './webhook.ts';

@@ -1,11 +1,10 @@
 // One request over fetch, tried again as long as that can do no harm.
 
 import { HeraldConnectionError, HeraldError } from './errors.ts';
+import type { TokenSource } from './held-token.ts';
+import { holdToken } from './held-token.ts';
 import type { CallOptions, Schemas } from './operations.ts';
 import { retryAfterMsOf, sleep, waitMs } from './waiting.ts';
-
-/** A token that is kept until it is refused; then it is asked for once more. @param refused null the first time */
-export type TokenSource = (refused: string | null) => string | Promise<string>;
 
 export interface TransportOptions {
   /** Where the service is reached, without the API's own path: `https://herald.example.com`. */
@@ -43,36 +42,15 @@ export function createTransport(options: TransportOptions) {
   const { timeoutMs: usualTimeoutMs = 30_000, attemptsMax = 4, retryAfterMaxMs = 60_000 } = options;
   const base = `${options.url.replace(/\/+$/, '')}/api/v1`;
   const call = options.fetch ?? globalThis.fetch.bind(globalThis);
-  const { token: source } = options;
-  let token: Promise<string> | null = null;
-
-  const tokenNow = (): Promise<string> | null => {
-    if (source === undefined) return null;
-    if (typeof source === 'string') return Promise.resolve(source);
-    token ??= ask(source, null);
-    return token;
-  };
-  /** One that can't be had is asked for again by the next call. */
-  const ask = (from: TokenSource, refused: string | null): Promise<string> => {
-    const asked = Promise.resolve(refused).then(from);
-    asked.catch(() => {
-      if (token === asked) token = null;
-    });
-    return asked;
-  };
-  /** Of many calls that it was refused to one asks. */
-  const renew = (refused: string, held: Promise<string>): void => {
-    if (typeof source === 'function' && token === held) token = ask(source, refused);
-  };
+  const tokens = holdToken(options.token);
 
   /** The answer, whatever it says. Rejects where none came. */
   const fetchOnce = async (out: Omit<Outgoing, 'isRepeatable'>, signal: AbortSignal | undefined): Promise<Response> => {
     const once = async (isRenewed: boolean): Promise<Response> => {
-      const held = tokenNow();
-      const bearer = await held;
+      const token = await abortable(tokens.now(), signal);
       const headers = new Headers(out.headers);
       if (options.apiKey !== undefined) headers.set('x-api-key', options.apiKey);
-      if (bearer !== null) headers.set('authorization', `Bearer ${bearer}`);
+      if (token !== null) headers.set('authorization', `Bearer ${token}`);
       const { method, body } = out;
       const response = await call(base + out.path, {
         method,
@@ -80,10 +58,8 @@ export function createTransport(options: TransportOptions) {
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
       });
-      if (response.status !== 401 || held === null || bearer === null || isRenewed || typeof source !== 'function')
-        return response;
+      if (response.status !== 401 || token === null || isRenewed || !(await tokens.isRenewed(token))) return response;
       await response.body?.cancel();
-      renew(bearer, held);
       return once(true);
     };
     return once(false);
@@ -128,6 +104,17 @@ export function createTransport(options: TransportOptions) {
       throw refusal(response, await response.text().catch(() => ''));
     },
   };
+}
+
+/** A token may be long in coming. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
 
 /** Nothing was done for a 429; what a proxy or a stopping service has answered may have been done, and may be asked for again where that does nothing twice. */

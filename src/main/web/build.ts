@@ -1,4 +1,4 @@
-// Makes what browsers load of the sources in dashboard/: bundled by esbuild, named by what is in it, compressed once.
+// Makes what browsers load of the sources in dashboard/ and clients/: bundled by esbuild, named by what is in it, compressed once.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -8,15 +8,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-import type { BuildResult, Metafile } from 'esbuild';
+import type { BuildOptions, BuildResult, Metafile } from 'esbuild';
 
 import type { WebAsset } from '../../api/web.ts';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** What the bundles are made of. package.json names the versions of the libraries and of the bundler. */
-const sourceFolders = ['dashboard', 'src/main/web'];
+const sourceFolders = ['dashboard', 'clients/inbox', 'clients/typescript/src', 'src/main/web'];
 const sourceFiles = ['package.json'];
+
+const targets = ['es2022', 'chrome120', 'firefox121', 'safari17'];
 
 export function hasSources(): boolean {
   return existsSync(join(root, 'dashboard/main.tsx'));
@@ -46,28 +48,32 @@ async function sourcePaths(): Promise<string[]> {
 export async function buildWeb(): Promise<WebAsset[]> {
   // Loaded when there is something to build: most starts don't pay for it.
   const { build, stop } = await import('esbuild');
+  const usual: BuildOptions & { write: false } = {
+    absWorkingDir: root,
+    bundle: true,
+    format: 'esm',
+    target: targets,
+    minify: true,
+    legalComments: 'none',
+    write: false,
+    logLevel: 'silent',
+  };
   try {
+    const inbox = await build({ ...usual, entryPoints: ['clients/inbox/element.ts'], outfile: 'inbox.js' });
     const result = await build({
-      absWorkingDir: root,
+      ...usual,
       entryPoints: ['dashboard/main.tsx', 'dashboard/styles/main.css', 'dashboard/favicon.svg'],
       outdir: 'assets',
       entryNames: '[name]-[hash]',
       chunkNames: '[name]-[hash]',
       assetNames: '[name]-[hash]',
-      bundle: true,
       splitting: true,
-      format: 'esm',
-      target: ['es2022', 'chrome120', 'firefox121', 'safari17'],
       jsx: 'automatic',
       jsxImportSource: 'preact',
       loader: { '.svg': 'copy' },
-      minify: true,
-      legalComments: 'none',
       metafile: true,
-      write: false,
-      logLevel: 'silent',
     });
-    return await assetsOf(result);
+    return [...(await assetsOf(result)), ...(await inboxAssets(inbox))];
   } finally {
     await stop();
   }
@@ -86,6 +92,16 @@ async function assetsOf({ outputFiles, metafile }: BuildResult<{ write: false; m
     }),
   );
   return Promise.all([...files, ...pages].map(compressed));
+}
+
+/** The element for other people's pages, under names that stay. */
+async function inboxAssets({ outputFiles }: BuildResult<{ write: false }>): Promise<WebAsset[]> {
+  const declaration = await readFile(join(root, 'clients/inbox/declaration.d.ts'));
+  const script = Buffer.from(outputFiles[0]?.contents ?? []);
+  return Promise.all([
+    compressed({ path: '/inbox.js', isForever: false, text: script }),
+    compressed({ path: '/inbox.d.ts', isForever: false, text: declaration }),
+  ]);
 }
 
 const pageSources = { '/dashboard': 'dashboard/index.html', '/dashboard/content': 'dashboard/content.html' };
@@ -107,6 +123,7 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.ts': 'text/plain; charset=utf-8',
 };
 
 async function compressed({

@@ -230,7 +230,7 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
     else this.setAttribute(name, value);
   }
 
-  #takeUp<Name extends 'server' | 'user' | 'token' | 'open' | 'texts' | 'getToken'>(name: Name): void {
+  #takeUp(name: 'server' | 'user' | 'token' | 'open' | 'texts' | 'getToken'): void {
     if (!Object.hasOwn(this, name)) return;
     const value = this[name];
     Reflect.deleteProperty(this, name);

@@ -6,7 +6,6 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 
-import type {} from '../../clients/inbox/declaration.d.ts';
 import type { BatchItem } from '../../clients/typescript/src/index.ts';
 import { createHerald } from '../../clients/typescript/src/index.ts';
 import type { FaultyProxy } from '../support/faulty-proxy.ts';

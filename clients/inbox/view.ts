@@ -14,7 +14,7 @@ export interface ViewActions {
 
 export type View = ReturnType<typeof createView>;
 
-export const defaultTexts: HeraldInboxTexts = {
+const defaultTexts: HeraldInboxTexts = {
   title: 'Notifications',
   unread: '{n} unread',
   markRead: 'Mark as read',

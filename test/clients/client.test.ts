@@ -83,6 +83,7 @@ describe('a call', () => {
       return data.length > 0 ? data : null;
     });
     expect(found).toMatchObject([{ metadata: { order: '17' } }]);
+    expect(await herald.request('GET /notifications.csv', { query: { recipient: 'meta' } })).toMatch(/^[^{]+,[^]*meta/);
   });
 
   it('goes through all pages, by either kind of cursor', async () => {

@@ -40,7 +40,7 @@ export function createHerald(options: TransportOptions) {
     const { method, path } = addressOf(name, input);
     const { body, signal, timeoutMs } = input;
     const isKeyed = keyed.has(name);
-    const headers: Record<string, string> = { accept: 'application/json' };
+    const headers: Record<string, string> = { accept: 'application/json, */*;q=0.5' };
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (isKeyed) headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
     if (input.afterPosition !== undefined) headers['x-after-position'] = input.afterPosition;
@@ -173,8 +173,9 @@ function parametersOf(key: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([name, inner]) => parametersOf(`${key}[${name}]`, inner));
 }
 
-function dataOf<Name extends string>({ text }: Incoming): Answer<Name> {
-  return JSON.parse(text) as Answer<Name>;
+function dataOf<Name extends string>({ headers, text }: Incoming): Answer<Name> {
+  const isCsv = headers.get('content-type')?.startsWith('text/csv') === true;
+  return (isCsv ? text : JSON.parse(text)) as Answer<Name>;
 }
 
 interface Cursors {

@@ -81,7 +81,12 @@ export type Input<Name extends string> = PathOf<Name> & Query<Name> & Body<Name>
 export type Arguments<Name extends string, Options> =
   Partial<Input<Name>> extends Input<Name> ? [input?: Input<Name> & Options] : [input: Input<Name> & Options];
 
-type Content<Answer> = Answer extends { content: { 'application/json': infer Data } } ? Data : never;
+/** A list for spreadsheets is its text. */
+type Content<Answer> = Answer extends { content: { 'application/json': infer Data } }
+  ? Data
+  : Answer extends { content: { 'text/csv': infer Text } }
+    ? Text
+    : never;
 
 type Responses<Name extends string> = Operation<Name> extends { responses: infer All } ? All : never;
 

@@ -1,9 +1,10 @@
-// Serves the document and its human page: Swagger UI from its package, nothing from anywhere else.
+// Serves the document and its human page: the calls to begin with, then Swagger UI from its package, nothing from anywhere else.
 
 import type { Response, Router } from 'express';
 import express from 'express';
 import getSwaggerUiFolder from 'swagger-ui-dist/absolute-path.js';
 
+import { firstCallsCss, firstCallsHtml, givenAddress } from './first-calls.ts';
 import { refuseMethod } from '../refuse-method.ts';
 
 interface Dependencies {
@@ -25,6 +26,7 @@ export function createDocsRouter({ document }: Dependencies): Router {
     ],
     ['/docs', (res) => send(res, 'text/html; charset=utf-8', page)],
     ['/docs/start.js', (res) => send(res, 'text/javascript; charset=utf-8', start)],
+    ['/docs/first-calls.css', (res) => send(res, 'text/css; charset=utf-8', firstCallsCss)],
     ...assets.map((name): (typeof pages)[number] => [`/docs/${name}`, (res) => sendAsset(res, name)]),
   ];
   for (const [path, serve] of pages) {
@@ -55,9 +57,13 @@ const page = `<!doctype html>
     <title>Herald API</title>
     <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
     <link rel="stylesheet" href="docs/swagger-ui.css" />
+    <link rel="stylesheet" href="docs/first-calls.css" />
   </head>
   <body>
+    <main>
+    ${firstCallsHtml()}
     <div id="docs"></div>
+    </main>
     <noscript>The document itself: <a href="openapi.json">/openapi.json</a></noscript>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/start.js"></script>
@@ -67,6 +73,15 @@ const page = `<!doctype html>
 
 /** Without the validator's badge: it would ask an outside address. What is tried out goes to this service, under whatever path a proxy has it. */
 const start = `const root = new URL('..', document.currentScript.src);
+const address = root.href.slice(0, -1);
+for (const block of document.querySelectorAll('.first .code')) {
+  const [code, button] = [block.querySelector('pre'), block.querySelector('button')];
+  code.textContent = code.textContent.replaceAll('${givenAddress}', address);
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(code.textContent).then(() => (button.textContent = 'Copied'), () => getSelection().selectAllChildren(code));
+    setTimeout(() => (button.textContent = 'Copy'), 2000);
+  });
+}
 SwaggerUIBundle({
   url: new URL('openapi.json', root).href,
   dom_id: '#docs',

@@ -77,8 +77,15 @@ function Shell() {
 
 function Navigation() {
   const shown = pageNamed(route.value.page);
+  const bar = useRef<HTMLElement>(null);
+  // On a phone the bar is longer than the screen.
+  useEffect(() => {
+    const { current: nav } = bar;
+    const link = nav?.querySelector<HTMLElement>('[aria-current]');
+    if (nav != null && link != null) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }, [shown]);
   return (
-    <nav aria-label="Pages">
+    <nav aria-label="Pages" ref={bar}>
       <ul>
         {pages.map((page) => (
           <li key={page.name}>
@@ -103,7 +110,7 @@ function Settings() {
             theme.value = themes.find((name) => name === currentTarget.value) ?? 'system';
           }}
         >
-          <option value="system">System colours</option>
+          <option value="system">System</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>

@@ -14,9 +14,12 @@ export interface Route {
 
 export const route = signal(routeOf(location.hash));
 
-addEventListener('hashchange', () => {
+/** After the address was changed without the browser saying so, too. */
+export function readAddress(): void {
   if (location.hash === '' || location.hash.startsWith('#/')) route.value = routeOf(location.hash);
-});
+}
+
+addEventListener('hashchange', readAddress);
 
 function routeOf(hash: string): Route {
   // What isn't an address of a page (the link that signs in) leads to the first one.

@@ -5,6 +5,7 @@ import { computed, signal } from '@preact/signals';
 import type { IssuerSignIn } from './oidc.ts';
 import { finishSignIn, isPopupAnswer, passAnswerOn, signInByPopup, signInByRedirect } from './oidc.ts';
 import { problemOf, shownProblem } from './problem.ts';
+import { readAddress } from './router.ts';
 import { claimsOf } from './token-claims.ts';
 
 export type SignIn = IssuerSignIn | { readonly kind: 'token'; readonly keepsToken: boolean };
@@ -53,6 +54,8 @@ export async function startSession(): Promise<void> {
     signIn.value = await readSignIn();
     keepsToken = signIn.value.kind === 'token' && signIn.value.keepsToken;
     const answered = signIn.value.kind === 'issuer' ? await finishSignIn(signIn.value) : null;
+    // The page that was asked for before.
+    readAddress();
     const found = linked ?? answered ?? (keepsToken ? sessionStorage.getItem(keptName) : null);
     if (found !== null) return takeToken(found);
   } catch (failure) {

@@ -49,7 +49,7 @@ describe('one notification', () => {
     await page.getByRole('heading', { name: 'Why it is delivered' }).waitFor();
     expect(await statusOf(id)).toBe('DELIVERED');
     await page.getByText('Its events in the log').click();
-    await page.getByText('RetryRequested').waitFor();
+    await page.locator('summary', { hasText: 'RetryRequested' }).waitFor();
     await page.getByRole('button', { name: 'Send as a new one' }).click();
     await page.getByText('Content of', { exact: true }).waitFor();
     expect(page.url()).not.toContain(id);

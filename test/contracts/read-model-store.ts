@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import type { DocumentScan } from '../../src/ports/document-scan.ts';
 import type { RebuildableStore } from '../../src/ports/read-model-rebuild.ts';
 import {
   documentBytesMax,
@@ -23,9 +24,9 @@ import {
 import { until } from '../support/until.ts';
 
 export interface ReadModelStoreHarness {
-  readonly store: ReadModelStore & RebuildableStore;
+  readonly store: ReadModelStore & RebuildableStore & DocumentScan;
   /** One that only asks, as another thread or process has it. */
-  readonly reader: ReadModelReader;
+  readonly reader: ReadModelReader & DocumentScan;
   /** The same data after a restart. */
   reopen(): Promise<void>;
   close(): Promise<void>;
@@ -569,6 +570,45 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       await expect(harness.store.find(byTime)).rejects.toThrow(NoFittingIndexError);
       await harness.store.prepare(letters);
       expect(ids(await harness.reader.find(byTime))).toEqual(['3', '2', '1']);
+    });
+
+    describe('a scan', () => {
+      const scanned = async (limit: number, bytesMax: number) => {
+        const pages: string[][] = [];
+        let after: string | null = null;
+        for (;;) {
+          const page: Awaited<ReturnType<DocumentScan['scan']>> = await harness.reader.scan('letters', {
+            after,
+            limit,
+            bytesMax,
+          });
+          const last = page.at(-1);
+          if (last === undefined) return pages;
+          pages.push(page.map(({ id }) => id));
+          after = last.id;
+        }
+      };
+
+      it('gives every document as it was written, by the bytes of the ids', async () => {
+        const sorted = ['A', 'a', 'a:', 'aa', 'é', '\uffee', '\u{1f600}'];
+        await fold(sorted.toReversed().map((id) => put(id, { text: id })));
+        expect((await scanned(3, 1_000_000)).flat()).toEqual(sorted);
+        expect((await scanned(3, 1_000_000)).map((page) => page.length)).toEqual([3, 3, 1]);
+        const [first] = await harness.store.scan('letters', { after: null, limit: 1, bytesMax: 1 });
+        expect(first).toEqual({ id: 'A', text: JSON.stringify(letter({ text: 'A' })) });
+      });
+
+      it('ends a page by its bytes, and has one document on it at least', async () => {
+        const bytes = Buffer.byteLength(JSON.stringify(letter({ text: 'é'.repeat(100) })));
+        await fold(['1', '2', '3', '4', '5'].map((id) => put(id, { text: 'é'.repeat(100) })));
+        expect(await scanned(10, 2 * bytes)).toEqual([['1', '2'], ['3', '4'], ['5']]);
+        expect(await scanned(10, 1)).toEqual([['1'], ['2'], ['3'], ['4'], ['5']]);
+      });
+
+      it('refuses a collection that nobody has prepared', async () => {
+        const asked = harness.reader.scan('unheard_of', { after: null, limit: 1, bytesMax: 1 });
+        await expect(asked).rejects.toThrow('unheard_of');
+      });
     });
 
     describe('a rebuild', () => {

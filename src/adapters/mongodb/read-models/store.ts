@@ -1,6 +1,7 @@
 // Read models in MongoDB for those who fold: any number of processes, each partition number with one owner at a time.
 
 import type { Clock } from '../../../ports/clock.ts';
+import type { DocumentScan } from '../../../ports/document-scan.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
 import type { FoldPace, ReadModelStore } from '../../../ports/read-model-store.ts';
@@ -13,6 +14,7 @@ import { prepareCurrent } from './preparing.ts';
 import { createReading } from './reading.ts';
 import { abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
 import { createRetiredVersions } from './retired.ts';
+import { createScan } from './scan.ts';
 import { createView, fixedView, type ModelVersion } from './versions.ts';
 import { createWriting } from './writing.ts';
 
@@ -26,7 +28,9 @@ export interface MongoReadModelOptions {
 /** A small transaction takes 2 to 3 ms of a core of client and server together: so a number has 5 of them a second at most, and not all at once, beside 20 a second of all numbers. */
 const pace: FoldPace = { eventsMax: 1000, fewMs: 200, manyMs: 300, unrestedMax: 6, inThread: false };
 
-export function openMongoReadModelStore(options: MongoReadModelOptions): ReadModelStore & RebuildableStore {
+export function openMongoReadModelStore(
+  options: MongoReadModelOptions,
+): ReadModelStore & RebuildableStore & DocumentScan {
   const { connection, logger, clock } = options;
   const { client, db } = connection;
   const { signal, end } = createLifetime(client);
@@ -38,7 +42,7 @@ export function openMongoReadModelStore(options: MongoReadModelOptions): ReadMod
 
   return {
     pace,
-    ...open({ ...createReading(db, view, clock), ...portOf(writing) }),
+    ...open({ ...createReading(db, view, clock), ...createScan(db, view), ...portOf(writing) }),
     ...createChanges({ db, view, listeners, clock, logger, signal }),
     ready: () => answers(db, signal),
     ...open({

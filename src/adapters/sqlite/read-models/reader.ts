@@ -1,12 +1,14 @@
 // views.db for those who only ask: a connection of its own, synchronous inside and read-only, beside the writer in
 // another thread.
 
+import type { DocumentScan } from '../../../ports/document-scan.ts';
 import type { ReadModelReader } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { type ChangeSignalEnd, hearChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
+import { createScan } from './scan.ts';
 import { createView, loadVersions } from './view.ts';
 
 /** How often a reader looks by itself whether something was written, and only while somebody listens. */
@@ -18,21 +20,26 @@ export interface ReadModelReaderOptions {
   readonly changes?: ChangeSignalEnd;
   /** Of the thread; absent: nobody else waits for it. */
   readonly turns?: ThreadTurns;
+  /** From its first call on it sees what was there then, whatever is written meanwhile: for work on all documents together. The writer's WAL grows until it is closed. */
+  readonly staysAsItIs?: true;
 }
 
 /** The file is opened by the first call that finds it; until then calls reject and `ready` is false. */
-export function openReadModelReader(options: ReadModelReaderOptions): ReadModelReader & { close(): void } {
+export function openReadModelReader(
+  options: ReadModelReaderOptions,
+): ReadModelReader & DocumentScan & { close(): void } {
   let connection: Connection | null = null;
   let isClosed = false;
   const connect = () => {
     if (isClosed) throw new Error('the read models were closed');
-    connection ??= openConnection(options.path, { readOnly: true });
+    connection ??= open(options);
     return connection;
   };
   const view = createView(() => loadVersions(connect().db, 'current'));
   const changes = listenOn(connect, options.changes);
   return {
     ...createReading(connect, view, options.turns),
+    ...createScan(connect, view),
     onChange: changes.onChange,
     async ready() {
       try {
@@ -48,6 +55,13 @@ export function openReadModelReader(options: ReadModelReaderOptions): ReadModelR
       connection?.close();
     },
   };
+}
+
+function open({ path, staysAsItIs }: ReadModelReaderOptions): Connection {
+  const connection = openConnection(path, { readOnly: true });
+  // Only reading begins what is seen.
+  if (staysAsItIs === true) connection.db.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  return connection;
 }
 
 function listenOn(connect: () => Connection, signal: ChangeSignalEnd | undefined) {

@@ -7,11 +7,19 @@ import type { Connection } from '../connection.ts';
 
 const secretBytes = 16;
 
-/** Inside of the transaction that makes the read model's tables. One that is there stays. */
-export function makeSecret(connection: Connection, { name, secretOf: other }: ReadModelDefinition): void {
+/**
+ * Inside of the transaction that makes the read model's tables. One that is there stays.
+ *
+ * @param secret of one that isn't there; by default by chance
+ */
+export function makeSecret(
+  connection: Connection,
+  { name, secretOf: other }: ReadModelDefinition,
+  secret = randomBytes(secretBytes).toString('hex'),
+): void {
   const insert = `INSERT INTO secrets (read_model, secret)
     VALUES (?, coalesce((SELECT secret FROM secrets WHERE read_model = ?), ?)) ON CONFLICT DO NOTHING`;
-  connection.statement(insert).run(name, other ?? null, randomBytes(secretBytes).toString('hex'));
+  connection.statement(insert).run(name, other ?? null, secret);
 }
 
 /** @throws Error when the read model isn't prepared */

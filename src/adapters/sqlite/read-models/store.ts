@@ -4,6 +4,7 @@
 // folded again from the log, which is the truth. A killed process loses none.
 
 import type { Clock } from '../../../ports/clock.ts';
+import type { DocumentScan } from '../../../ports/document-scan.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
 import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
@@ -15,6 +16,7 @@ import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
 import { abandonLeft, abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
 import { removeSome } from './removal.ts';
+import { createScan } from './scan.ts';
 import { makeSecret } from './secrets.ts';
 import { prepareTable } from './tables.ts';
 import { createView, loadVersions, type ModelVersion, modelVersionOf, stateTablesSql, type View } from './view.ts';
@@ -27,10 +29,12 @@ export interface ReadModelStoreOptions {
   readonly metrics?: Metrics;
   /** The writer's end, when there are readers in other threads who wait for changes. */
   readonly changes?: ChangeSignalEnd;
+  /** Of read models that are made in it, by name: those of another store, so that the same documents follow. Absent: by chance. */
+  readonly secrets?: ReadonlyMap<string, string>;
 }
 
 /** One process at a time, and in it one store. @throws Error when the file can't be opened */
-export function openReadModelStore(options: ReadModelStoreOptions): ReadModelStore & RebuildableStore {
+export function openReadModelStore(options: ReadModelStoreOptions): ReadModelStore & RebuildableStore & DocumentScan {
   const connection = openConnection(options.path, {
     synchronous: 'NORMAL',
     cacheKib: 8 * 1024,
@@ -46,7 +50,7 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   return {
     ...storeOn(connection, view, tell),
     async prepare(definition) {
-      if (prepareCurrent(connection, definition))
+      if (prepareCurrent(connection, definition, options.secrets?.get(definition.name)))
         options.logger.info('read model prepared', { readModel: definition.name });
       view.refresh();
     },
@@ -87,6 +91,7 @@ function storeOn(connection: Connection, view: View, tell: (readModel: string) =
   return {
     pace,
     ...createReading(() => connection, view),
+    ...createScan(() => connection, view),
     ...createWriting(connection, view, changed),
     onChange: (readModel: string, listener: () => void) => listeners.add(readModel, listener),
     ready: async () => connection.db.isOpen,
@@ -116,7 +121,7 @@ function nextStore(connection: Connection, next: ModelVersion): ReadModelStore {
 const catchingUpSql = 'INSERT INTO catching_up (read_model) VALUES (?) ON CONFLICT DO NOTHING';
 
 /** Answers whether anything had to be made. */
-function prepareCurrent(connection: Connection, definition: ReadModelDefinition): boolean {
+function prepareCurrent(connection: Connection, definition: ReadModelDefinition, secret?: string): boolean {
   return connection.transaction(() => {
     const { db } = connection;
     const stored = loadVersions(db, 'current').find(({ name }) => name === definition.name);
@@ -127,7 +132,7 @@ function prepareCurrent(connection: Connection, definition: ReadModelDefinition)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
     connection.statement(upsert).run(definition.name, model.version, JSON.stringify(definition));
     if (stored === undefined) connection.statement(catchingUpSql).run(definition.name);
-    makeSecret(connection, definition);
+    makeSecret(connection, definition, secret);
     return model.tables.map((table) => prepareTable(db, table)).includes(true);
   });
 }

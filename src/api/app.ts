@@ -34,6 +34,7 @@ import type { Route } from './endpoint.ts';
 import { answeringUnavailable, sendError } from './errors.ts';
 import { frontPage } from './front-page.ts';
 import { createHandlers } from './handlers/index.ts';
+import { lookingBack, refusingWrites, sayingAsOf } from './look-back.ts';
 import { digest } from './idempotency-key.ts';
 import { createInboxCallers } from './inbox-callers.ts';
 import { createNotificationRecords } from './notification-records.ts';
@@ -95,6 +96,8 @@ export interface ApiOptions {
   readonly hstsSeconds?: number;
   /** Signs cursors; the same on every node. */
   readonly cursorSecret: string | Uint8Array;
+  /** UTC ms that is looked back to; absent: the service shows what is. */
+  readonly asOf?: number;
   /** The embedded issuer's public keys, served at /.well-known/jwks.json. */
   readonly jwks?: () => unknown;
   readonly streams?: Partial<Record<keyof typeof streamLimits, number>>;
@@ -127,6 +130,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     cursors: createCursors(options.cursorSecret),
     refusals,
     rateLimit: options.rateLimit,
+    rangesEnd: () => options.asOf ?? clock.now(),
   });
   const streams = createStreams({
     closing,
@@ -161,7 +165,8 @@ export function createApi(given: ApiDependencies): RequestListener {
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
   const notifyPaths = bases.map((base) => `${base}/notify`);
-  app.post(notifyPaths, notify);
+  const { asOf } = options;
+  if (asOf === undefined) app.post(notifyPaths, notify);
   app.use((req, res, next) => {
     beginRequestLine(req, res, { ...deps, refusals }, requestId());
     next();
@@ -171,10 +176,16 @@ export function createApi(given: ApiDependencies): RequestListener {
   const routes = routesOf(handlers);
   const cors = createCors(options.corsOrigins);
   countFailuresFromZero(routes, metrics);
-  app.use(bases, routerOf(routes, pipeline, cors));
+  const served = asOf === undefined ? routes : lookingBack(routes, { asOf, clock });
+  app.use(bases, routerOf(served, pipeline, cors));
   const { trustedProxies = [] } = options;
   const addresses = createClientAddresses({ trustedProxies, placesPerAddress: Infinity });
   const { unsubscribeLinks: links, limiter } = deps;
+  if (asOf !== undefined)
+    app.use(
+      bases.map((base) => `${base}/unsubscribe`),
+      refusingWrites(asOf),
+    );
   app.use(bases, createUnsubscribeRouter({ links, commands, limiter, addresses, bodies }));
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
@@ -200,6 +211,7 @@ export function createApi(given: ApiDependencies): RequestListener {
       challenge: String(locals['challenge'] ?? 'Bearer'),
     });
   });
+  if (asOf !== undefined) return sayingAsOf(app, asOf);
   // Express sets the prototypes of every request and answer, a tenth of what a notification costs: those that come by the plain path pass it by.
   const plainPaths = new Set(notifyPaths);
   return (req, res) => {

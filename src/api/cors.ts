@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { asOfHeader, settingsAsOfHeader } from './look-back.ts';
 import { afterPositionHeader, eventPositionHeader } from './position.ts';
 
 export function createCors(origins: readonly string[]) {
@@ -12,7 +13,10 @@ export function createCors(origins: readonly string[]) {
     if (origin === undefined || !allowed.has(origin)) return;
     res.setHeader('access-control-allow-origin', origin);
     if (req.method !== 'OPTIONS') {
-      res.setHeader('access-control-expose-headers', `${eventPositionHeader}, x-request-id, retry-after, link`);
+      res.setHeader(
+        'access-control-expose-headers',
+        `${eventPositionHeader}, ${asOfHeader}, ${settingsAsOfHeader}, x-request-id, retry-after, link`,
+      );
       return;
     }
     res.setHeader('access-control-allow-methods', methods);

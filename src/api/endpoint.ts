@@ -95,6 +95,8 @@ export type Route = {
     readonly auth: Kind;
     /** Counts against the tenant's limit on what sends, and tells how much is left. Whatever else isn't a GET has a limit of its own. */
     readonly sends?: true;
+    /** Tells what happens from now on: there is none where the service looks back. */
+    readonly live?: true;
     readonly endpoint: Endpoint<Callers[Kind]>;
   } & (Kind extends KeyAuthKind ? { readonly scopes: readonly Scope[] } : { readonly scopes?: undefined });
 }[AuthKind];

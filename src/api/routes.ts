@@ -64,6 +64,7 @@ export function routesOf({
       path: '/notify/inapp/:userId/stream',
       auth: 'inboxOrQuery',
       scopes: ['inbox'],
+      live: true,
       endpoint: streams.inbox,
     },
     // A person, with or without a tenant yet
@@ -109,7 +110,7 @@ export function routesOf({
     { method: 'POST', path: '/callbacks/:provider/:token', auth: 'none', endpoint: callbacks.receive },
     { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },
     { method: 'GET', path: '/dashboard/failures', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.failures },
-    { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', endpoint: streams.dashboard },
+    { method: 'GET', path: '/dashboard/stream', auth: 'bearerOrQuery', live: true, endpoint: streams.dashboard },
   ] as const satisfies readonly Route[];
 }
 

@@ -1,12 +1,10 @@
-// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | copy-log | export.
+// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | copy-log | export | stats | compare.
 
 import { parseArgs } from 'node:util';
 
-import type { Channel } from '../domain/events.ts';
-import { channels } from '../domain/events.ts';
 import { nearMiss } from '../domain/near-miss.ts';
-import type { Role } from './config.ts';
-import { allRoles, ConfigError, describeConfig, readConfig } from './config.ts';
+import { ConfigError, describeConfig, readConfig } from './config.ts';
+import { channelsOf, rolesOf, startOf } from './serve-values.ts';
 import { toolHelp } from './tools/help.ts';
 import { usage } from './usage.ts';
 import { UsageError } from './usage-error.ts';
@@ -14,8 +12,18 @@ import { readVersion } from './version.ts';
 
 const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   async serve(args) {
-    const options = { role: { type: 'string' }, channel: { type: 'string' }, from: { type: 'string' } } as const;
+    const options = {
+      role: { type: 'string' },
+      channel: { type: 'string' },
+      from: { type: 'string' },
+      'as-of': { type: 'string' },
+      keep: { type: 'string' },
+      port: { type: 'string' },
+    } as const;
     const { values } = parseArgs({ args, options });
+    if (values['as-of'] !== undefined) return (await import('./look-back-commands.ts')).serveAsOf(values);
+    for (const name of ['keep', 'port'] as const)
+      if (values[name] !== undefined) throw new UsageError(`--${name}: goes with --as-of`);
     const roles = rolesOf(values.role);
     if (values.channel !== undefined && !roles.has('dispatcher'))
       throw new UsageError('--channel: is for the role dispatcher, which is not among --role');
@@ -145,37 +153,13 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   async export(args) {
     await (await import('./export.ts')).exportCommand(args);
   },
+  async stats(args) {
+    await (await import('./look-back-commands.ts')).stats(args);
+  },
+  async compare(args) {
+    await (await import('./look-back-commands.ts')).compare(args);
+  },
 };
-
-function rolesOf(text: string | undefined): ReadonlySet<Role> {
-  const names = text === undefined || text === 'all' ? allRoles : text.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !(allRoles as readonly string[]).includes(name));
-  if (unknown.length > 0)
-    throw new UsageError(
-      `--role: there is no role ${unknown.join(', ')}; roles are ${allRoles.join(', ')}, with commas between them`,
-    );
-  return new Set(names as Role[]);
-}
-
-function channelsOf(text: string | undefined): readonly Channel[] {
-  if (text === undefined) return channels;
-  const spelled = (channel: Channel) => channel.toLowerCase().replace('_', '-');
-  const names = text.split(',').map((name) => name.trim().toLowerCase().replace('_', '-'));
-  const unknown = names.filter((name) => !channels.some((channel) => spelled(channel) === name));
-  if (unknown.length > 0)
-    throw new UsageError(
-      `--channel: there is no channel ${unknown.join(', ')}; channels are ${channels.map(spelled).join(', ')}, with commas between them`,
-    );
-  return channels.filter((channel) => names.includes(spelled(channel)));
-}
-
-function startOf(text: string | undefined): 'beginning' | 'end' | number | null {
-  if (text === undefined) return null;
-  if (text === 'beginning' || text === 'end') return text;
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new UsageError('--from: should be beginning, end or an ISO 8601 time');
-  return time;
-}
 
 function folderOf(positionals: readonly string[]): string {
   const [folder] = positionals;

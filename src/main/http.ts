@@ -1,12 +1,15 @@
 // The two ports: operations, which answers from the first moment on, and the API.
 
-import { createApi } from '../api/app.ts';
+import type { RequestListener } from 'node:http';
+
+import { type ApiOptions, createApi } from '../api/app.ts';
 import { createOperations } from '../api/operations.ts';
 import { listen } from '../api/server.ts';
 import type { CatchUps } from '../api/whole-read-models.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { SuppressionList } from '../ports/suppressions.ts';
+import type { TokenKeys } from '../ports/token-keys.ts';
 import type { Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
 import type { Health } from './health.ts';
@@ -76,15 +79,26 @@ interface ApiDependencies {
 /** @throws StartError when PORT can't be listened on */
 export async function startApi({ adapters, config, reader, suppressions, catchUps }: ApiDependencies): Promise<Http> {
   const closing = new AbortController();
+  const { tokenKeys, options } = await apiOptionsOf(config);
+  const webAssets = createWebAssets(adapters.logger);
+  const given = { ...adapters, reader, suppressions, catchUps, tokenKeys, webAssets, options };
+  const { url, stop } = await openApi(createApi({ ...given, closing: closing.signal }), { ...adapters, config });
+  return {
+    url,
+    stop() {
+      closing.abort();
+      return stop();
+    },
+  };
+}
+
+/** How the API is set, and whose tokens it takes. */
+export async function apiOptionsOf(
+  config: Config,
+): Promise<{ readonly tokenKeys: TokenKeys; readonly options: ApiOptions }> {
   const { tokenKeys, issuer, audience, jwks } = await tokenIssuerOf(config);
-  const api = createApi({
-    ...adapters,
-    reader,
-    suppressions,
-    catchUps,
+  return {
     tokenKeys,
-    webAssets: createWebAssets(adapters.logger),
-    closing: closing.signal,
     options: {
       rateLimit: config.RATE_LIMIT,
       itemLimit: config.ITEM_LIMIT,
@@ -106,21 +120,16 @@ export async function startApi({ adapters, config, reader, suppressions, catchUp
       cursorSecret: await encryptionSecretOf(config),
       ...(jwks === undefined ? {} : { jwks }),
     },
-  });
-  const { url, stop } = await open(api, 'PORT', {
-    config,
-    logger: adapters.logger,
-    metrics: adapters.metrics,
-    limits: { connectionsPerAddress: config.CONNECTIONS_PER_ADDRESS },
-    trustedProxies: config.TRUSTED_PROXIES,
-  });
-  return {
-    url,
-    stop() {
-      closing.abort();
-      return stop();
-    },
   };
+}
+
+/** @throws StartError when PORT can't be listened on */
+export function openApi(
+  api: RequestListener,
+  { config, logger, metrics }: Pick<Process, 'logger' | 'metrics'> & { readonly config: Config },
+): Promise<Http> {
+  const limits = { connectionsPerAddress: config.CONNECTIONS_PER_ADDRESS };
+  return open(api, 'PORT', { config, logger, metrics, limits, trustedProxies: config.TRUSTED_PROXIES });
 }
 
 async function open(

@@ -32,6 +32,7 @@ import { createProcess } from './process.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { checkSecretFiles } from './secrets.ts';
 import { readModelHealth } from './read-model-health.ts';
+import { firstSignal } from './signals.ts';
 import { dashboardLink, demoOwner } from './tokens.ts';
 import { startWatching } from './watchdog.ts';
 
@@ -167,11 +168,4 @@ async function demoApiKey(adapters: Adapters): Promise<string> {
     });
     return bullets;
   }
-}
-
-/** The first of SIGTERM and SIGINT; any after it change nothing, since npm and a terminal both send a second one. */
-function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => resolve(name));
-  });
 }

@@ -17,4 +17,6 @@ export interface DocumentScan {
     collection: string,
     page: { readonly after: string | null; readonly limit: number; readonly bytesMax: number },
   ): Promise<readonly StoredText[]>;
+  /** About how many there are. @throws as `scan` does */
+  size(collection: string): Promise<number>;
 }

@@ -53,6 +53,34 @@ describe('the dashboard', () => {
   });
 });
 
+/** All folders that a folder may reach, by however many others. */
+function reachOf(folder: string): ReadonlySet<string> {
+  const reached = new Set([folder]);
+  for (const name of reached) {
+    const { folders = [] } = rules.find((rule) => rule.folder === name) ?? {};
+    for (const next of folders === 'everything' ? rules.map((rule) => rule.folder) : folders) reached.add(next);
+  }
+  return reached;
+}
+
+describe('what shows the past', () => {
+  it.each(['lookback', 'export', 'replay'])('%s reaches nothing that can send', (folder) => {
+    const senders = ['channels', 'dispatchers', 'scheduler', 'jobs', 'adapters/http', 'main'];
+    expect(senders.filter((name) => reachOf(folder).has(name))).toEqual([]);
+    expect(reachOf(folder).has('ports')).toBe(true);
+  });
+
+  it('is put together without it', () => {
+    const parts = ['main/serve-as-of.ts', 'main/look-back.ts', 'main/beside.ts', 'main/stats.ts', 'main/compare.ts'];
+    const own = sources.filter(({ path }) => parts.includes(path));
+    expect(own).toHaveLength(parts.length);
+    const imported = own.flatMap(({ imports }) => imports.map(({ specifier }) => specifier));
+    expect(imported.filter((name) => /\/(?:channels|dispatchers|scheduler|jobs|adapters\/http)\//.test(name))).toEqual(
+      [],
+    );
+  });
+});
+
 describe('the check of the import table', () => {
   it.each([
     ['domain/x.ts', "import type { Clock } from '../ports/clock.ts';"],

@@ -596,6 +596,7 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect((await scanned(3, 1_000_000)).map((page) => page.length)).toEqual([3, 3, 1]);
         const [first] = await harness.store.scan('letters', { after: null, limit: 1, bytesMax: 1 });
         expect(first).toEqual({ id: 'A', text: JSON.stringify(letter({ text: 'A' })) });
+        expect(await harness.reader.size('letters')).toBe(sorted.length);
       });
 
       it('ends a page by its bytes, and has one document on it at least', async () => {

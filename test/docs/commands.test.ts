@@ -36,6 +36,11 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm run engines:up': 'test/engines/engines.engines.test.ts',
   'npm run engines:down': 'test/engines/engines.engines.test.ts',
   'npm start': 'test/e2e/npm-start.test.ts',
+  'npm run -s herald -- serve --as-of 2026-11-17T09:00:00Z': 'test/e2e/look-back.test.ts',
+  'npm run -s herald -- serve --as-of 2026-11-17T09:00:00Z --port 3100': 'test/e2e/look-back.test.ts',
+  'npm run -s herald -- serve --as-of 2026-11-17T09:00:00Z --keep DIR/tuesday': 'test/e2e/look-back.test.ts',
+  'npm run -s herald -- compare --as-of 2026-11-17T09:00:00Z --with live': 'test/e2e/look-back.test.ts',
+  'npm run -s herald -- compare --as-of 2026-11-17T09:00:00Z --with DIR/tuesday': 'test/e2e/look-back.test.ts',
   'npm run -s herald -- serve --role api': 'test/e2e/cluster',
   'npm run -s herald -- serve --role dispatcher --channel email,sms': 'test/e2e/cluster',
   'npm run -s herald -- serve --role projector,scheduler': 'test/e2e/cluster',
@@ -76,6 +81,8 @@ const chosen: Readonly<Record<string, string>> = {
     'npm run -s herald -- tenants set "$ID" --weight 3 --in-flight 64',
   'npm run -s herald -- tenants set ID --retention 7d': 'npm run -s herald -- tenants set "$ID" --retention 7d',
   'npm run -s herald -- show notif_...': 'npm run -s herald -- show "$SENT"',
+  'npm run -s herald -- stats --as-of 2026-11-17T09:00:00Z --tenant ID --range 7d':
+    'npm run -s herald -- stats --as-of 2025-01-01T00:00:00Z --tenant "$ID" --range 7d',
   'npm run -s herald -- export --out DIR': 'npm run -s herald -- export --out "$EXPORTS/whole"',
   'npm run -s herald -- export --out DIR/monday --table events --format parquet':
     'npm run -s herald -- export --out "$EXPORTS/monday" --table events --format parquet',

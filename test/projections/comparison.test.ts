@@ -18,6 +18,7 @@ function sideOf(documents: Documents): { readonly store: DocumentScan; readonly 
         const from = after === null ? 0 : sorted.indexOf(after) + 1;
         return sorted.slice(from, from + 2).map((id) => ({ id, text: JSON.stringify(documents[id]) }));
       },
+      size: async () => sorted.length,
     },
   };
 }

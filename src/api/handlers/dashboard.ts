@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 import { badField } from '../../domain/errors.ts';
 import { channels, priorities } from '../../domain/events.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { TenantId } from '../../domain/ids.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import { failures } from '../../projections/notifications/failures.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
@@ -28,7 +28,8 @@ import { given, time } from './schemas.ts';
 
 interface Dependencies {
   readonly reader: ReadModelReader;
-  readonly clock: Clock;
+  /** UTC ms at which what is asked for up to now ends. */
+  readonly rangesEnd: () => number;
 }
 
 const provider = z
@@ -38,7 +39,7 @@ const provider = z
   .describe('Of the last attempt that has ended: `smtp`, `twilio`, `custom` for webhooks, `inbox` for in-app ones.')
   .optional();
 
-const statsQuery = z.strictObject({
+export const statsQuery = z.strictObject({
   range: z.enum(namedRanges).optional(),
   from: time.optional(),
   to: time.optional(),
@@ -62,18 +63,12 @@ const failuresQuery = z.strictObject({
     .optional(),
 });
 
-export function createDashboardHandlers({ reader, clock }: Dependencies) {
+export function createDashboardHandlers({ reader, rangesEnd }: Dependencies) {
   const stats = endpoint('bearerOrKey', {
     query: statsQuery,
     follows: () => [notificationsReadModel],
     async handle({ tenant }, { query }) {
-      const only = given(query, ['channel', 'priority', 'provider']);
-      const range = withStep(rangeOf(query, clock.now()), query.by);
-      const [{ series, ...figures }, reported] = await Promise.all([
-        statistics(reader, tenant.id, range, only),
-        countReports(reader, tenant.id, range, only),
-      ]);
-      return ok({ ...figures, reported, series: series.map((point) => ({ ...point, at: isoTime(point.at) })) });
+      return ok(await statisticsOf(reader, tenant.id, query, rangesEnd()));
     },
   });
 
@@ -82,7 +77,7 @@ export function createDashboardHandlers({ reader, clock }: Dependencies) {
     follows: () => [notificationsReadModel],
     async handle({ tenant }, { query }) {
       checkOrder(query);
-      const range = withStep(failuresRange(query.from, query.to, clock.now()), query.by);
+      const range = withStep(failuresRange(query.from, query.to, rangesEnd()), query.by);
       const found = await failures(reader, tenant.id, range, given(query, ['channel', 'provider']));
       return ok({
         total: found.total,
@@ -98,6 +93,22 @@ export function createDashboardHandlers({ reader, clock }: Dependencies) {
   });
 
   return { stats, failures: failed };
+}
+
+/** The answer of `GET /dashboard/stats`. @throws DomainError BAD_REQUEST */
+export async function statisticsOf(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  query: z.output<typeof statsQuery>,
+  now: number,
+) {
+  const only = given(query, ['channel', 'priority', 'provider']);
+  const range = withStep(rangeOf(query, now), query.by);
+  const [{ series, ...figures }, reported] = await Promise.all([
+    statistics(reader, tenantId, range, only),
+    countReports(reader, tenantId, range, only),
+  ]);
+  return { ...figures, reported, series: series.map((point) => ({ ...point, at: isoTime(point.at) })) };
 }
 
 function rangeOf({ range, from, to }: z.output<typeof statsQuery>, now: number): StatisticsRange {

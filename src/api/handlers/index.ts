@@ -41,6 +41,8 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly cursors: Cursors;
   readonly turns: ThreadTurns;
   readonly rateLimit: RateLimit;
+  /** UTC ms at which what is asked for up to now ends. */
+  readonly rangesEnd: () => number;
   readonly limits: Pick<RequestLimits, 'items'>;
   readonly metrics: Metrics;
   readonly refusals: Pick<Refusals, 'of'>;

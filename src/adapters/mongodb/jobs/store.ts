@@ -20,6 +20,7 @@ interface JobDocument extends Omit<StoredJob, 'id' | 'filter'> {
   readonly forgottenAt?: Date;
 }
 
+const name = 'jobs';
 /** A primary that hangs is given up: the request is answered within 5 s, two calls of it included. */
 const callMaxMs = 2000;
 const duplicateKey = 11_000;
@@ -29,18 +30,13 @@ const claimTriesMax = 5;
 
 /** Makes its collection and indexes; the connection stays open when the store is closed. Rejects when the server is away. */
 export async function openMongoJobStore({ connection }: { readonly connection: MongoConnection }): Promise<JobStore> {
-  const name = 'jobs';
   const made = connection.db.collection(name);
   await made.createIndex({ tenantId: 1 }, { unique: true, partialFilterExpression: { state: 'running' } });
   await made.createIndex({ tenantId: 1, place: 1 }, { unique: true, partialFilterExpression: { place: { $gte: 0 } } });
   await made.createIndex({ state: 1, turnAt: 1, _id: 1 });
   await made.createIndex({ tenantId: 1, endedAt: -1 });
   await made.createIndex({ forgottenAt: 1 }, { expireAfterSeconds: 0 });
-  const jobs: Collection<JobDocument> = connection.db.collection<JobDocument>(name, {
-    timeoutMS: callMaxMs,
-    // What another process has just taken is seen at once, majority or not.
-    readConcern: { level: 'local' },
-  });
+  const jobs = jobsIn(connection);
 
   const busyTenants = (): Promise<TenantId[]> => jobs.distinct('tenantId', { state: 'running' });
   const waiting = (now: number, busy: readonly TenantId[]): Filter<JobDocument> => ({
@@ -79,10 +75,7 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
         }
       }
     },
-    async find(tenantId, id) {
-      const found = await jobs.findOne({ _id: id, tenantId });
-      return found === null ? null : jobOf(found);
-    },
+    find: findIn(jobs),
     async askStop(tenantId, id, now) {
       const ended = { state: 'stopped', endedAt: now, movedAt: now, forgottenAt: forgottenAt(now) } as const;
       const $set = { isStopAsked: true };
@@ -130,6 +123,23 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
     async close() {
       // The connection is its opener's.
     },
+  };
+}
+
+/** The jobs of a service that may be running: nothing is made, and nothing written. */
+export function openMongoJobsBeside({ connection }: { readonly connection: MongoConnection }): Pick<JobStore, 'find'> {
+  return { find: findIn(jobsIn(connection)) };
+}
+
+function jobsIn({ db }: MongoConnection): Collection<JobDocument> {
+  // What another process has just taken is seen at once, majority or not.
+  return db.collection<JobDocument>(name, { timeoutMS: callMaxMs, readConcern: { level: 'local' } });
+}
+
+function findIn(jobs: Collection<JobDocument>): JobStore['find'] {
+  return async (tenantId, id) => {
+    const found = await jobs.findOne({ _id: id, tenantId });
+    return found === null ? null : jobOf(found);
   };
 }
 

@@ -32,5 +32,9 @@ export function createScan(db: Db, view: View): DocumentScan {
       const found = await rows(fitting).project<{ _id: string; json: string }>({ json: 1 }).toArray();
       return found.map(({ _id: id, json: text }) => ({ id, text }));
     },
+    async size(collection) {
+      const { name } = await view.collection(collection);
+      return db.collection(name).estimatedDocumentCount({ maxTimeMS: queryMs });
+    },
   };
 }

@@ -25,10 +25,15 @@ const changesMax = 1000;
 
 /** Makes its collections and indexes. Rejects when the server is away. */
 export async function openMongoSettingsStore(options: MongoSettingsStoreOptions): Promise<SettingsStore> {
+  await prepare(collectionsIn(options.connection.db, () => false));
+  return openMongoSettingsBeside(options);
+}
+
+/** The settings as they are in there: nothing is made. */
+export function openMongoSettingsBeside(options: MongoSettingsStoreOptions): SettingsStore {
   const { connection, logger, clock } = options;
   let isClosed = false;
   const collections = collectionsIn(connection.db, () => isClosed);
-  await prepare(collections);
   const write = createWriter({ connection, collections, clock });
   return {
     ...tenantsIn(collections, write),

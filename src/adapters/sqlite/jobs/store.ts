@@ -84,6 +84,12 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
   };
 }
 
+/** The jobs of a service that may be running: its file is read alone. @throws Error when the file can't be opened */
+export function openJobsBeside({ path }: Pick<JobStoreOptions, 'path'>): Pick<JobStore, 'find' | 'close'> {
+  const connection = openConnection(path, { readOnly: true, holds: 'jobs_of' });
+  return { find: async (tenantId, id) => jobAt(connection, tenantId, id), close: async () => connection.close() };
+}
+
 /** A call takes no longer than a few ms for what is to be forgotten. */
 const forgottenPerCallMax = 50;
 

@@ -20,5 +20,8 @@ export function createScan(connect: () => Connection, view: View): DocumentScan 
       }
       return found;
     },
+    async size(collection) {
+      return Number(connect().rows(`SELECT count(*) FROM ${view.table(collection).name}`, [])[0]?.[0] ?? 0);
+    },
   };
 }

@@ -21,6 +21,15 @@ const namedKeysSql = 'SELECT * FROM named_keys WHERE tenant_id = ? ORDER BY crea
 export function openSettingsStore(options: { readonly path: string }): SettingsStore {
   const connection = openConnection(options.path, { synchronous: 'FULL', holds: 'store' });
   connection.db.exec(settingsSchemaSql);
+  return storeOn(connection);
+}
+
+/** The settings of a service that may be running: its file is read alone, and what writes rejects. @throws Error when the file can't be opened */
+export function openSettingsBeside(options: { readonly path: string }): SettingsStore {
+  return storeOn(openConnection(options.path, { readOnly: true, holds: 'store' }));
+}
+
+function storeOn(connection: Connection): SettingsStore {
   const write = writerOn(connection);
   return {
     ...tenantsOn(connection, write),

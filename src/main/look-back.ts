@@ -1,0 +1,174 @@
+// The read models as of a moment: folded into a folder of their own beside a service that goes on, or opened where they were kept.
+//
+// The folder is SQLite on either set of engines: nothing is written where the service works, and no right to make a database is needed.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { DataDirLockedError, lockDataDir, lockFile, makeDataDir } from '../adapters/node/data-dir.ts';
+import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
+import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
+import { createCodec } from '../codec/index.ts';
+import { allTopics } from '../domain/topics.ts';
+import { type Cut, cutAt, cutLog, type LogBeside } from '../lookback/cut-log.ts';
+import { foldLookBack } from '../lookback/fold.ts';
+import { checkKept, clearFolder, type KeptFold, LookBackRefusedError, readKept } from '../lookback/kept.ts';
+import { viewsIn, writeKept } from '../lookback/kept.ts';
+import type { DocumentScan } from '../ports/document-scan.ts';
+import type { ReadModelDefinition, ReadModelReader } from '../ports/read-model-store.ts';
+import { projectedReadModels } from '../projections/index.ts';
+import type { Config } from './config.ts';
+import { openLogBeside } from './engines.ts';
+import { patiently, patientLog } from './patient-log.ts';
+import type { Process } from './process.ts';
+import { createProgress } from './progress.ts';
+import { StartError } from './start-error.ts';
+import { readVersion } from './version.ts';
+
+export interface LookBackOptions {
+  /** UTC ms. */
+  readonly asOf: number;
+  /** A folder to fold into, or to open again; null: one that is removed at the end. */
+  readonly keep: string | null;
+  /** Of read models of which the documents are to be those of another store. */
+  readonly secrets?: ReadonlyMap<string, string>;
+}
+
+export interface LookBack {
+  readonly asOf: number;
+  /** Which ends there. */
+  readonly log: LogBeside;
+  readonly reader: ReadModelReader & DocumentScan;
+  readonly definitions: readonly ReadModelDefinition[];
+  close(): Promise<void>;
+}
+
+/** Those that queries go to: timers are the scheduler's alone, and no answer comes from them. */
+const definitions = projectedReadModels.map(({ definition }) => definition);
+
+/** @throws StartError when there is no log, or the folder is of something else */
+export async function openLookBack(config: Config, parts: Process, options: LookBackOptions): Promise<LookBack> {
+  const beside = await openLogBeside({ ...parts, config, codec: createCodec() });
+  const folder = openFolder(options.keep);
+  try {
+    const { id } = beside;
+    const offsetAt: LogBeside['offsetAt'] = (...at) => patiently(parts, () => beside.offsetAt(...at));
+    const log: LogBeside = { id, offsetAt, ...patientLog(beside, parts) };
+    const cut = await explained(() => foldedOrKept(log, folder.path, parts, options));
+    const reader = openReadModelReader({ path: viewsIn(folder.path), turns: parts.turns });
+    return {
+      asOf: options.asOf,
+      log: cutLog(log, cut),
+      reader,
+      definitions,
+      async close() {
+        reader.close();
+        folder.close();
+        await beside.close();
+      },
+    };
+  } catch (error) {
+    folder.close();
+    await beside.close();
+    throw error;
+  }
+}
+
+/** One that was kept, whatever has folded it. @throws StartError when there is none */
+export async function openKept(folder: string, { turns }: Process) {
+  const kept = await explained(async () => readKept(folder));
+  if (kept === null) throw new StartError(`${folder} holds no look-back that is complete (as-of.json).`);
+  const reader = openReadModelReader({ path: viewsIn(folder), turns });
+  return { ...kept, reader, close: async () => reader.close() };
+}
+
+async function foldedOrKept(log: LogBeside, folder: string, parts: Process, options: LookBackOptions): Promise<Cut> {
+  const { asOf } = options;
+  const asked = { asOf, log: log.id, version: readVersion(), definitions };
+  const kept = readKept(folder);
+  if (kept !== null) {
+    checkKept(folder, kept, asked);
+    await checkEnds(log, folder, kept);
+    return kept.cut;
+  }
+  const lock = options.keep === null ? null : lockOrExplain(folder);
+  try {
+    // Folded since it was looked for.
+    if (readKept(folder) !== null) return await foldedOrKept(log, folder, parts, options);
+    clearFolder(folder);
+    const cut = await cutAt(log, allTopics, asOf);
+    await fold(cutLog(log, cut), folder, parts, options);
+    writeKept(folder, { ...asked, cut });
+    return cut;
+  } finally {
+    lock?.release();
+    if (lock !== null) rmSync(join(folder, lockFile), { force: true });
+  }
+}
+
+async function fold(log: LogBeside, folder: string, { logger }: Process, { asOf, secrets }: LookBackOptions) {
+  const progress = createProgress(`as of ${new Date(asOf).toISOString()}`);
+  const more = secrets === undefined ? {} : { secrets };
+  const store = openReadModelStore({ path: viewsIn(folder), logger, ...more });
+  let events = 0;
+  try {
+    await foldLookBack({
+      log,
+      store,
+      readModels: projectedReadModels,
+      onProgress(done, total) {
+        events = done;
+        progress.update(done, total);
+      },
+    });
+  } finally {
+    await store.close();
+  }
+  progress.end(`${events} events folded`);
+}
+
+/** A log that was put back from a backup since goes on with other events. */
+async function checkEnds(log: LogBeside, folder: string, { cut }: KeptFold): Promise<void> {
+  for (const [topic, ends] of cut) {
+    const now = await log.ends(topic);
+    if (ends.some((end, partition) => end > (now[partition] ?? 0)))
+      throw new LookBackRefusedError(
+        `${folder} was folded from events that the log does not hold: it was put back from a backup since. Fold it anew into another folder.`,
+      );
+  }
+}
+
+/** @returns where it is, and how it is left: one that isn't kept goes with the process, however that ends but by kill -9 */
+function openFolder(keep: string | null): { readonly path: string; close(): void } {
+  if (keep !== null) {
+    makeDataDir(keep);
+    return { path: keep, close: () => undefined };
+  }
+  const path = mkdtempSync(join(tmpdir(), 'herald-as-of-'));
+  const remove = () => rmSync(path, { recursive: true, force: true });
+  process.once('exit', remove);
+  return {
+    path,
+    close() {
+      process.off('exit', remove);
+      remove();
+    },
+  };
+}
+
+function lockOrExplain(folder: string) {
+  try {
+    return lockDataDir(folder);
+  } catch (error) {
+    throw error instanceof DataDirLockedError ? new StartError(`--keep: ${error.message}`) : error;
+  }
+}
+
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof LookBackRefusedError ? new StartError(error.message) : error;
+  }
+}

@@ -1,0 +1,428 @@
+// Looking back: a history with retries, cancels, sendAt, inbox reads, batches and suppressions is recorded while it runs; as of each of its quiet moments
+// every GET answers what the service answered then.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { engineSet } from '../support/engine-set.ts';
+import type { DataDir, Herald } from '../support/herald.ts';
+import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
+import { type HttpSink, startHttpSink } from '../support/http-sink.ts';
+import { type Answers, answersOf, type Asked, type Credentials, startLookBack } from '../support/look-back.ts';
+import { allRecords, statisticsOf } from '../support/records.ts';
+import { until } from '../support/until.ts';
+
+/** Each is a quiet moment that is looked back to. */
+const moments = Number(process.env['HERALD_TEST_MOMENTS'] ?? 10);
+/** Between two of them. */
+const deeds = Number(process.env['HERALD_TEST_DEEDS'] ?? 12);
+const seed = Number(process.env['HERALD_TEST_SEED'] ?? 7);
+
+const people = ['ada', 'bob', 'grace hopper'];
+/** Nothing is retried while it is looked at. */
+const settings = { RETRY_DELAYS: '6h,6h' };
+
+interface Recorded {
+  readonly at: number;
+  readonly asked: readonly Asked[];
+  readonly answers: Answers;
+}
+
+let dataDir: DataDir;
+let sink: HttpSink;
+let service: Herald;
+let credentials: Credentials;
+let tenant: string;
+let folder: string;
+const recorded: Recorded[] = [];
+const batches: string[] = [];
+const jobs: string[] = [];
+const suppressed: string[] = [];
+
+/** mulberry32. */
+function createChance(state: number): (below: number) => number {
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+beforeAll(async () => {
+  sink = await startHttpSink({
+    respond({ path }, response) {
+      if (path.startsWith('/broken')) response.writeHead(500).end();
+      else if (path.startsWith('/gone')) response.writeHead(400).end('no such hook');
+      else response.end('thanks');
+    },
+  });
+  folder = await mkdtemp(join(tmpdir(), 'herald-look-back-'));
+  dataDir = await makeDataDir();
+  service = await startHerald(dataDir, settings);
+  credentials = { apiKey: service.apiKey, token: await token(dataDir) };
+  tenant = String((await service.dashboard('GET', '/tenant')).body['id']);
+  const template = { name: 'welcome', channel: 'IN_APP', body: 'Welcome, {{ name }}' };
+  await expectStatus(service.dashboard('POST', '/templates', template), 201);
+  const chance = createChance(seed);
+  for (let moment = 0; moment < moments; moment++) {
+    for (let deed = 0; deed < deeds; deed++) await doSomething(chance);
+    recorded.push(await recordQuietly());
+  }
+}, 400_000);
+
+afterAll(async () => {
+  await service?.stop();
+  await sink?.close();
+  await rm(folder, { recursive: true, force: true });
+  await dataDir?.remove();
+}, 60_000);
+
+async function expectStatus<A extends { readonly status: number; readonly body: unknown }>(
+  answer: Promise<A>,
+  ...statuses: readonly number[]
+): Promise<A> {
+  const { status, body } = await answer;
+  if (!statuses.includes(status)) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  return answer;
+}
+
+async function doSomething(chance: (below: number) => number): Promise<void> {
+  const one = <T>(all: readonly T[]): T | undefined => all[chance(all.length)];
+  const words = `moment ${chance(50)} of ${one(['summer', 'winter', 'spring']) ?? ''}`;
+  const metadata = { order: String(chance(4)) };
+  const recipient = one(people);
+  const hook = (path: string) => ({ channel: 'WEBHOOK', recipient: `${sink.url}/${path}`, body: words, metadata });
+  const inApp = { channel: 'IN_APP', recipient, subject: 'Hello', body: words, metadata };
+  const post = (body: object) => expectStatus(service.notify(body), 202);
+  const idsOf = async (...statuses: readonly string[]) =>
+    (await allRecords(service)).filter(({ status }) => statuses.includes(status)).map(({ id }) => id);
+  const keyed = { headers: { 'x-api-key': service.apiKey } };
+  switch (chance(11)) {
+    case 0:
+      return void (await post(hook(`ok/${chance(9)}`)));
+    case 1:
+      return void (await post(hook(`broken/${chance(9)}`)));
+    case 2:
+      return void (await post({ ...hook(`gone/${chance(9)}`), priority: 'HIGH' }));
+    case 3:
+      return void (await post({ ...inApp, sendAt: new Date(Date.now() + 86_400_000).toISOString() }));
+    case 4: {
+      const id = one(await idsOf('SCHEDULED', 'RETRYING'));
+      // It may wait for its turn, or have gone on since.
+      if (id !== undefined) await expectStatus(service.dashboard('POST', `/notifications/${id}/cancel`), 200, 409, 503);
+      return;
+    }
+    case 5: {
+      const id = one(await idsOf('FAILED'));
+      if (id !== undefined) await expectStatus(service.dashboard('POST', `/notifications/${id}/retry`), 202, 409);
+      return;
+    }
+    case 6:
+      await expectStatus(
+        service.call('POST', `/api/v1/notify/inapp/${encodeURIComponent(recipient ?? '')}/read`, keyed),
+        200,
+      );
+      return;
+    case 7: {
+      const notifications = Array.from({ length: 5 }, (_, i) => (i === 4 ? hook('gone/batch') : inApp));
+      const { body } = await expectStatus(
+        service.call('POST', '/api/v1/notify/batch', { ...keyed, body: { notifications } }),
+        202,
+      );
+      batches.push(String(body['batchId']));
+      return;
+    }
+    case 8: {
+      const batch = one(batches);
+      if (batch === undefined) return;
+      const { body } = await expectStatus(service.call('POST', `/api/v1/notify/batch/${batch}/retry`, keyed), 202, 409);
+      if (typeof body['jobId'] === 'string') jobs.push(body['jobId']);
+      return;
+    }
+    case 9: {
+      const known = one(suppressed);
+      if (known !== undefined && chance(2) === 0) {
+        await expectStatus(service.dashboard('DELETE', `/suppressions/${known}`), 200, 404);
+        return;
+      }
+      const entry = { channel: 'EMAIL', recipient: `person${chance(9)}@example.com` };
+      const { body } = await expectStatus(service.dashboard('POST', '/suppressions', entry), 200, 201);
+      suppressed.push(String(body['id']));
+      return;
+    }
+    default:
+      await post({ channel: 'IN_APP', recipient, template: 'welcome', data: { name: words }, metadata });
+  }
+}
+
+/** Every GET that says something, of whatever there is by then. */
+async function everyGet(): Promise<readonly Asked[]> {
+  const ids = (await allRecords(service)).map(({ id }) => id);
+  const newest = ids.slice(0, 10);
+  const byToken = [
+    '/notifications?limit=7',
+    '/notifications?limit=100&page=1',
+    ...['QUEUED', 'SCHEDULED', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELLED'].map(
+      (status) => `/notifications?status=${status}`,
+    ),
+    '/notifications?channel=WEBHOOK&priority=HIGH',
+    '/notifications?q=summer',
+    '/notifications?q=moment%20winter&status=DELIVERED',
+    '/notifications?recipientPrefix=gra',
+    '/notifications?recipient=ada',
+    '/notifications?metadata.order=1',
+    '/notifications?errorClass=recipient',
+    '/notifications?from=2020-01-01T00:00:00Z',
+    '/notifications?limit=0',
+    '/notifications/notif_00000000000000000000000000',
+    ...['today', '24h', '7d', '30d', 'all'].map((range) => `/dashboard/stats?range=${range}`),
+    '/dashboard/stats?range=24h&by=minute',
+    '/dashboard/stats?range=24h&by=hour&channel=WEBHOOK',
+    '/dashboard/stats?range=today&provider=inbox',
+    '/dashboard/failures',
+    '/dashboard/failures?by=hour&channel=WEBHOOK',
+    '/suppressions',
+    '/suppressions?limit=2',
+    ...batches.map((id) => `/notifications?batchId=${id}`),
+    ...ids.map((id) => `/notifications/${id}/attempts`),
+    ...newest.map((id) => `/notifications/${id}`),
+  ];
+  const byKey = [
+    ...people
+      .map(encodeURIComponent)
+      .flatMap((of) => [`/notify/inapp/${of}`, `/notify/inapp/${of}?limit=3`, `/notify/inapp/${of}?unread=true`]),
+    '/notify/inapp/nobody',
+    ...batches.map((id) => `/notify/batch/${id}`),
+    ...newest.map((id) => `/notify/${id}`),
+  ];
+  return [
+    ...byToken.map((path) => ({ path, by: 'token' }) as const),
+    ...byKey.map((path) => ({ path, by: 'key' }) as const),
+  ];
+}
+
+/** What the settings say, which is shown as it is now. */
+const ofSettings = (): readonly Asked[] =>
+  ['/tenant', '/keys', '/providers', '/templates', ...jobs.map((id) => `/jobs/${id}`)].map((path) => ({
+    path,
+    by: 'token',
+  }));
+
+/** Once nothing goes on any more: the moment, and what was answered then. */
+async function recordQuietly(): Promise<Recorded> {
+  await until(
+    async () => {
+      const { QUEUED, PROCESSING } = (await statisticsOf(service)).statusCounts;
+      const running = await answersOf(service.url, ofSettings(), credentials);
+      const areOver = [...running.values()].every(({ body }) => !['queued', 'running'].includes(stateOf(body)));
+      return QUEUED === 0 && PROCESSING === 0 && areOver && (await isFolded());
+    },
+    { timeoutMs: 60_000, everyMs: 100, what: 'everything to be settled' },
+  );
+  return until(
+    async () => {
+      const at = Date.now();
+      const asked = await everyGet();
+      const answers = await answersOf(service.url, asked, credentials);
+      const again = await answersOf(service.url, asked, credentials);
+      const isSameMinute = Math.floor(at / 60_000) === Math.floor(Date.now() / 60_000);
+      const isQuiet = textOf(answers) === textOf(again) && isSameMinute && (await isFolded());
+      return isQuiet ? { at, asked, answers } : null;
+    },
+    { timeoutMs: 60_000, everyMs: 200, what: 'a quiet moment' },
+  );
+}
+
+function stateOf(body: unknown): string {
+  return String((body as { readonly state?: string }).state);
+}
+
+/** As the service's own metrics say it. */
+async function isFolded(): Promise<boolean> {
+  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  const lags = [...text.matchAll(/^herald_projector_lag\{[^}]*\} (\S+)$/gm)].map(([, lag]) => Number(lag));
+  return lags.length >= 3 && lags.every((lag) => lag === 0);
+}
+
+const textOf = (answers: Answers): string => JSON.stringify([...answers]);
+
+const at = (moment: number): Recorded => {
+  const found = recorded[moment];
+  if (found === undefined) throw new Error(`there is no moment ${moment}`);
+  return found;
+};
+const isoOf = (moment: number) => new Date(at(moment).at).toISOString();
+
+describe('looking back', () => {
+  it('answers every GET as the service did, as of each of its quiet moments', async () => {
+    for (const { at: asOf, asked, answers } of recorded) {
+      const lookBack = await startLookBack(dataDir, asOf, { environment: settings });
+      try {
+        const said = new Set<string | null>();
+        const again = await answersOf(lookBack.url, asked, credentials, (_path, headers) =>
+          said.add(headers.get('x-as-of')),
+        );
+        for (const [path, answer] of answers) expect([path, again.get(path)]).toEqual([path, answer]);
+        expect([...said]).toEqual([new Date(asOf).toISOString()]);
+        // A cursor of the one is a cursor of the other.
+        const page = answers.get('/notifications?limit=7')?.body as { pagination: { nextCursor: string | null } };
+        expect(page.pagination.nextCursor === null).toBe(false);
+      } finally {
+        expect(await lookBack.stop()).toBe(0);
+      }
+    }
+    expect(recorded).toHaveLength(moments);
+    expect(new Set(recorded.map(({ answers }) => textOf(answers))).size).toBe(moments);
+  }, 600_000);
+
+  it('shows the settings as they are, and says so; refuses every write and each stream, and says why', async () => {
+    const lookBack = await startLookBack(dataDir, at(0).at, { environment: settings });
+    try {
+      const settingsTold = new Set<boolean>();
+      const shown = await answersOf(lookBack.url, ofSettings(), credentials, (_path, headers) =>
+        settingsTold.add(headers.has('x-settings-as-of')),
+      );
+      expect([...shown]).toEqual([...(await answersOf(service.url, ofSettings(), credentials))]);
+      expect([...settingsTold]).toEqual([true]);
+      const bearer = { authorization: `Bearer ${credentials.token}` };
+      const keyed = { 'x-api-key': credentials.apiKey };
+      for (const [method, path, headers] of [
+        ['POST', '/api/v1/notify', keyed],
+        ['POST', '/v1/notify', keyed],
+        ['POST', '/api/v1/notify/batch', keyed],
+        ['POST', '/api/v1/notify/inapp/ada/read', keyed],
+        ['POST', '/api/v1/auth/provision-tenant', bearer],
+        ['POST', '/api/v1/providers', bearer],
+        ['DELETE', '/api/v1/templates/tpl_1', bearer],
+        ['POST', '/api/v1/unsubscribe/token', {}],
+        ['POST', '/api/v1/callbacks/ses/token', {}],
+        ['GET', '/api/v1/dashboard/stream', bearer],
+        ['GET', '/api/v1/notify/inapp/ada/stream', keyed],
+        ['GET', '/api/v1/providers/catalog', bearer],
+      ] as const) {
+        const response = await fetch(`${lookBack.url}${path}`, { method, headers });
+        const body = (await response.json()) as { code: string; error: string };
+        expect([path, response.status, body.code]).toEqual([path, 409, 'READ_ONLY']);
+        expect(body.error).toContain(isoOf(0));
+        expect(response.headers.get('x-as-of')).toBe(isoOf(0));
+      }
+      const unknown = await fetch(`${lookBack.url}/api/v1/notify`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'nk_no' },
+      });
+      expect([unknown.status, unknown.headers.get('x-as-of')]).toEqual([401, isoOf(0)]);
+    } finally {
+      await lookBack.stop();
+    }
+  }, 60_000);
+
+  it('is kept where that is asked for, opened again without folding, and refused where it isn’t what was asked for', async () => {
+    const kept = join(folder, 'kept');
+    const first = await startLookBack(dataDir, at(2).at, { args: ['--keep', kept] });
+    expect(first.logs()).toContain('events folded');
+    await first.stop();
+    const again = await startLookBack(dataDir, at(2).at, { args: ['--keep', kept] });
+    expect(again.logs()).not.toContain('folded');
+    const asked = at(2).asked;
+    expect(textOf(await answersOf(again.url, asked, credentials))).toBe(textOf(at(2).answers));
+    await again.stop();
+
+    const other = await herald(['stats', '--as-of', isoOf(1), '--tenant', tenant, '--keep', kept], dataDir.environment);
+    expect(other).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`as of ${isoOf(2)}, not as of ${isoOf(1)}`),
+    });
+    const note = readFileSync(join(kept, 'as-of.json'), 'utf8');
+    writeFileSync(join(kept, 'as-of.json'), note.replace(/"version": "[^"]*"/, '"version": "0.0.1"'));
+    const older = await herald(['stats', '--as-of', isoOf(2), '--tenant', tenant, '--keep', kept], dataDir.environment);
+    expect(older).toMatchObject({ code: 1, stderr: expect.stringContaining('was folded by Herald 0.0.1') });
+    expect(older.stderr).not.toContain('    at ');
+    writeFileSync(join(kept, 'as-of.json'), note);
+
+    const strange = join(folder, 'strange');
+    mkdirSync(strange);
+    writeFileSync(join(strange, 'thesis.txt'), 'years of work');
+    const refused = await herald(
+      ['stats', '--as-of', isoOf(2), '--tenant', tenant, '--keep', strange],
+      dataDir.environment,
+    );
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('holds other files (thesis.txt)') });
+    expect(existsSync(join(strange, 'thesis.txt'))).toBe(true);
+  }, 120_000);
+
+  it('prints one statistic without a server, and leaves no folder behind', async () => {
+    const temporary = join(folder, 'temporary');
+    mkdirSync(temporary);
+    const environment = { ...dataDir.environment, TMPDIR: temporary };
+    const args = ['--as-of', isoOf(3), '--tenant', tenant, '--range', '24h', '--by', 'hour', '--channel', 'webhook'];
+    const { code, stdout } = await herald(['stats', ...args], environment);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(at(3).answers.get('/dashboard/stats?range=24h&by=hour&channel=WEBHOOK')?.body);
+    expect(readdirSync(temporary).filter((name) => name.startsWith('herald'))).toEqual([]);
+  }, 60_000);
+
+  it('compares: equal with what is in use and with what was kept, and by field and count where something differs', async () => {
+    const last = moments - 1;
+    const equal = await herald(['compare', '--as-of', isoOf(last), '--with', 'live'], dataDir.environment);
+    expect([equal.code, equal.stderr]).toEqual([0, expect.stringContaining('compare: equal')]);
+    const kept = await herald(['compare', '--as-of', isoOf(2), '--with', join(folder, 'kept')], dataDir.environment);
+    expect([kept.code, kept.stderr]).toEqual([0, expect.stringContaining('compare: equal')]);
+    const two = await herald(['compare', '--as-of', isoOf(2), '--with', isoOf(last)], dataDir.environment);
+    expect(two.code).toBe(1);
+    expect(two.stdout).toMatch(/statistics_\d+: \d+ and \d+ documents, [1-9]\d* differ\n(?:.*\n)*? {2}counts: [1-9]/);
+    expect(two.stdout).toMatch(/inbox_recipients: .*\n(?:.*\n)*? {2}total: \d/);
+    for (const told of ['Hello', 'summer', 'grace hopper', credentials.apiKey]) expect(two.stdout).not.toContain(told);
+  }, 180_000);
+
+  it('says in a sentence what is wrong with what was asked for', async () => {
+    const ahead = new Date(Date.now() + 3_600_000).toISOString();
+    for (const [args, said] of [
+      [['serve', '--as-of', 'Tuesday'], '--as-of: should be an ISO 8601 time'],
+      [['serve', '--as-of', ahead], '--as-of: lies ahead of now'],
+      [['serve', '--as-of', isoOf(0), '--role', 'api'], '--role: goes without --as-of'],
+      [['serve', '--keep', folder], '--keep: goes with --as-of'],
+      [['stats', '--as-of', isoOf(0)], '--tenant: name the tenant'],
+      [['stats', '--as-of', isoOf(0), '--tenant', tenant, '--range', 'week'], '--range: '],
+      [['compare', '--as-of', isoOf(0)], '--with: name another time, live'],
+    ] as const) {
+      const { code, stderr } = await herald(args, dataDir.environment);
+      expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(said)]);
+    }
+    const nothing = await herald(['compare', '--as-of', isoOf(0), '--with', join(folder, 'none')], dataDir.environment);
+    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('holds no look-back that is complete') });
+  }, 60_000);
+
+  it('changes nothing of what the service keeps', async () => {
+    await service.stop();
+    const before = contentsOf(dataDir.path);
+    const { code } = await herald(['compare', '--as-of', isoOf(1), '--with', isoOf(1)], dataDir.environment);
+    const lookBack = await startLookBack(dataDir, at(1).at);
+    await answersOf(lookBack.url, at(1).asked, credentials);
+    await lookBack.stop();
+    const after = contentsOf(dataDir.path);
+    expect(code).toBe(0);
+    expect(before.size).toBeGreaterThan(engineSet === 'embedded' ? 4 : 0);
+    for (const [name, hash] of before) expect([name, after.get(name)]).toEqual([name, hash]);
+    service = await startHerald(dataDir, settings);
+    expect((await statisticsOf(service)).total).toBe((await allRecords(service)).length);
+  }, 120_000);
+});
+
+/** SHA-256 by name. SQLite's own files beside a database, which readers make as well, hold nothing of a service that is stopped. */
+function contentsOf(path: string): ReadonlyMap<string, string> {
+  const names = readdirSync(path).filter((name) => !/-(?:shm|wal)$/.test(name));
+  return new Map(
+    names.map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(path, name)))
+        .digest('hex'),
+    ]),
+  );
+}

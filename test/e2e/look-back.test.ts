@@ -9,6 +9,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { enginesContents } from '../support/engines-contents.ts';
 import { engineSet } from '../support/engine-set.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
@@ -401,12 +402,14 @@ describe('looking back', () => {
   it('changes nothing of what the service keeps', async () => {
     await service.stop();
     const before = contentsOf(dataDir.path);
+    const enginesBefore = engineSet === 'real' ? await enginesContents(dataDir.environment) : '';
     const { code } = await herald(['compare', '--as-of', isoOf(1), '--with', isoOf(1)], dataDir.environment);
     const lookBack = await startLookBack(dataDir, at(1).at);
     await answersOf(lookBack.url, at(1).asked, credentials);
     await lookBack.stop();
     const after = contentsOf(dataDir.path);
     expect(code).toBe(0);
+    if (engineSet === 'real') expect(await enginesContents(dataDir.environment)).toBe(enginesBefore);
     expect(before.size).toBeGreaterThan(engineSet === 'embedded' ? 4 : 0);
     for (const [name, hash] of before) expect([name, after.get(name)]).toEqual([name, hash]);
     service = await startHerald(dataDir, settings);

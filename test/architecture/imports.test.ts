@@ -75,9 +75,9 @@ describe('what shows the past', () => {
     const own = sources.filter(({ path }) => parts.includes(path));
     expect(own).toHaveLength(parts.length);
     const imported = own.flatMap(({ imports }) => imports.map(({ specifier }) => specifier));
-    expect(imported.filter((name) => /^\.\.\/(?:channels|dispatchers|scheduler|jobs|adapters\/http)\//.test(name))).toEqual(
-      [],
-    );
+    expect(
+      imported.filter((name) => /^\.\.\/(?:channels|dispatchers|scheduler|jobs|adapters\/http)\//.test(name)),
+    ).toEqual([]);
   });
 });
 

@@ -173,11 +173,11 @@ async function everyGet(): Promise<readonly Asked[]> {
       (status) => `/notifications?status=${status}`,
     ),
     '/notifications?channel=WEBHOOK&priority=HIGH',
-    '/notifications?q=summer',
-    '/notifications?q=moment%20winter&status=DELIVERED',
-    '/notifications?recipientPrefix=gra',
+    '/notifications?q=summer&limit=100',
+    '/notifications?q=moment%20winter&status=DELIVERED&limit=100',
+    '/notifications?recipientPrefix=gra&limit=100',
     '/notifications?recipient=ada',
-    '/notifications?metadata.order=1',
+    '/notifications?metadata.order=1&limit=100',
     '/notifications?errorClass=recipient',
     '/notifications?from=2020-01-01T00:00:00Z',
     '/notifications?limit=0',
@@ -253,6 +253,26 @@ async function isFolded(): Promise<boolean> {
 
 const textOf = (answers: Answers): string => JSON.stringify([...answers]);
 
+function expectSame(found: Answers, wanted: Answers): void {
+  for (const [path, answer] of wanted)
+    expect([path, inOneOrder(path, found.get(path))]).toEqual([path, inOneOrder(path, answer)]);
+  expect(found.size).toBe(wanted.size);
+}
+
+interface Listed {
+  readonly status: number;
+  readonly body: { readonly data: readonly { readonly id: string; readonly createdAt: string }[] };
+}
+
+/** What a search finds of one millisecond comes in an order of the store's own, and a look-back's store is SQLite whatever the service's is. */
+function inOneOrder(path: string, answer: unknown): unknown {
+  if (engineSet === 'embedded' || !/[?&](?:q|recipientPrefix|metadata\.\w+)=/.test(path)) return answer;
+  const { status, body } = answer as Listed;
+  const byTime = (a: Listed['body']['data'][number], b: typeof a) =>
+    a.createdAt === b.createdAt ? a.id.localeCompare(b.id) : b.createdAt.localeCompare(a.createdAt);
+  return { status, body: { ...body, data: body.data.toSorted(byTime) } };
+}
+
 const at = (moment: number): Recorded => {
   const found = recorded[moment];
   if (found === undefined) throw new Error(`there is no moment ${moment}`);
@@ -269,7 +289,7 @@ describe('looking back', () => {
         const again = await answersOf(lookBack.url, asked, credentials, (_path, headers) =>
           said.add(headers.get('x-as-of')),
         );
-        for (const [path, answer] of answers) expect([path, again.get(path)]).toEqual([path, answer]);
+        expectSame(again, answers);
         expect([...said]).toEqual([new Date(asOf).toISOString()]);
         // A cursor of the one is a cursor of the other.
         const page = answers.get('/notifications?limit=7')?.body as { pagination: { nextCursor: string | null } };
@@ -331,7 +351,7 @@ describe('looking back', () => {
     const again = await startLookBack(dataDir, at(2).at, { args: ['--keep', kept] });
     expect(again.logs()).not.toContain('folded');
     const asked = at(2).asked;
-    expect(textOf(await answersOf(again.url, asked, credentials))).toBe(textOf(at(2).answers));
+    expectSame(await answersOf(again.url, asked, credentials), at(2).answers);
     await again.stop();
 
     const other = await herald(['stats', '--as-of', isoOf(1), '--tenant', tenant, '--keep', kept], dataDir.environment);

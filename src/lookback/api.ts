@@ -19,6 +19,7 @@ export interface LookBackParts extends Pick<
   | 'reader'
   | 'callbackAddresses'
   | 'unsubscribeLinks'
+  | 'inboxTokens'
   | 'tokenKeys'
   | 'clock'
   | 'logger'

@@ -19,7 +19,7 @@ import { apiOptionsOf, type Http, openApi } from './http.ts';
 import { openLookBack } from './look-back.ts';
 import type { AsOfOptions } from './look-back-options.ts';
 import { createProcess, type Process } from './process.ts';
-import { callbackAddressesOf, checkSecretFiles, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
+import { callbackAddressesOf, checkSecretFiles, inboxTokensOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
 import { firstSignal } from './signals.ts';
 import { StartError } from './start-error.ts';
 import { checkTie } from './tie.ts';
@@ -89,6 +89,7 @@ async function start(
     limiter: createMemoryRateLimiter(),
     callbackAddresses: await callbackAddressesOf(config),
     unsubscribeLinks: await unsubscribeLinksOf(config),
+    inboxTokens: await inboxTokensOf(config),
     tokenKeys,
     closing: closing.signal,
     options: { ...options, asOf },

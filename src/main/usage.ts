@@ -4,6 +4,7 @@ export const usage = `Usage: npm run -s herald -- COMMAND
 
   serve [--role api,dispatcher,projector,scheduler]   start the service (all roles); "npm start" is the same
         [--channel email,sms,webhook,in-app]          the channels that this process delivers on (all)
+        [--as-of TIME [--keep DIR] [--port 0]]        instead: the API's reads as they were then, every write refused, beside the running service; --keep leaves what was folded
         [--from beginning|end|TIME]                   where a dispatcher begins that finds no committed position (TIME: ISO 8601)
   token [--sub S] [--email E] [--name N] [--hours 12] print a bearer token of the embedded issuer (without --sub: the demo tenant's owner's)
   listen [--port 4000] [--forward URL] [--status 200] print the webhooks that are sent to this machine, their signatures checked; with the demo tenant's secret
@@ -28,7 +29,6 @@ export const usage = `Usage: npm run -s herald -- COMMAND
   compact                                             write log.db and views.db anew without what is free in them, while the service is stopped: after RETENTION was set for the first time
   export --out DIR|- [--table events] [--since DIR]   the log as files of NDJSON, CSV or Parquet for whoever analyses it, while the service runs; --verify DIR counts again;
                                                       it has a --help of its own
-  serve --as-of TIME [--keep DIR] [--port 0]          the API's reads as they were then, every write refused, beside the running service; --keep leaves what was folded, to be opened again
   stats --as-of TIME --tenant ID [--range today]      what GET /dashboard/stats answered then; its parameters are options (--from, --to, --channel, --priority, --provider, --by)
   compare --as-of TIME --with TIME|live|DIR           which documents differ, by read model, field and count; exit code 1 when any does
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL

@@ -74,7 +74,7 @@ function ofSettings(of: Endpoint<never>, clock: Pick<Clock, 'now'>): Endpoint<ne
     ...of,
     async handle(caller, input) {
       const answer = await of.handle(caller, input);
-      if ('stream' in answer) return answer;
+      if (!('status' in answer)) return answer;
       const headers = { ...answer.headers, [settingsAsOfHeader]: isoTime(clock.now()) };
       return { ...answer, headers } satisfies Answer;
     },

@@ -20,6 +20,7 @@ export interface LookBackParts extends Pick<
   | 'callbackAddresses'
   | 'unsubscribeLinks'
   | 'inboxTokens'
+  | 'webAssets'
   | 'tokenKeys'
   | 'clock'
   | 'logger'

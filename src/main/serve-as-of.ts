@@ -23,6 +23,7 @@ import { callbackAddressesOf, checkSecretFiles, inboxTokensOf, secretBoxOf, unsu
 import { firstSignal } from './signals.ts';
 import { StartError } from './start-error.ts';
 import { checkTie } from './tie.ts';
+import { createWebAssets } from './web/load.ts';
 
 interface Opened {
   close(): Promise<unknown>;
@@ -91,6 +92,7 @@ async function start(
     unsubscribeLinks: await unsubscribeLinksOf(config),
     inboxTokens: await inboxTokensOf(config),
     tokenKeys,
+    webAssets: createWebAssets(logger),
     closing: closing.signal,
     options: { ...options, asOf },
   });

@@ -165,7 +165,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
   const notifyPaths = bases.map((base) => `${base}/notify`);
-  const { asOf } = options;
+  const { asOf, trustedProxies = [], jwks } = options;
   if (asOf === undefined) app.post(notifyPaths, notify);
   app.use((req, res, next) => {
     beginRequestLine(req, res, { ...deps, refusals }, requestId());
@@ -178,7 +178,6 @@ export function createApi(given: ApiDependencies): RequestListener {
   countFailuresFromZero(routes, metrics);
   const served = asOf === undefined ? routes : lookingBack(routes, { asOf, clock });
   app.use(bases, routerOf(served, pipeline, cors));
-  const { trustedProxies = [] } = options;
   const addresses = createClientAddresses({ trustedProxies, placesPerAddress: Infinity });
   const { unsubscribeLinks: links, limiter } = deps;
   if (asOf !== undefined)
@@ -192,7 +191,6 @@ export function createApi(given: ApiDependencies): RequestListener {
   app.use(createDocsRouter({ document }));
   app.use(createWebRouter({ webAssets: deps.webAssets, signIn: options.signIn }));
   app.all('/', frontPage);
-  const { jwks } = options;
   if (jwks !== undefined) {
     app.get('/.well-known/jwks.json', (_req, res) =>
       sendJson(res, 200, jwks(), { 'cache-control': 'public, max-age=300' }),

@@ -66,7 +66,7 @@ export function refusingWrites(asOf: number): RequestHandler {
 
 /** The endpoint is of the route's own kind of caller. */
 function withEndpoint(route: Route, of: Endpoint<never>): Route {
-  return { ...route, endpoint: of } as Route;
+  return { ...route, endpoint: of };
 }
 
 function ofSettings(of: Endpoint<never>, clock: Pick<Clock, 'now'>): Endpoint<never> {

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 
+import { assertNever } from '../domain/assert-never.ts';
 import type { DocumentScan } from '../ports/document-scan.ts';
 import type { ReadModelDefinition, ReadModelReader } from '../ports/read-model-store.ts';
 import { type CollectionDifference, compareCollections, isDifferent } from '../projections/comparison.ts';
@@ -62,6 +63,8 @@ async function openOther(config: Config, parts: Process, other: CompareOptions['
       const { asOf, version, ...kept } = await openKept(other.folder, parts);
       return { name: `as of ${isoOf(asOf)}, by Herald ${version}`, ...kept };
     }
+    default:
+      return assertNever(other);
   }
 }
 

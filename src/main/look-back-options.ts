@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { UsageError } from './usage-error.ts';
 
 /** A moment of the past, UTC ms. @throws UsageError naming the option */
-export function momentOf(option: string, text: string | undefined, now = Date.now()): number {
+function momentOf(option: string, text: string | undefined, now = Date.now()): number {
   const time = text === undefined ? Number.NaN : Date.parse(text);
   if (Number.isNaN(time)) throw new UsageError(`${option}: should be an ISO 8601 time, like 2026-11-22T09:00:00Z`);
   if (time > now) throw new UsageError(`${option}: lies ahead of now, ${new Date(now).toISOString()}`);

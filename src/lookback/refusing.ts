@@ -23,15 +23,19 @@ export interface Refusing {
 export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: () => Error): Refusing {
   const refuse = () => Promise.reject(refused());
   const nothing = async () => undefined;
+  const partitions = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
   const notAppended = { kind: 'refused', reason: refused().message } as const;
   return {
     log: {
       ...log,
       append: async () => notAppended,
       appendAll: async (events) => events.map(() => notAppended),
+      // The first event is the first of any time.
+      starts: (topic) => Promise.all(partitions.map((partition) => log.offsetAt(topic, partition, 0))),
+      trim: refuse,
       consume: refuse,
       tail: () => () => undefined,
-      committed: async () => Array.from({ length: log.partitioning.partitions }, () => null),
+      committed: async () => partitions.map(() => null),
       ready: async () => true,
       close: nothing,
     },

@@ -15,6 +15,7 @@ export function settingsToLookAt(store: SettingsStore, refused: () => Error): Se
     templatePage: store.templatePage,
     template: store.template,
     templateByName: store.templateByName,
+    retentions: store.retentions,
     mark: store.mark,
     changesSince: store.changesSince,
     ready: store.ready,
@@ -28,6 +29,7 @@ export function settingsToLookAt(store: SettingsStore, refused: () => Error): Se
 
     createTenant: refuse,
     setShare: refuse,
+    setRetention: refuse,
     replaceKey: refuse,
     createNamedKey: refuse,
     deleteNamedKey: refuse,

@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | copy-log | export | stats | compare.
+// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | compact | copy-log | export | stats | compare.
 
 import { parseArgs } from 'node:util';
 

@@ -107,10 +107,10 @@ async function foldedOrKept(log: LogBeside, folder: string, parts: Process, opti
   }
 }
 
-async function fold(log: LogBeside, folder: string, { logger }: Process, { asOf, secrets }: LookBackOptions) {
+async function fold(log: LogBeside, folder: string, { clock, logger }: Process, { asOf, secrets }: LookBackOptions) {
   const progress = createProgress(`as of ${new Date(asOf).toISOString()}`);
   const more = secrets === undefined ? {} : { secrets };
-  const store = openReadModelStore({ path: viewsIn(folder), logger, ...more });
+  const store = openReadModelStore({ path: viewsIn(folder), clock, logger, ...more });
   let events = 0;
   try {
     await foldLookBack({

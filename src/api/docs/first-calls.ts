@@ -154,7 +154,7 @@ export const firstCallsCss = `.first { max-width: 1460px; margin: 0 auto; paddin
 .first li h3::before { content: counter(call) '. '; color: #5a6070; font-variant-numeric: tabular-nums; }
 .first .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); gap: 0.75rem; }
 .first .code { min-width: 0; border: 1px solid #d5d9e2; border-radius: 8px; overflow: hidden; background: #f7f8fb; }
-.first .bar { display: flex; justify-content: space-between; padding: 0.25rem 0.25rem 0.25rem 0.75rem; border-bottom: 1px solid #d5d9e2; font-size: 0.8125rem; color: #474f60; }
+.first .bar { display: flex; justify-content: space-between; align-items: center; padding: 0.25rem 0.25rem 0.25rem 0.75rem; border-bottom: 1px solid #d5d9e2; font-size: 0.8125rem; color: #474f60; }
 .first button { font: inherit; color: #1d4ed8; background: none; border: 0; border-radius: 4px; padding: 0.25rem 0.625rem; cursor: pointer; }
 .first button:hover { background: #e6ebfa; }
 .first :focus-visible { outline: 2px solid #1d4ed8; outline-offset: -2px; }

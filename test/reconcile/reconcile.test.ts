@@ -3,9 +3,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { DomainEvent } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
-import { workTopic } from '../../src/domain/topics.ts';
+import { retentionTopic, workTopic } from '../../src/domain/topics.ts';
 import type { Claim } from '../../src/ports/event-log.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
@@ -17,7 +18,7 @@ import { until } from '../support/until.ts';
 import type { Engines } from '../projections/engines.ts';
 import { appendAll, openEngines } from '../projections/engines.ts';
 import type { Plan } from '../projections/histories.ts';
-import { lifeOf, notificationIdFor, partition } from '../projections/histories.ts';
+import { lifeOf, notificationIdFor, partition, tenants } from '../projections/histories.ts';
 
 const topic = workTopic('EMAIL', 'HIGH');
 const group = 'dispatcher-email';
@@ -79,7 +80,7 @@ async function fold(): Promise<void> {
   const readModels = [notificationsReadModel, timersReadModel];
   const running = await Promise.all(readModels.map((readModel) => runProjector({ ...engines, readModel })));
   const ends = async (of: string) => (await engines.log.ends(of))[partition] ?? 0;
-  for (const followed of [topic, 'notifications.deliveries']) {
+  for (const followed of [topic, 'notifications.deliveries', retentionTopic]) {
     await until(async () => {
       const positions = await engines.store.positions('notifications_2', partition);
       return (positions.get(followed) ?? 0) >= (await ends(followed));
@@ -98,6 +99,29 @@ describe('reconciling', () => {
     await appendAll(engines.log, lifeOf(plan, 3));
     await fold();
     expect(await reconciled()).toMatchObject({ named: [], accepted: 3, ended: 2, waiting: 1, lost: 0, unseen: 0 });
+  });
+
+  it('takes what retention has ended for no gap, though the log still has some of it', async () => {
+    const [, ...afterwards] = lifeOf({ ...plan, steps: ['succeeded'] }, 1);
+    const life = lifeOf({ ...plan, steps: ['succeeded'] }, 2);
+    const forgotten: DomainEvent = {
+      type: 'NotificationsForgotten',
+      eventId: eventIdFrom('forgotten', partition, 1),
+      occurredAt: engines.clock.now(),
+      tenantId: tenants[0] as TenantId,
+      traceparent: null,
+      partition,
+      sequence: 1,
+      follows: null,
+      notificationIds: [notificationIdFor(1), notificationIdFor(2)],
+      batchIds: [],
+      kept: [],
+      endedDays: [],
+    };
+    await appendAll(engines.log, [...afterwards, ...life, forgotten]);
+    await passOver();
+    await fold();
+    expect(await reconciled()).toMatchObject({ named: [], accepted: 0, waiting: 0, lost: 0, unseen: 0 });
   });
 
   it('names what a dispatcher has passed over; taken up again it waits for its turn, and a second time changes nothing', async () => {

@@ -108,10 +108,10 @@ it('a service that is stopped is said to be away, and once it is back the page h
   const { page, close } = await stage.open('notifications');
   await page.locator('tbody tr:not(.space)').first().waitFor();
   await stage.herald.stop();
-  await page.getByText('Herald can’t be reached.').waitFor();
+  await page.locator('.offline').waitFor();
   second = await startHerald(stage.dataDir, { PORT: port });
   await second.notify({ channel: 'IN_APP', recipient: 'came-back', body: 'x' });
-  await page.getByText('Herald can’t be reached.').waitFor({ state: 'detached' });
+  await page.locator('.offline').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'came-back' }).waitFor();
   await close();
 });

@@ -185,7 +185,7 @@ export function createApi(given: ApiDependencies): RequestListener {
       bases.map((base) => `${base}/unsubscribe`),
       refusingWrites(asOf),
     );
-  app.use(bases, createUnsubscribeRouter({ links, commands, limiter, addresses, bodies }));
+  app.use(bases, createUnsubscribeRouter({ log: deps.log, links, commands, limiter, addresses, bodies }));
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
   app.use(createDocsRouter({ document }));

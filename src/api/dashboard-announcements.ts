@@ -5,7 +5,7 @@ import type { NotificationId, TenantId } from '../domain/ids.ts';
 import type { StatusChange } from '../domain/status-change.ts';
 import { statusChangeOf } from '../domain/status-change.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
-import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { recordTopics } from '../projections/notifications/index.ts';
 import { isoTime } from './record.ts';
 
 /** About 500 bytes; with a long error 2 KiB. */
@@ -29,7 +29,7 @@ export function announcementOf({ event, topic, partition, offset, appendedAt }: 
   return { topic, partition, offset, appendedAt, tenantId, notificationId, change, json: JSON.stringify(data) };
 }
 
-const topicOrder = new Map(notificationsReadModel.topics.map((topic, i) => [topic, i]));
+const topicOrder = new Map(recordTopics.map((topic, i) => [topic, i]));
 
 /**
  * As the log took them, topics that are read side by side put together; of one millisecond work before outcomes. What came in the order of its partition

@@ -3,9 +3,9 @@
 import { badField } from '../domain/errors.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Position } from '../ports/event-log.ts';
-import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { recordTopics } from '../projections/notifications/index.ts';
 
-const { topics } = notificationsReadModel;
+const topics = recordTopics;
 const slotOfTopic = new Map(topics.map((topic, i) => [topic, i]));
 
 export interface DashboardMarks {

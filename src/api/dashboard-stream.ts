@@ -8,7 +8,7 @@ import { createStatusFilter } from '../domain/status-change.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
-import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import type { Announcement } from './dashboard-announcements.ts';
 import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
 import type { CatchUpDependencies } from './dashboard-catch-up.ts';
@@ -54,7 +54,7 @@ export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 export function createDashboardStreams(deps: Dependencies) {
   const { log, reader, turns, logger } = deps;
   const catchUp = createCatchUp(deps);
-  const endsNow = createLogEnds(log, notificationsReadModel.topics);
+  const endsNow = createLogEnds(log, recordTopics);
   const listeners = new Map<TenantId, Set<Listener>>();
   const { name } = notificationsReadModel.definition;
   let waiting: Announcement[] = [];
@@ -154,7 +154,7 @@ export function createDashboardStreams(deps: Dependencies) {
   };
 
   const start = (): void => {
-    const untail = log.tail(notificationsReadModel.topics, take);
+    const untail = log.tail(recordTopics, take);
     const unsubscribe = reader.onChange(name, () => void tell());
     stop = () => {
       untail();

@@ -78,6 +78,10 @@ function ownOf(event: DomainEvent): Told {
       const { channel, recipient, actor } = event;
       return { channel, recipient, actor };
     }
+    case 'RecipientErased': {
+      const { actor, notificationIds, eventIds } = event;
+      return { actor, notificationIds, eventIds };
+    }
     case 'DeadLettered':
     case 'NotificationsForgotten':
       // An operator's: no tenant's history is read from their topics.

@@ -10,7 +10,7 @@ import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
-import { inboxReadModel } from '../projections/inbox/index.ts';
+import { inboxReadModel, inboxTopics } from '../projections/inbox/index.ts';
 import type { InboxMarks } from '../projections/inbox/queries.ts';
 import { inboxMarks } from '../projections/inbox/queries.ts';
 import { createCatchUpTurns } from './catch-up-turns.ts';
@@ -53,7 +53,7 @@ export type InboxStreams = ReturnType<typeof createInboxStreams>;
 export function createInboxStreams({ log, reader, turns, clock, logger }: Dependencies) {
   const takeTurn = createCatchUpTurns(atOnceMax, clock);
   const { name } = inboxReadModel.definition;
-  const endsNow = createLogEnds(log, inboxReadModel.topics);
+  const endsNow = createLogEnds(log, inboxTopics);
   const inboxes = new Map<string, Inbox>();
   let stop: (() => void) | null = null;
   let late: NodeJS.Timeout | null = null;
@@ -142,7 +142,7 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
     const partition = inboxPartition(inbox.tenantId, inbox.recipient, log.partitioning);
     try {
       const [ends, folded] = [await endsNow(), await reader.positions(name, partition)];
-      for (const topic of inboxReadModel.topics) {
+      for (const topic of inboxTopics) {
         const [next, end] = [folded.get(topic) ?? 0, ends.get(topic)?.[partition] ?? 0];
         const due = inbox.due.get(topic) ?? { partition, next, last: end - 1 };
         if (next < end)
@@ -157,7 +157,7 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
   };
 
   const start = (): void => {
-    const untail = log.tail(inboxReadModel.topics, take);
+    const untail = log.tail(inboxTopics, take);
     const unsubscribe = reader.onChange(name, feed);
     stop = () => {
       untail();

@@ -14,6 +14,7 @@ export function routesOf({
   providers,
   templates,
   suppressions,
+  recipients,
   callbacks,
   events,
   dashboard,
@@ -106,6 +107,7 @@ export function routesOf({
     { method: 'GET', path: '/suppressions', auth: 'bearer', endpoint: suppressions.list },
     { method: 'POST', path: '/suppressions', auth: 'bearer', endpoint: suppressions.create },
     { method: 'DELETE', path: '/suppressions/:id', auth: 'bearer', endpoint: suppressions.remove },
+    { method: 'DELETE', path: '/recipients/:channel/:recipient', auth: 'bearer', endpoint: recipients.erase },
     // Providers, by an address that names the tenant and by their signatures.
     { method: 'POST', path: '/callbacks/:provider/:token', auth: 'none', endpoint: callbacks.receive },
     { method: 'GET', path: '/dashboard/stats', auth: 'bearerOrKey', scopes: ['read'], endpoint: dashboard.stats },

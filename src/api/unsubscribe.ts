@@ -10,6 +10,7 @@ import type { Commands } from '../commands/index.ts';
 import { badField, notFound } from '../domain/errors.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { EventLog } from '../ports/event-log.ts';
 import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { readBytes } from './body.ts';
@@ -19,6 +20,7 @@ import { refuseMethod } from './refuse-method.ts';
 import { sendJson } from './respond.ts';
 
 interface Dependencies {
+  readonly log: Pick<EventLog, 'isErased'>;
   readonly links: Pick<UnsubscribeLinks, 'read'>;
   readonly commands: Pick<Commands, 'suppressRecipient'>;
   readonly limiter: RateLimiter;
@@ -34,7 +36,7 @@ const perAddress: RateLimit = { limit: 1000, windowMs: 60_000 };
 /** `List-Unsubscribe=One-Click` as a form of either kind: 26 bytes, or some 200 with a boundary. */
 const bodyBytesMax = 4096;
 
-export function createUnsubscribeRouter({ links, commands, limiter, addresses, bodies }: Dependencies): Router {
+export function createUnsubscribeRouter({ log, links, commands, limiter, addresses, bodies }: Dependencies): Router {
   const router = express.Router();
 
   /** @throws DomainError TOO_MANY_REQUESTS */
@@ -68,7 +70,7 @@ export function createUnsubscribeRouter({ links, commands, limiter, addresses, b
     await count(req, res);
     if (method === 'POST') await checkBody(req);
     const who = links.read(String(req.params['token']));
-    if (who === null) throw notFound('address to unsubscribe by');
+    if (who === null || log.isErased(who.notificationId)) throw notFound('address to unsubscribe by');
     if (method !== 'POST') return sendPage(res, question);
     res.locals['tenantId'] = who.tenantId;
     const { tenantId, recipient } = who;

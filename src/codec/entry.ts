@@ -56,7 +56,9 @@ class LazyEntry implements LogEntry {
   }
 
   get event(): LogEntry['event'] {
-    return this.decoded().event;
+    // Asked each time: it may be erased since it was decoded.
+    const { event } = this.decoded();
+    return event === null ? null : this.codec.erasures.shown(event);
   }
 
   get undecodable(): LogEntry['undecodable'] {

@@ -2,6 +2,8 @@
 
 import avro from 'avsc';
 
+import type { Erasures } from '../domain/erasure.ts';
+import { createErasures } from '../domain/erasure.ts';
 import type { DomainEvent, EventType } from '../domain/events.ts';
 import type { EventId, TenantId } from '../domain/ids.ts';
 import type { EventHead } from '../ports/event-log.ts';
@@ -39,7 +41,12 @@ export interface EncodedEvent {
 }
 
 export interface Codec {
-  /** @throws Error when the event isn't what its schema says: a bug */
+  /**
+   * What is erased of all that this codec reads and writes. Each erasure that it decodes is noted before anybody has it, so whoever has read one sees nothing
+   * more of what it names; those that stand behind are for the log's adapter to read first.
+   */
+  readonly erasures: Erasures;
+  /** Of what is erased nothing comes to be written any more. @throws Error when the event isn't what its schema says: a bug */
   encode(event: DomainEvent): EncodedEvent;
   /** The same of many: their bytes lie beside one another, since a piece of memory for each costs a third of encoding it. @throws Error as encode does */
   encodeAll(events: readonly DomainEvent[]): readonly EncodedEvent[];
@@ -72,6 +79,7 @@ interface KnownType {
 export function createCodec(): Codec {
   const known = new Map<string, KnownType>();
   const schemas: EventSchema[] = [];
+  const erasures = createErasures();
 
   const add = (schema: EventSchema, writer: avro.Type) => {
     const kind = known.get(schema.type);
@@ -112,20 +120,23 @@ export function createCodec(): Codec {
   };
 
   return {
+    erasures,
     encode(event) {
       const { name, fingerprint, newest: type } = kindOf(event);
-      return { type: name, fingerprint, bytes: type.toBuffer(event) };
+      return { type: name, fingerprint, bytes: type.toBuffer(erasures.shown(event)) };
     },
     encodeAll(events) {
       const pack = createPacker(events.length);
       return events.map((event) => {
         const { name, fingerprint, newest: type } = kindOf(event);
-        return { type: name, fingerprint, bytes: pack(type, event) };
+        return { type: name, fingerprint, bytes: pack(type, erasures.shown(event)) };
       });
     },
     decode(type, fingerprint, bytes) {
       const { name, reader } = readerOf(type, fingerprint);
-      return Object.assign(read(reader, bytes), { type: name }) as DomainEvent;
+      const event = Object.assign(read(reader, bytes), { type: name }) as DomainEvent;
+      erasures.note(event);
+      return event;
     },
     headOf(type, fingerprint, bytes) {
       const { name } = readerOf(type, fingerprint);

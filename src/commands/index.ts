@@ -25,6 +25,8 @@ import { createTemplate } from './create-template.ts';
 import { deleteKey } from './delete-key.ts';
 import { deleteProvider } from './delete-provider.ts';
 import { deleteTemplate } from './delete-template.ts';
+import { eraseNotifications } from './erase-notifications.ts';
+import { eraseRecords } from './erase-records.ts';
 import { markInboxRead } from './mark-inbox-read.ts';
 import { provisionTenant } from './provision-tenant.ts';
 import { recordBatch } from './record-batch.ts';
@@ -33,9 +35,10 @@ import { resendNotification } from './resend-notification.ts';
 import { reportDelivery } from './report-delivery.ts';
 import { retryNotification } from './retry-notification.ts';
 import { saveProvider } from './save-provider.ts';
+import { startErasure } from './start-erasure.ts';
 import { startJob } from './start-job.ts';
 import { stopJob } from './stop-job.ts';
-import { releaseRecipient, suppressRecipient } from './suppress-recipient.ts';
+import { eraseSuppression, releaseRecipient, suppressRecipient } from './suppress-recipient.ts';
 import { testProvider } from './test-provider.ts';
 import { updateTemplate } from './update-template.ts';
 
@@ -77,7 +80,10 @@ export function createCommands(deps: CommandDependencies & Asked) {
     retryNotification: retryNotification(deps),
     resendNotification: resendNotification({ ...deps, once }),
     cancelNotification: cancelNotification(deps),
+    eraseNotifications: eraseNotifications(deps),
+    eraseRecords: eraseRecords(deps),
     startJob: startJob(deps),
+    startErasure: startErasure({ ...deps, startJob: startJob(deps) }),
     stopJob: stopJob(deps),
     markInboxRead: markInboxRead(deps),
     provisionTenant: provisionTenant(deps),
@@ -92,6 +98,7 @@ export function createCommands(deps: CommandDependencies & Asked) {
     deleteTemplate: deleteTemplate(deps),
     suppressRecipient: suppressRecipient(deps),
     releaseRecipient: releaseRecipient(deps),
+    eraseSuppression: eraseSuppression(deps),
     reportDelivery: reportDelivery(deps),
   };
 }

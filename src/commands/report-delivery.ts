@@ -12,7 +12,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { SuppressionList } from '../ports/suppressions.ts';
 
 export interface ReportDeliveryDependencies {
-  readonly log: Pick<EventLog, 'append' | 'partitioning'>;
+  readonly log: Pick<EventLog, 'append' | 'partitioning' | 'isErased'>;
   readonly suppressions: SuppressionList;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -54,7 +54,7 @@ export function reportDelivery(deps: ReportDeliveryDependencies) {
   const eventOf = (of: ReportedMessages, report: ProviderReport): ProviderReported => {
     const { tenantId, channel, provider } = of;
     const { notificationId, kind, at, id, permanent, reason } = report;
-    const recipient = recipientOf(channel, report.recipient);
+    const recipient = log.isErased(notificationId) ? null : recipientOf(channel, report.recipient);
     const key = { tenantId, channel, recipient: recipient ?? '', notificationId };
     return {
       type: 'ProviderReported',

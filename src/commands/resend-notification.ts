@@ -11,6 +11,7 @@ import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { NotificationInput, Prepared } from './accept-notification.ts';
 import { acceptPrepared, checkProvider } from './accept-notification.ts';
 import type { AcceptedOnce, acceptOnce } from './accept-once.ts';
+import { refuseErased } from './erase-notifications.ts';
 
 interface Dependencies {
   readonly log: Pick<EventLog, 'append' | 'partitioning'>;
@@ -30,6 +31,7 @@ interface Resend {
 export function resendNotification({ directory, once, ...deps }: Dependencies) {
   const accept = acceptPrepared(deps);
   return async ({ facts, key, trace }: Resend): Promise<AcceptedOnce> => {
+    refuseErased(facts);
     if (facts.isCut === true)
       throw new DomainError('CONFLICT', 'This notification was too large to be kept whole: send a new one instead.');
     const prepare = async (input: NotificationInput): Promise<Prepared> => {

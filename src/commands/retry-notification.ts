@@ -9,6 +9,7 @@ import { noTrace } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import { appendDurably } from './append.ts';
+import { refuseErased } from './erase-notifications.ts';
 
 interface Dependencies {
   readonly log: Pick<EventLog, 'append'>;
@@ -22,6 +23,7 @@ export function retryNotification({ log, clock }: Dependencies) {
     if (status !== 'FAILED' || facts.request === null) {
       throw new DomainError('CONFLICT', `Only a FAILED notification can be sent again; this one is ${status}.`);
     }
+    refuseErased(facts);
     const { expiresAt = null } = facts.request;
     if (expiresAt !== null && expiresAt <= clock.now()) {
       throw new DomainError('CONFLICT', 'This notification has expired: send a new one instead.');

@@ -12,9 +12,10 @@ import {
 } from '../domain/suppression.ts';
 import { suppressionPartition } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog } from '../ports/event-log.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
 import type { Suppression, SuppressionList } from '../ports/suppressions.ts';
 import { appendDurably } from './append.ts';
+import { eraseNotifications } from './erase-notifications.ts';
 import type { Author } from './record-change.ts';
 
 export interface SuppressionDependencies {
@@ -66,6 +67,19 @@ export function releaseRecipient(deps: SuppressionDependencies) {
   };
 }
 
+/** Off the list, without a word of whom it was. @throws DomainError SERVICE_UNAVAILABLE */
+export function eraseSuppression(deps: SuppressionDependencies) {
+  const { log, suppressions } = deps;
+  const erase = eraseNotifications(deps);
+  return async ({ tenantId, actor, channel, recipient }: Omit<SuppressInput, 'reason'>): Promise<void> => {
+    const eventId = suppressions.causeOf(tenantId, suppressionIdOf(tenantId, channel, recipient));
+    if (eventId === null) return;
+    const partition = suppressionPartition(tenantId, recipient, log.partitioning);
+    const position = await erase({ tenantId, actor, partition, notificationIds: [], eventIds: [eventId] });
+    await untilListed(deps, position);
+  };
+}
+
 function envelopeOf(
   { log, clock }: SuppressionDependencies,
   { tenantId, recipient }: Pick<SuppressionEvent, 'tenantId' | 'recipient'>,
@@ -75,7 +89,10 @@ function envelopeOf(
 }
 
 async function say({ log, suppressions, clock }: SuppressionDependencies, event: SuppressionEvent): Promise<void> {
-  const position = await appendDurably(log, event, 'The change');
+  await untilListed({ log, suppressions, clock }, await appendDurably(log, event, 'The change'));
+}
+
+async function untilListed({ suppressions, clock }: SuppressionDependencies, position: Position): Promise<void> {
   const until = clock.monotonic() + waitMaxMs;
   while (!suppressions.hasReached(position) && clock.monotonic() < until) await clock.sleep(lookEveryMs);
 }

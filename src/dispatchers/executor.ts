@@ -6,10 +6,12 @@
 //               └─ put back, its tenant held for a while  (for one of a tenant's receivers: DeliveryDeferred)
 
 import { isExpired } from '../domain/delivery-request.ts';
+import { isErased } from '../domain/erasure.ts';
 import type { Channel, Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Cancels } from '../ports/cancels.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Suppressions } from '../ports/suppressions.ts';
 import type { UnsubscribeLinks } from '../ports/unsubscribe-links.ts';
@@ -38,6 +40,7 @@ import type { WorkItem } from './work-item.ts';
 
 export interface ExecutorDependencies {
   readonly channel: Channel;
+  readonly log: Pick<EventLog, 'isErased'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: DispatcherLimits;
@@ -85,7 +88,7 @@ const sweepEveryMs = 100;
 const overdueMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, clock, logger, limits, askPermit, judgeRefusal } = dependencies;
+  const { channel, log, clock, logger, limits, askPermit, judgeRefusal } = dependencies;
   const { outcomeEvents, outcomes, sayStarted, standing, suppressions } = dependencies;
   const turns = createTurns<WorkItem>(dependencies);
   const { gate, lanes } = turns;
@@ -127,6 +130,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   }
 
   async function make(attempt: Attempt): Promise<void> {
+    if (isForgotten(attempt.item)) return conclude(attempt, outcomeEvents.cancelled(attempt.item));
     const never = notToBeSent(attempt.item, clock.now(), suppressions);
     if (never !== null) return land(attempt, noProviderName, never);
     const permit = await askPermit(attempt.item);
@@ -144,7 +148,13 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     await sendBy(attempt, permit.pass.means);
   }
 
+  /** Its recipient is erased: nothing goes to it any more. */
+  function isForgotten({ event }: WorkItem): boolean {
+    return isErased(event) || log.isErased(event.notificationId);
+  }
+
   async function sendBy(attempt: Attempt, means: ReadyMeans): Promise<void> {
+    if (isForgotten(attempt.item)) return conclude(attempt, outcomeEvents.cancelled(attempt.item));
     const never = notToBeSent(attempt.item, clock.now(), suppressions);
     if (never !== null) return land(attempt, noProviderName, never);
     attempt.provider = means.provider.name;

@@ -230,6 +230,22 @@ export interface RecipientReleased extends OfRecipient {
   readonly type: 'RecipientReleased';
 }
 
+/**
+ * A recipient is to be forgotten: whoever reads the log from now on sees these events without what they said of it (domain/erasure.ts). It names ids alone, so
+ * nobody can tell from it who was meant.
+ */
+export interface RecipientErased extends Envelope {
+  readonly type: 'RecipientErased';
+  /** The number of all that it names: each read model meets it where it has the documents. */
+  readonly partition: number;
+  /** The `sub` of the token; null: an operator's doing. */
+  readonly actor: string | null;
+  /** At most 1,000. */
+  readonly notificationIds: readonly NotificationId[];
+  /** Events of no notification that name the recipient: of the suppression list, and dead letters. At most 1,000. */
+  readonly eventIds: readonly EventId[];
+}
+
 /** What a provider tells of a message after it has taken it. */
 export const reportKinds = ['delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
 export type ReportKind = (typeof reportKinds)[number];
@@ -328,6 +344,7 @@ export type DomainEvent =
   | SettingsChanged
   | SuppressionEvent
   | NotificationsForgotten
+  | RecipientErased
   | DeadLettered;
 
 export type EventType = DomainEvent['type'];

@@ -6,7 +6,7 @@
 import type { JobId, TenantId } from './ids.ts';
 import type { TraceContext } from './trace-context.ts';
 
-export const jobKinds = ['cancel', 'retry'] as const;
+export const jobKinds = ['cancel', 'retry', 'erase'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
 export const jobStates = ['queued', 'running', 'done', 'stopped', 'failed'] as const;
@@ -24,7 +24,7 @@ export interface Job extends JobCounts {
   readonly id: JobId;
   readonly tenantId: TenantId;
   readonly kind: JobKind;
-  /** Which notifications: plain JSON, as lists of records are asked for (projections/notifications/filter.ts). */
+  /** Which notifications: plain JSON, as lists of records are asked for (projections/notifications/filter.ts); of an erasure whom, sealed. Nothing once it is over. */
   readonly filter: object;
   readonly ratePerSecond: number;
   /** Of the request for it. */

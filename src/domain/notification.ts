@@ -15,6 +15,7 @@ import { assertNever } from './assert-never.ts';
 import type { AttemptFacts, AttemptOutcome } from './attempts.ts';
 import { outcomeOf, withAttempt } from './attempts.ts';
 import { canonicalContent } from './delivery-request.ts';
+import { erasedContent, erasedEvent, erasedFacts, isErased } from './erasure.ts';
 import type {
   Channel,
   DeliveryRequest,
@@ -60,8 +61,11 @@ export interface NotificationFacts {
 /** The request itself is the first round. A retry by hand is one more, and the last of so many is the last. */
 export const roundsMax = 100;
 
-/** The facts with one more event told. */
-export function mergeEvent(before: NotificationFacts | null, event: NotificationEvent): NotificationFacts {
+/** The facts with one more event told. Once one of them is erased all of them are. */
+export function mergeEvent(known: NotificationFacts | null, told: NotificationEvent): NotificationFacts {
+  const isGone = isErased(told) || (known !== null && isErased(known));
+  const before = isGone && known !== null ? erasedFacts(known) : known;
+  const event = isGone ? erasedEvent(told) : told;
   const base = before === null ? first(event) : withEnvelope(before, event);
   switch (event.type) {
     case 'NotificationRequested':
@@ -74,7 +78,7 @@ export function mergeEvent(before: NotificationFacts | null, event: Notification
     case 'DeliveryDeferred':
       return { ...base, deferral: laterDeferral(base.deferral, event) };
     case 'AttemptStarted':
-      return told(base, {
+      return withTold(base, {
         attempt: event.attempt,
         round: event.round,
         startedAt: event.occurredAt,
@@ -82,7 +86,7 @@ export function mergeEvent(before: NotificationFacts | null, event: Notification
       });
     case 'AttemptSucceeded':
     case 'AttemptFailed':
-      return told(base, {
+      return withTold(base, {
         attempt: event.attempt,
         round: event.round,
         startedAt: null,
@@ -176,16 +180,19 @@ function compareEnvelopes(a: ComparedEnvelope, b: ComparedEnvelope): number {
     a.requestedAt - b.requestedAt ||
     compareText(a.channel, b.channel) ||
     compareText(a.priority, b.priority) ||
-    compareText(a.recipient, b.recipient) ||
-    a.partition - b.partition
+    a.partition - b.partition ||
+    compareText(a.recipient, b.recipient)
   );
 }
 
-/** Of two requests with one id: the least content (their envelopes are compared on their own). */
+/** Of two requests with one id: the least content (their envelopes are compared on their own), by what an erasure leaves of it first: so the same one counts after it. */
 function lesser(facts: NotificationFacts, event: { readonly request: DeliveryRequest }): NotificationContent {
   const content = canonicalContent(event.request);
   if (facts.request === null) return content;
-  return compareText(JSON.stringify(content), JSON.stringify(facts.request)) < 0 ? content : facts.request;
+  const order =
+    compareText(JSON.stringify(erasedContent(content)), JSON.stringify(erasedContent(facts.request))) ||
+    compareText(JSON.stringify(content), JSON.stringify(facts.request));
+  return order < 0 ? content : facts.request;
 }
 
 /** Of two requests with one id that name one the least. */
@@ -207,7 +214,7 @@ function laterDeferral(
   return (b.round - a.round || b.attempt - a.attempt || b.dueAt - a.dueAt) > 0 ? b : a;
 }
 
-function told(facts: NotificationFacts, attempt: AttemptFacts): NotificationFacts {
+function withTold(facts: NotificationFacts, attempt: AttemptFacts): NotificationFacts {
   return { ...facts, attempts: withAttempt(facts.attempts, attempt) };
 }
 

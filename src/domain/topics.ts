@@ -57,6 +57,7 @@ export function topicOf(event: DomainEvent): Topic {
     case 'SettingsChanged':
     case 'RecipientSuppressed':
     case 'RecipientReleased':
+    case 'RecipientErased':
       return settingsTopic;
     case 'NotificationsForgotten':
       return retentionTopic;

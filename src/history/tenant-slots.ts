@@ -25,6 +25,7 @@ const topicsOfType: Readonly<Record<HistoryType, readonly Topic[]>> = {
   SettingsChanged: [settingsTopic],
   RecipientSuppressed: [settingsTopic],
   RecipientReleased: [settingsTopic],
+  RecipientErased: [settingsTopic],
 };
 
 export const historyTypes = Object.keys(topicsOfType) as HistoryType[];

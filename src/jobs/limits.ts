@@ -27,3 +27,7 @@ export const emptyPageRestMs = 50;
 export const decisionWaitMs = 8_000;
 /** The records of what a former owner had in hand are waited for so long at a time, then the lease is prolonged. */
 export const recordsWaitMs = 5_000;
+
+/** An erasure reads so many events of the log between two writes of its mark, or for so long: what is behind the records is read in the rests of others. */
+export const erasedReadEvents = 5000;
+export const erasedReadMs = 500;

@@ -5,23 +5,18 @@
 // A plan is in the store before anything of it is in the log, and says in which round each notification was found. So whoever goes on after a crash knows
 // from the records, once they have all that the log has, what of it is done; one that was sent again and has failed again isn't sent a third time.
 
-import type { Job, JobState } from '../domain/job.ts';
-import { partitionsOfTenant } from '../domain/topics.ts';
-import type { EventLog } from '../ports/event-log.ts';
 import type { JobStore, ListMark, StoredJob } from '../ports/job-store.ts';
 import { StaleOwnerError } from '../ports/job-store.ts';
 import { isListed, notificationsCollection } from '../projections/notifications/document.ts';
 import type { ListedNotification, NotificationDocument } from '../projections/notifications/document.ts';
-import { notificationsReadModel } from '../projections/notifications/index.ts';
 import { pageOfStatuses } from '../projections/notifications/queries.ts';
-import { waitForPosition } from '../projections/wait.ts';
-import { emptyPageRestMs, leaseMs, pageMax, pagesPerSecond, recordsWaitMs, turnMs } from './limits.ts';
-import type { WorkDependencies } from './work.ts';
+import { holdingOf, withCounts } from './holding.ts';
+import { emptyPageRestMs, pageMax, pagesPerSecond, turnMs } from './limits.ts';
+import type { LogMark, Work, WorkDependencies } from './work.ts';
 import { addedCounts, worksOf } from './work.ts';
 
 export interface TurnDependencies extends WorkDependencies {
   readonly jobs: Pick<JobStore, 'save'>;
-  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
   /** Aborts when the process stops: the page in hand is finished. */
   readonly signal: AbortSignal;
 }
@@ -31,38 +26,16 @@ export interface TurnDependencies extends WorkDependencies {
  * @throws StaleOwnerError when somebody else has it; whatever the log and the stores say, with the job running and its mark as it was
  */
 export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Promise<StoredJob> {
-  const { jobs, clock, signal, log, reader } = deps;
+  const { clock, signal, reader } = deps;
+  const { save, moved, over, giveWay, whenRecorded } = holdingOf(deps);
   const work = worksOf(deps)[claimed.kind];
   const until = clock.monotonic() + turnMs;
-
-  const save = (job: StoredJob): Promise<StoredJob> => jobs.save({ ...job, leaseUntil: clock.now() + leaseMs });
-  const moved = (job: StoredJob): StoredJob => ({ ...job, movedAt: clock.now() });
-  const over = (job: StoredJob, state: JobState): Promise<StoredJob> => {
-    const endedAt = clock.now();
-    return jobs.save({ ...job, state, endedAt, movedAt: endedAt, turnAt: endedAt, leaseUntil: null });
-  };
-  const giveWay = (job: StoredJob): Promise<StoredJob> =>
-    jobs.save({ ...job, state: 'queued', turnAt: clock.now(), leaseUntil: null });
 
   /** What is planned is what these came to, and the plan is empty. */
   const act = async (job: StoredJob, records: readonly ListedNotification[]): Promise<StoredJob> => {
     // Of a process that slept: somebody else may have it.
     if ((job.leaseUntil ?? 0) <= clock.now()) throw new StaleOwnerError(`the lease of job ${job.id} is over`);
-    return withCounts(job, addedCounts(job, await work.act(records, job.trace)));
-  };
-
-  /** Until the records have all that the log had of the tenant: what the former owner has done shows there. */
-  const whenRecorded = async (job: StoredJob): Promise<StoredJob> => {
-    let held = job;
-    for (const topic of notificationsReadModel.topics) {
-      const ends = await log.ends(topic);
-      for (const partition of partitionsOfTenant(job.tenantId, log.partitioning)) {
-        const last = { topic, partition, offset: (ends[partition] ?? 0) - 1 };
-        while (!(await waitForPosition({ reader, clock }, notificationsReadModel, last, recordsWaitMs)))
-          held = await save(held);
-      }
-    }
-    return held;
+    return withCounts(job, addedCounts(job, await work.act(job, records)));
   };
 
   /** The page that a former owner had in hand, or this one when something failed; of a job that begins, what the one before has appended. */
@@ -91,12 +64,25 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
     const { tenantId, filter, ratePerSecond, mark } = job;
     const limit = Math.min(pageMax, Math.max(1, Math.ceil(ratePerSecond / pagesPerSecond)));
     const place = { limit, ...(mark.next.kind === 'after' ? { after: mark.next.key } : {}) };
-    const { records, next } = await pageOfStatuses(reader, tenantId, filter, work.statuses, place);
-    return { records, next: markOf(next) };
+    const asked = work.filterOf?.(job) ?? filter;
+    const { records, next } = await pageOfStatuses(reader, tenantId, asked, work.statuses, place);
+    return { records, next: markOf(next, work) };
+  };
+
+  /** A piece of what is behind the records. */
+  const readOn = async (job: StoredJob, mark: LogMark): Promise<StoredJob> => {
+    const next = (await work.readOn?.(job, mark)) ?? { kind: 'end' };
+    // Whoever else has erased some of them, all that there were are.
+    const done = Math.max(job.done, job.total - job.skipped - job.failed);
+    return save(moved({ ...job, done, mark: { next, planned: [] } }));
   };
 
   let job = await caughtUp(claimed);
   while (!job.isStopAsked && job.mark.next.kind !== 'end' && !signal.aborted && clock.monotonic() < until) {
+    if (job.mark.next.kind === 'log') {
+      job = await readOn(job, job.mark.next);
+      continue;
+    }
     const begun = clock.monotonic();
     const { records, next } = await nextPage(job);
     const planned = records.map(({ id, round }) => ({ id, round }));
@@ -111,10 +97,7 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
   return job.mark.next.kind === 'end' ? over(job, 'done') : giveWay(job);
 }
 
-function markOf(next: readonly (string | number | null)[] | null): ListMark {
-  return next === null ? { kind: 'end' } : { kind: 'after', key: next };
-}
-
-function withCounts(job: StoredJob, { done, skipped, failed }: Pick<Job, 'done' | 'skipped' | 'failed'>): StoredJob {
-  return { ...job, done, skipped, failed, mark: { ...job.mark, planned: [] } };
+function markOf(next: readonly (string | number | null)[] | null, { readOn }: Work): ListMark {
+  if (next !== null) return { kind: 'after', key: next };
+  return readOn === undefined ? { kind: 'end' } : { kind: 'log', place: 0, offset: 0 };
 }

@@ -6,27 +6,42 @@ import type { JobCounts, JobKind } from '../domain/job.ts';
 import type { Status } from '../domain/notification.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { PlannedNotification } from '../ports/job-store.ts';
+import type { ErasedBytes } from '../ports/erased-bytes.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { ListMark, PlannedNotification, StoredJob } from '../ports/job-store.ts';
+import type { SecretBox } from '../ports/secret-box.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
 import { notificationsCollection } from '../projections/notifications/document.ts';
+import type { NotificationFilter } from '../projections/notifications/filter.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
 import { waitUntil } from '../projections/wait.ts';
+import { erasing } from './erasing.ts';
 import { decisionWaitMs } from './limits.ts';
 
 export interface WorkDependencies {
-  readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification'>;
+  readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification' | 'eraseNotifications' | 'eraseRecords'>;
+  readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
+  readonly secretBox: Pick<SecretBox, 'open'>;
+  /** null: what is in the log stays in its bytes until the log's retention ends it. */
+  readonly bytes: ErasedBytes | null;
   readonly reader: ReadModelReader;
   readonly clock: Clock;
 }
 
+export type LogMark = Extract<ListMark, { readonly kind: 'log' }>;
+
 export interface Work {
+  /** Absent: the job's own. */
+  filterOf?(job: StoredJob): NotificationFilter;
   /** Those that it is for. */
   readonly statuses: readonly Status[];
   /** Whether the record says that the job has done it, or somebody else the same; only records that have all that the log has can say so. */
   isDone(record: ListedNotification, planned: PlannedNotification): boolean;
   /** Rejects when it isn't known of all of them what they came to: then they are looked at again. */
-  act(records: readonly ListedNotification[], trace: TraceContext): Promise<JobCounts>;
+  act(job: StoredJob, records: readonly ListedNotification[]): Promise<JobCounts>;
+  /** What there is to do behind the records, a piece at a time: where it goes on. */
+  readOn?(job: StoredJob, mark: LogMark): Promise<ListMark>;
 }
 
 const noCounts: JobCounts = { done: 0, skipped: 0, failed: 0 };
@@ -36,7 +51,7 @@ export function addedCounts(a: JobCounts, b: JobCounts): JobCounts {
 }
 
 export function worksOf(deps: WorkDependencies): Readonly<Record<JobKind, Work>> {
-  return { retry: retrying(deps), cancel: cancelling(deps) };
+  return { retry: retrying(deps), cancel: cancelling(deps), erase: erasing(deps) };
 }
 
 /** The event's id follows from the notification and the round: the same again, and a person's retry of that round, are one. */
@@ -44,7 +59,7 @@ function retrying({ commands }: WorkDependencies): Work {
   return {
     statuses: ['FAILED'],
     isDone: (record, { round }) => record.round > round,
-    async act(records, trace) {
+    async act({ trace }, records) {
       const isTaken = await takenOf(records.map((record) => commands.retryNotification(record, trace)));
       return counted(isTaken.map((taken) => (taken ? 'done' : 'skipped')));
     },
@@ -68,7 +83,7 @@ function cancelling({ commands, reader, clock }: WorkDependencies): Work {
   return {
     statuses: ['SCHEDULED', 'RETRYING'],
     isDone: (record) => record.status === 'CANCELLED',
-    async act(records, trace) {
+    async act({ trace }, records) {
       const asked = await ask(records, trace);
       let found: readonly (Status | null)[] = [];
       const areDecided = async () => {

@@ -33,6 +33,8 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       // The first event is the first of any time.
       starts: (topic) => Promise.all(partitions.map((partition) => log.offsetAt(topic, partition, 0))),
       trim: refuse,
+      // What is erased its events don't say; nothing is sent or reported to be asked about.
+      isErased: () => false,
       consume: refuse,
       tail: () => () => undefined,
       committed: async () => partitions.map(() => null),

@@ -1,4 +1,4 @@
-// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | compact | copy-log | export | stats | compare.
+// The command line: herald serve | token | listen | mail | send | show | tail | config | backup | restore | rebuild | adopt | reconcile | dead-letters | rotate-secrets | tenants | compact | copy-log | erase | export | stats | compare.
 
 import { parseArgs } from 'node:util';
 
@@ -149,6 +149,9 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     if (values.to !== 'kafka') throw new UsageError('--to: should be kafka');
     const { copyLogToKafka } = await import('./copy-log.ts');
     await copyLogToKafka(readConfig());
+  },
+  async erase(args) {
+    await (await import('./erase.ts')).eraseCommand(args);
   },
   async export(args) {
     await (await import('./export.ts')).exportCommand(args);

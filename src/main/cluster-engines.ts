@@ -46,6 +46,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
       const reader = openMongoReadModelReader({ connection, logger, clock });
       return { reader, damage: () => null, thread: hasThread ? { kind: 'cluster', config } : null };
     },
+    erasedBytes: null,
     forDispatchers: () => ({ kind: 'cluster', config }),
     async close() {
       await limiter.close();

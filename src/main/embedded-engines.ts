@@ -9,6 +9,7 @@ import { openIdempotencyStore } from '../adapters/sqlite/idempotency/store.ts';
 import { openJobStore } from '../adapters/sqlite/jobs/store.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
+import { scrubFiles } from '../adapters/sqlite/scrub.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { formerReadModels, readModels } from '../projections/index.ts';
 import type { Config } from './config.ts';
@@ -71,6 +72,10 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
       const reader = openReader({ changes: changes.reader });
       const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
       return { reader, damage, thread: { kind: 'embedded', ...shared } };
+    },
+    erasedBytes: {
+      overwrite: log.overwrite,
+      scrub: () => scrubFiles([files.log, files.views, files.settings, files.idempotency, files.jobs]),
     },
     forDispatchers: () => ({ kind: 'embedded', log: log.share() }),
     async close() {

@@ -3,6 +3,7 @@
 import type { Codec } from '../codec/index.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogIdentity } from '../ports/event-log.ts';
+import type { ErasedBytes } from '../ports/erased-bytes.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -41,6 +42,8 @@ export interface Engines {
   openJobs(): Promise<JobStore>;
   /** A reader of the read models, whose collections exist then; and what the projectors' thread opens its own engines from. */
   openViews(hasThread: boolean): Promise<Views>;
+  /** null: what is erased stays in the log's bytes until its retention ends them. */
+  readonly erasedBytes: ErasedBytes | null;
   /** What the dispatchers' thread opens its own from, where there is one. */
   forDispatchers(): DispatcherEngines;
   close(): Promise<void>;

@@ -3,6 +3,8 @@
 import { wholeReadModels } from '../api/whole-read-models.ts';
 import type { CatchUps } from '../api/whole-read-models.ts';
 import { cancelNotification } from '../commands/cancel-notification.ts';
+import { eraseNotifications } from '../commands/erase-notifications.ts';
+import { eraseRecords } from '../commands/erase-records.ts';
 import { retryNotification } from '../commands/retry-notification.ts';
 import type { JobRunner } from '../jobs/runner.ts';
 import { runJobs } from '../jobs/runner.ts';
@@ -14,6 +16,12 @@ export function startJobs(adapters: Adapters, reader: ReadModelReader, catchUps:
   return runJobs({
     ...adapters,
     reader: wholeReadModels(reader, { catchUps, clock: adapters.clock }),
-    commands: { retryNotification: retryNotification(adapters), cancelNotification: cancelNotification(adapters) },
+    bytes: adapters.engines.erasedBytes,
+    commands: {
+      retryNotification: retryNotification(adapters),
+      cancelNotification: cancelNotification(adapters),
+      eraseNotifications: eraseNotifications(adapters),
+      eraseRecords: eraseRecords(adapters),
+    },
   });
 }

@@ -2,7 +2,7 @@
 // A partition number means the same in every topic: a consumer owns numbers, and with a number that number of all its topics.
 
 import type { DomainEvent, EventType } from '../domain/events.ts';
-import type { EventId, TenantId } from '../domain/ids.ts';
+import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { Partitioning, Topic } from '../domain/topics.ts';
 
 export interface Position {
@@ -204,6 +204,9 @@ export interface EventLog {
 
   /** The least offset whose event was appended at or after `timeMs` (UTC); the partition's end when there is none. */
   offsetAt(topic: Topic, partition: number, timeMs: number): Promise<number>;
+
+  /** Whether the log says, as far as this process has heard, that its recipient is forgotten: its events are read and written without what they said. */
+  isErased(id: NotificationId): boolean;
 
   /** What a group has committed, by partition number, of one topic. */
   committed(group: string, topic: Topic): Promise<readonly (CommittedPosition | null)[]>;

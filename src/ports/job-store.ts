@@ -19,6 +19,8 @@ export interface PlannedNotification {
 export type ListMark =
   | { readonly kind: 'first' }
   | { readonly kind: 'after'; readonly key: readonly FieldValue[] }
+  /** Of an erasure, behind the records: which partition of the log, and from which offset on. */
+  | { readonly kind: 'log'; readonly place: number; readonly offset: number }
   | { readonly kind: 'end' };
 
 export interface JobMark {

@@ -25,6 +25,8 @@ export interface SuppressionList extends Suppressions {
   /** How many the tenant has. */
   count(tenantId: TenantId): number;
   find(tenantId: TenantId, id: string): Suppression | null;
+  /** The event that has put it on the list; null: it isn't there. */
+  causeOf(tenantId: TenantId, id: string): EventId | null;
   /** Whether a tenant has released a recipient since a report of that time, or the very suppression of that event: told late, or again, it suppresses nobody. */
   wasReleased(tenantId: TenantId, id: string, by: { readonly at: number; readonly eventId: EventId }): boolean;
   /** Whether what the log has up to there is in it. */

@@ -11,7 +11,7 @@ import { trimBytesMax, trimEventsMax } from '../ports/event-log.ts';
 import type { FieldValue, Page, ReadModelReader } from '../ports/read-model-store.ts';
 import type { NotificationDocument } from '../projections/notifications/document.ts';
 import { notificationsCollection } from '../projections/notifications/document.ts';
-import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import { bucketStart } from '../projections/notifications/resolutions.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import { forget } from './forget.ts';
@@ -44,12 +44,8 @@ export interface PassOf {
 /** The read model that says what is there. */
 const records = notificationsReadModel;
 
-/** Those of suppressions and of what was changed by whom stay for ever: the lists are folded from them. */
-const trimmedTopics: readonly Topic[] = [
-  ...records.topics.filter((topic) => topic !== retentionTopic),
-  inboxTopic,
-  deadLettersTopic,
-];
+/** Those of suppressions, of what is erased and of what was changed by whom stay for ever: the lists are folded from them. */
+const trimmedTopics: readonly Topic[] = [...recordTopics, inboxTopic, deadLettersTopic];
 
 /** Answers whether it was done to its end: not while the records are behind the horizon. @throws Error when a store is away */
 export async function passOver(deps: PassDependencies, of: PassOf): Promise<boolean> {

@@ -199,6 +199,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   'DELETE /suppressions/:id': [{ of: (id) => ({ path: `/suppressions/${id('suppression')}` }), status: 404 }],
+  'DELETE /recipients/:channel/:recipient': [
+    // Nothing of the owner's goes with it, which the last test sees.
+    { unnamed: { path: `/recipients/in-app/${recipient}` }, status: 202 },
+  ],
   'GET /providers': [{ unnamed: { path: '/providers' }, status: 200 }],
   'POST /providers': [
     {

@@ -285,7 +285,7 @@ it('keeps a key for every operation that takes one, and for no other', async () 
   const all = createHerald({ url: sink.url, apiKey: 'nk_1' }) as unknown as {
     request(name: string, input: object): Promise<unknown>;
   };
-  const path = { id: '1', userId: '1', channel: '1', provider: '1', token: '1' };
+  const path = { id: '1', userId: '1', channel: '1', recipient: '1', provider: '1', token: '1' };
   for (const [pattern, methods] of Object.entries<Record<string, { parameters?: { name: string }[] }>>(document.paths))
     for (const [method, { parameters = [] }] of Object.entries(methods)) {
       await all.request(`${method.toUpperCase()} ${pattern}`, { path });

@@ -175,6 +175,7 @@ const pinned = {
   'NotificationRequested.v6': '4d67da914a2bde69c8f4317b321c5d3d',
   'NotificationsForgotten.v1': '07405c8d18d9ffe8910507edc8429759',
   'ProviderReported.v1': '90573c1f96ccdb2669f2614d4351f968',
+  'RecipientErased.v1': '3fbf1f354f9a3de1fc4d0a818edf54c7',
   'RecipientReleased.v1': '221544d5ea70fb0b475c5d18058ebd0a',
   'RecipientSuppressed.v1': '84de987cf1df2cc1326652329a075bea',
   'RetryRequested.v1': 'a63f845eec1b4268b1fb0ad5e7d9e36d',

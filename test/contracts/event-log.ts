@@ -1,9 +1,11 @@
 // What every event log holds: order, durability, groups that share partition numbers, fencing, reading back.
 
+import { randomUUID } from 'node:crypto';
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import type { DomainEvent, EventType, NotificationRequested } from '../../src/domain/events.ts';
+import type { DomainEvent, EventType, NotificationRequested, RecipientErased } from '../../src/domain/events.ts';
 import { deliveriesTopic, type Topic, topicOf, workTopic } from '../../src/domain/topics.ts';
 import {
   type AppendResult,
@@ -58,6 +60,47 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
 
     const append = async (...events: DomainEvent[]): Promise<Position[]> =>
       Promise.all(events.map(async (event) => positionOf(await log.append(event))));
+
+    describe('what is erased', () => {
+      const erasureOf = (...numbers: readonly number[]): RecipientErased => ({
+        type: 'RecipientErased',
+        eventId: randomUUID() as RecipientErased['eventId'],
+        occurredAt: 1_700_000_000_000,
+        tenantId: requested(0, 0).tenantId,
+        traceparent: null,
+        partition: 0,
+        actor: null,
+        notificationIds: numbers.map((n) => requested(0, n).notificationId),
+        eventIds: [],
+      });
+      const seen = (entries: readonly LogEntry[]) =>
+        entries.map(({ event }) => (event?.type === 'NotificationRequested' ? event.recipient : null));
+
+      it('is shown to nobody, whoever reads it and after every start, and the others are as they were', async () => {
+        await append(requested(0, 1), requested(0, 2), requested(0, 3));
+        expect(seen(await readAll(log, high, 0))).toEqual(['1', '2', '3']);
+        await append(erasureOf(1, 3));
+        expect(seen(await readAll(log, high, 0))).toEqual(['', '2', '']);
+        expect([1, 2].map((n) => log.isErased(requested(0, n).notificationId))).toEqual([true, false]);
+        const [first, second] = await readAll(log, high, 0);
+        expect(JSON.stringify(first?.event)).not.toContain('Ada');
+        expect(second?.event).toMatchObject({ request: requested(0, 2).request });
+        log = await opened.reopen();
+        expect(seen(await readAll(log, high, 0))).toEqual(['', '2', '']);
+        expect(log.isErased(requested(0, 3).notificationId)).toBe(true);
+      });
+
+      it('is written by nobody any more', async () => {
+        await append(erasureOf(7));
+        const said: LogEntry[] = [];
+        const end = log.tail([high], (entry) => said.push(entry));
+        await append(requested(0, 7), requested(0, 8));
+        await until(() => said.length === 2, { what: 'both to be told' });
+        end();
+        expect(seen(said)).toEqual(['', '8']);
+        expect(seen(await readAll(log, high, 0))).toEqual(['', '8']);
+      });
+    });
 
     describe('appending', () => {
       it('gives back every type of event as it was appended', async () => {

@@ -219,6 +219,12 @@ describe('an answer of success is as documented', () => {
     await call('deleteSuppression', { params: { id: made.body.id } });
   });
 
+  it('for an erasure', async () => {
+    const params = { channel: 'IN_APP', recipient: 'whoever-is-forgotten' };
+    const { body } = await call('eraseRecipient', { params });
+    await until(async () => (await call('getJob', { params: { id: body.jobId } })).body.state === 'done');
+  });
+
   it('for templates', async () => {
     const source = { name: 'welcome', channel: 'EMAIL', subject: 'Hello {{ name }}', body: 'Welcome {{ name }}' };
     const { body: made } = await call('createTemplate', { body: source });
@@ -415,6 +421,9 @@ describe('a refusal is as documented', () => {
         send(own, credentials(contract.operation(id), full), contract.operation(id), { params: { id: batchId } });
       for (let i = 0; i < openJobsMax; i++) expect((await as('cancelBatch')).status).toBe(202);
       for (const id of ['cancelBatch', 'retryBatch']) await statusIs(as(id), 409);
+      const erase = contract.operation('eraseRecipient');
+      const params = { channel: 'IN_APP', recipient: 'ada' };
+      await statusIs(send(own, credentials(erase, full), erase, { params }), 409);
       const many = contract.operation('retryNotifications');
       await statusIs(send(own, credentials(many, full), many, { body: { filter: {} } }), 409);
     }));

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const run = (more: Partial<RunnerDependencies> = {}): void => {
-  runner = runJobs({ ...app.deps, commands: app.commands, ...more });
+  runner = runJobs({ ...app.deps, commands: app.commands, bytes: app.bytes, ...more });
 };
 const ask = (tenant: string): Promise<JobId> =>
   startJob(app.deps)({

@@ -69,7 +69,10 @@ const claimed = async (at = Date.now()): Promise<StoredJob> => {
   return job;
 };
 const turn = (job: StoredJob, more: Partial<TurnDependencies> = {}) =>
-  takeTurn({ ...app.deps, commands: app.commands, signal: new AbortController().signal, ...more }, job);
+  takeTurn(
+    { ...app.deps, commands: app.commands, bytes: app.bytes, signal: new AbortController().signal, ...more },
+    job,
+  );
 
 /** Of a process that is killed at its n-th write of a mark: that one is not made. */
 const dyingAt = (n: number): Partial<TurnDependencies> => {

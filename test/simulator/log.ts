@@ -107,6 +107,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
       machine.ask(() =>
         numbers(brokers).map((partition) => brokers.group(group).committed.get(keyOf({ topic, partition })) ?? null),
       ),
+    isErased: () => false,
     ready: () => Promise.resolve(true),
     close: () => consuming.close(),
   };

@@ -1,6 +1,9 @@
 // One process of Herald in a world: the real dispatcher, scheduler and projector, on its own machine.
 
 import { cancelNotification } from '../../src/commands/cancel-notification.ts';
+import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
+import { eraseNotifications } from '../../src/commands/erase-notifications.ts';
+import { eraseRecords } from '../../src/commands/erase-records.ts';
 import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
@@ -104,9 +107,13 @@ function jobDependenciesOf(
   return {
     jobs: createSimulatedJobs({ machine, shared, time, random, faults }),
     turns: wholeTurns,
+    secretBox: createSecretBox('a secret of the simulated worlds'),
+    bytes: null,
     commands: {
       retryNotification: retryNotification({ log, clock }),
       cancelNotification: cancelNotification({ log, clock }),
+      eraseNotifications: eraseNotifications({ log, clock }),
+      eraseRecords: eraseRecords({ log, clock }),
     },
   };
 }

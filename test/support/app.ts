@@ -18,6 +18,7 @@ import { createEmbeddedIssuer } from '../../src/adapters/node/issuer.ts';
 import { createMetrics } from '../../src/adapters/node/metrics.ts';
 import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
 import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
+import { scrubFiles } from '../../src/adapters/sqlite/scrub.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { openIdempotencyStore } from '../../src/adapters/sqlite/idempotency/store.ts';
 import { openJobStore } from '../../src/adapters/sqlite/jobs/store.ts';
@@ -30,6 +31,9 @@ import { listen } from '../../src/api/server.ts';
 import { createProviderRegistry } from '../../src/channels/registry.ts';
 import { createCodec } from '../../src/codec/index.ts';
 import { cancelNotification } from '../../src/commands/cancel-notification.ts';
+import type { ErasedBytes } from '../../src/ports/erased-bytes.ts';
+import { eraseNotifications } from '../../src/commands/erase-notifications.ts';
+import { eraseRecords } from '../../src/commands/erase-records.ts';
 import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import { defaultDispatcherLimits } from '../../src/dispatchers/limits.ts';
@@ -164,9 +168,15 @@ export async function startApp(given: AppOptions = {}) {
   const commands = {
     retryNotification: retryNotification({ log, clock }),
     cancelNotification: cancelNotification({ log, clock }),
+    eraseNotifications: eraseNotifications({ log, clock }),
+    eraseRecords: eraseRecords({ log, clock }),
   };
+  const paths = ['log.db', 'views.db', 'settings.db', 'idempotency.db', 'jobs.db'].map((name) => join(folder, name));
+  const bytes: ErasedBytes = { overwrite: log.overwrite, scrub: () => scrubFiles(paths) };
   const jobRunner =
-    given.runsJobs === false ? null : runJobs({ jobs, log, reader: store, clock, logger, metrics, turns, commands });
+    given.runsJobs === false
+      ? null
+      : runJobs({ jobs, log, reader: store, clock, logger, metrics, turns, commands, secretBox, bytes });
 
   const deps: ApiDependencies = {
     log,
@@ -254,6 +264,8 @@ export async function startApp(given: AppOptions = {}) {
     deps: replaced,
     /** As a runner of jobs has them. */
     commands,
+    /** As a process that writes the files has them. */
+    bytes,
     tokens,
     /** A tenant with its API key and a dashboard of its own. */
     async tenant(sub: string, more: { email?: string; name?: string } = {}) {

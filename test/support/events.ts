@@ -121,6 +121,13 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
   },
   RecipientSuppressed: { ...ofRecipient, reason: fc.constantFrom(...suppressionReasons) },
   RecipientReleased: ofRecipient,
+  RecipientErased: {
+    ...envelope,
+    partition: fc.nat(11),
+    actor: orNull(text),
+    notificationIds: fc.array(fc.uuid(), { maxLength: 5 }),
+    eventIds: fc.array(fc.uuid(), { maxLength: 3 }),
+  },
   NotificationsForgotten: {
     ...envelope,
     partition: fc.nat(11),

@@ -712,6 +712,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/recipients/{channel}/{recipient}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Erase a recipient
+     * @description Of everything that was requested for it by now nothing is left but that there was something: no list, search, stream or export shows its address, subjects, bodies, data, metadata, inbox items, provider reports or its place on the suppression list, and statistics stay as they are. What waits to be sent ends CANCELLED; what is being sent at this moment may arrive. When the answer comes the newest 500 show nothing any more; the job goes on with the others, 500 a second, and with the bytes of the log. What is requested later is a new fact. Records of it stay, without `recipient` and content, and can't be sent again. Copies of mails to others aren't looked for. Of a tenant’s jobs one runs at a time, and 10 may be open.
+     */
+    delete: operations['eraseRecipient'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/callbacks/{provider}/{token}': {
     parameters: {
       query?: never;
@@ -806,6 +826,7 @@ export interface components {
         | 'NOT_FOUND'
         | 'METHOD_NOT_ALLOWED'
         | 'CONFLICT'
+        | 'READ_ONLY'
         | 'PAYLOAD_TOO_LARGE'
         | 'UNSUPPORTED_MEDIA_TYPE'
         | 'NO_PROVIDER_CONFIGURED'
@@ -911,6 +932,7 @@ export interface components {
         | 'NOT_FOUND'
         | 'METHOD_NOT_ALLOWED'
         | 'CONFLICT'
+        | 'READ_ONLY'
         | 'PAYLOAD_TOO_LARGE'
         | 'UNSUPPORTED_MEDIA_TYPE'
         | 'NO_PROVIDER_CONFIGURED'
@@ -945,7 +967,7 @@ export interface components {
     Job: {
       id: string;
       /** @enum {string} */
-      kind: 'cancel' | 'retry';
+      kind: 'cancel' | 'retry' | 'erase';
       /**
        * @description `failed`: it could not come on for a day. What was done by then stays done, also in `stopped`.
        * @enum {string}
@@ -953,7 +975,7 @@ export interface components {
       state: 'queued' | 'running' | 'done' | 'stopped' | 'failed';
       /** @description How many there were when it was asked for, or at least. */
       total: number;
-      /** @description Sent again, or cancelled. The page in hand is counted with the next one. */
+      /** @description Sent again, cancelled or erased. The page in hand is counted with the next one. */
       done: number;
       /** @description It was too late for it, or it may not be done (expired, sent 100 times). */
       skipped: number;
@@ -1118,6 +1140,7 @@ export interface components {
         | 'NOT_FOUND'
         | 'METHOD_NOT_ALLOWED'
         | 'CONFLICT'
+        | 'READ_ONLY'
         | 'PAYLOAD_TOO_LARGE'
         | 'UNSUPPORTED_MEDIA_TYPE'
         | 'NO_PROVIDER_CONFIGURED'
@@ -1264,7 +1287,8 @@ export interface components {
         | 'InboxRead'
         | 'SettingsChanged'
         | 'RecipientSuppressed'
-        | 'RecipientReleased';
+        | 'RecipientReleased'
+        | 'RecipientErased';
       /** @description The same for an event that was appended again. */
       eventId: string;
       /** Format: date-time */
@@ -2695,7 +2719,8 @@ export interface operations {
           | 'InboxRead'
           | 'SettingsChanged'
           | 'RecipientSuppressed'
-          | 'RecipientReleased';
+          | 'RecipientReleased'
+          | 'RecipientErased';
         notificationId?: string;
         /** @description A `nextCursor` or `endCursor` of the same `type` and `notificationId`; `from` has no meaning beside it. */
         cursor?: string;
@@ -3021,6 +3046,35 @@ export interface operations {
           'application/json': {
             /** @description A sentence on what was done. */
             message: string;
+          };
+        };
+      };
+    };
+  };
+  eraseRecipient: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description In upper or lower case. */
+        channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
+        /** @description As notifications were sent to it; of email addresses upper and lower case are the same. */
+        recipient: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The job is taken on. */
+      202: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          location: components['headers']['location'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            jobId: string;
           };
         };
       };

@@ -1,5 +1,6 @@
 // The log read beside the processes that keep it: in no group, and nothing is made of it, registered or committed.
 
+import { createErasureReader } from '../../codec/erasures.ts';
 import type { Codec } from '../../codec/index.ts';
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -59,7 +60,12 @@ export async function openKafkaLogBeside(options: KafkaLogBesideOptions): Promis
       await consuming.close();
       await closeAsked();
     };
-    return { id, partitioning, read: consuming.read, ends, offsetAt, close };
+    const readErasures = createErasureReader({ ends, read: consuming.read });
+    const read: EventLog['read'] = async function* (range) {
+      await readErasures();
+      yield* consuming.read(range);
+    };
+    return { id, partitioning, read, ends, offsetAt, close };
   } catch (error) {
     await closeAsked();
     throw error;

@@ -12,6 +12,7 @@ import { type AppendLimits, createAppender, defaultAppendLimits } from './append
 import { createKafkaClient, type KafkaClient, type KafkaSettings } from './client.ts';
 import { createConsuming } from './consuming.ts';
 import { createLogCluster } from './log-cluster.ts';
+import { followErasures } from './erasures.ts';
 import { formatTopic, keepFormat, keepTopics, renewTopics } from './log-format.ts';
 import { createOffsets } from './offsets.ts';
 import { ensurePositions, type GroupTopics } from './positions.ts';
@@ -93,8 +94,10 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   const offsets = createOffsets({ admins, names: client.names, topics, partitions });
   const readiness = createReadiness({ producing, appender, clock });
   let closing: Promise<void> | null = null;
+  let endFollowing = () => {};
 
   const close = async () => {
+    endFollowing();
     readiness.close();
     // What consumers still do is fenced; their outcomes are appended before the log is closed (main's order).
     await appender.close();
@@ -104,10 +107,26 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     registry.close();
   };
 
+  const { ends } = offsets;
+  const { read, tail } = consuming;
+  try {
+    endFollowing = await followErasures({ ends, read, tail }, topics, { clock, logger, signal: options.signal });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  /** The tail tells of it some moments later. */
+  const noted = (event: DomainEvent, result: AppendResult): AppendResult => {
+    if (result.kind === 'durable') codec.erasures.note(event);
+    return result;
+  };
+
   const append = (event: DomainEvent, { type, bytes }: EncodedEvent): Promise<AppendResult> => {
     const header = headers.get(type);
     if (header === undefined) throw new Error(`the schema of ${type} is not registered`);
-    return appender.append(topicOf(event), event.partition, header, bytes);
+    const appended = appender.append(topicOf(event), event.partition, header, bytes);
+    return event.type === 'RecipientErased' ? appended.then((result) => noted(event, result)) : appended;
   };
 
   return {
@@ -119,12 +138,13 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
       return Promise.all(events.map((event, i) => append(event, encoded[i] as EncodedEvent)));
     },
     consume: consuming.consume,
-    tail: consuming.tail,
-    read: consuming.read,
-    ends: offsets.ends,
+    tail,
+    read,
+    ends,
     starts: offsets.starts,
     trim: offsets.trim,
     offsetAt: offsets.offsetAt,
+    isErased: codec.erasures.has,
     committed: offsets.committed,
     activeMembers: offsets.activeMembers,
     adoptTopics: () => renewTopics(client, topics.map(client.names.topic), clock),

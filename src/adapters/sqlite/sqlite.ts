@@ -41,7 +41,9 @@ export function openDatabase(
     if (holds !== undefined) checkKind(db, holds);
     // Before the first table, and before the first page is written.
     if (givesBack) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    if (!readOnly) db.exec(`PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${walBytesMax}`);
+    // What a row no longer holds its page doesn't either; pages that are free as a whole are overwritten by a scrub (scrub.ts).
+    if (!readOnly)
+      db.exec(`PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${walBytesMax}; PRAGMA secure_delete = FAST`);
     db.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
     );

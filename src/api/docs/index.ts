@@ -56,6 +56,7 @@ export const documentation: Readonly<Record<RouteName, OperationDocs>> = {
   'GET /suppressions': suppressionDocs.list,
   'POST /suppressions': suppressionDocs.create,
   'DELETE /suppressions/:id': suppressionDocs.remove,
+  'DELETE /recipients/:channel/:recipient': jobDocs.eraseRecipient,
   'POST /callbacks/:provider/:token': callbackDocs.receive,
   'GET /dashboard/stats': statisticsDocs.stats,
   'GET /dashboard/failures': statisticsDocs.failures,

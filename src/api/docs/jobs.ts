@@ -6,7 +6,7 @@ import { jobKinds, jobRateMax, jobStates, openJobsMax, retryRateDefault } from '
 import * as examples from './examples.ts';
 import type { OperationDocs, ParamDocs } from './operation.ts';
 import { answers } from './operation.ts';
-import { batchParam } from './params.ts';
+import { batchParam, channelParam } from './params.ts';
 import { count, text, timestamp } from './shapes.ts';
 
 const area = 'Jobs';
@@ -38,7 +38,7 @@ const job = z
       .enum(jobStates)
       .describe('`failed`: it could not come on for a day. What was done by then stays done, also in `stopped`.'),
     total: count.describe('How many there were when it was asked for, or at least.'),
-    done: count.describe('Sent again, or cancelled. The page in hand is counted with the next one.'),
+    done: count.describe('Sent again, cancelled or erased. The page in hand is counted with the next one.'),
     skipped: count.describe('It was too late for it, or it may not be done (expired, sent 100 times).'),
     failed: count.describe('Whether they are cancelled was not decided within some seconds: look at them.'),
     startedAt: timestamp.nullable(),
@@ -107,6 +107,24 @@ const retryMany: OperationDocs = {
   leadsTo,
 };
 
+const eraseRecipient: OperationDocs = {
+  id: 'eraseRecipient',
+  area,
+  summary: 'Erase a recipient',
+  description: `Of everything that was requested for it by now nothing is left but that there was something: no list, search, stream or export shows its address, subjects, bodies, data, metadata, inbox items, provider reports or its place on the suppression list, and statistics stay as they are. What waits to be sent ends CANCELLED; what is being sent at this moment may arrive. When the answer comes the newest 500 show nothing any more; the job goes on with the others, 500 a second, and with the bytes of the log. What is requested later is a new fact. Records of it stay, without \`recipient\` and content, and can't be sent again. Copies of mails to others aren't looked for. ${ofTenant}`,
+  params: {
+    channel: channelParam,
+    recipient: {
+      description: 'As notifications were sent to it; of email addresses upper and lower case are the same.',
+      example: 'ada@example.com',
+      schema: { type: 'string', minLength: 1 },
+    },
+  },
+  answer: started,
+  refusals: { CONFLICT: full, BAD_REQUEST: 'recipient: must be an email address' },
+  leadsTo,
+};
+
 const show: OperationDocs = {
   id: 'getJob',
   area,
@@ -128,4 +146,4 @@ const stop: OperationDocs = {
   refusals: { NOT_FOUND: noSuch },
 };
 
-export const jobDocs = { cancelBatch, retryBatch, retryMany, show, stop };
+export const jobDocs = { cancelBatch, retryBatch, retryMany, eraseRecipient, show, stop };

@@ -25,6 +25,7 @@ import { createKeyHandlers } from './keys.ts';
 import { createNotificationCsvHandlers } from './notification-csv.ts';
 import { createNotificationHandlers } from './notifications.ts';
 import { createProviderHandlers } from './providers.ts';
+import { createRecipientHandlers } from './recipients.ts';
 import { createStreamHandlers } from './streams.ts';
 import { createSuppressionHandlers } from './suppressions.ts';
 import { createTemplateHandlers } from './templates.ts';
@@ -62,6 +63,7 @@ export function createHandlers(deps: HandlerDependencies) {
     providers: createProviderHandlers(deps),
     templates: createTemplateHandlers(deps),
     suppressions: createSuppressionHandlers(deps),
+    recipients: createRecipientHandlers(deps),
     callbacks: createCallbackHandlers(deps),
     dashboard: createDashboardHandlers(deps),
     streams: createStreamHandlers({

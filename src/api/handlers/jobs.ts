@@ -56,7 +56,7 @@ export function createJobHandlers({ commands, jobs, reader, log, ownWrites, cloc
         const filter: NotificationFilter = { batchId: batch.batchId };
         const total = statuses.reduce((sum, status) => sum + batch.statusCounts[status], 0);
         const trace = traceContextOf(headers);
-        return taken(await commands.startJob({ tenantId: tenant.id, kind, filter, ratePerSecond, total, trace }));
+        return jobTaken(await commands.startJob({ tenantId: tenant.id, kind, filter, ratePerSecond, total, trace }));
       },
     });
 
@@ -72,7 +72,7 @@ export function createJobHandlers({ commands, jobs, reader, log, ownWrites, cloc
       // What is requested from now on isn't meant.
       const before: NotificationFilter = { ...filter, to: Math.min(filter.to ?? Infinity, clock.now() + 1) };
       const asked = { tenantId: tenant.id, filter: before, ratePerSecond, total, trace: traceContextOf(headers) };
-      return taken(await commands.startJob({ ...asked, kind: 'retry' }), found);
+      return jobTaken(await commands.startJob({ ...asked, kind: 'retry' }), found);
     },
   });
 
@@ -119,7 +119,7 @@ const retrySchema = z.strictObject({
   dryRun: z.boolean().default(false).describe('true: they are counted, and nothing is sent.'),
 });
 
-function taken(jobId: JobId, more: object = {}): Answer {
+export function jobTaken(jobId: JobId, more: object = {}): Answer {
   return { status: 202, body: { jobId, ...more }, headers: { location: `/api/v1/jobs/${jobId}` } };
 }
 

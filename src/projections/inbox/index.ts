@@ -1,10 +1,11 @@
 // The read model `inbox`: what each recipient of in-app notifications can see and has read.
 
+import { isErased } from '../../domain/erasure.ts';
 import type { EventType, InboxRead, NotificationRequested } from '../../domain/events.ts';
 import { priorities } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import { murmur3 } from '../../domain/murmur.ts';
-import { deliveriesTopic, inboxTopic, retentionTopic, workTopic } from '../../domain/topics.ts';
+import { deliveriesTopic, inboxTopic, retentionTopic, settingsTopic, workTopic } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import { withShortTexts } from '../cut-documents.ts';
 import type { DecodedEntry, ReadModel } from '../read-model.ts';
@@ -12,14 +13,27 @@ import type { InboxDocument, InboxItemDocument, ItemContent, ItemFacts } from '.
 import { contentsCollection, inboxesCollection, itemsCollection, toItemDocument } from './documents.ts';
 import { createInboxChanges } from './inbox-changes.ts';
 
+/** Where items come from, and what is read of them. */
+export const inboxTopics = [
+  ...priorities.map((priority) => workTopic('IN_APP', priority)),
+  deliveriesTopic,
+  inboxTopic,
+];
+
 /**
  * `inbox_2`, since it replaced one whose items had their contents inside: under another name it is folded from the log's beginning, and processes of before and
  * after run side by side.
  */
 export const inboxReadModel: ReadModel = {
   definition: { name: 'inbox_2', collections: [itemsCollection, contentsCollection, inboxesCollection] },
-  topics: [...priorities.map((priority) => workTopic('IN_APP', priority)), deliveriesTopic, inboxTopic, retentionTopic],
-  types: new Set<EventType>(['NotificationRequested', 'AttemptSucceeded', 'InboxRead', 'NotificationsForgotten']),
+  topics: [...inboxTopics, retentionTopic, settingsTopic],
+  types: new Set<EventType>([
+    'NotificationRequested',
+    'AttemptSucceeded',
+    'InboxRead',
+    'NotificationsForgotten',
+    'RecipientErased',
+  ]),
   async fold(entries, reader) {
     const ids = new Set<string>();
     for (const entry of entries) for (const id of itemsOf(entry)) ids.add(id);
@@ -28,6 +42,10 @@ export const inboxReadModel: ReadModel = {
     const items = new Map<string, ItemFacts | null>();
     const contents = new Map<string, ItemContent | null>();
     for (const entry of entries) mergeEntry(entry, { items, contents, stored });
+    for (const id of erasedOf(entries, { items, stored })) {
+      items.set(id, null);
+      contents.set(id, null);
+    }
 
     const writes: Write[] = [];
     const inboxes = createInboxChanges();
@@ -53,13 +71,29 @@ function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
   switch (event.type) {
     case 'NotificationRequested':
     case 'AttemptSucceeded':
-      return event.channel === 'IN_APP' ? [event.notificationId] : [];
+      return event.channel === 'IN_APP' && !isErased(event) ? [event.notificationId] : [];
     case 'InboxRead':
+      return isErased(event) ? [] : event.notificationIds;
     case 'NotificationsForgotten':
+    case 'RecipientErased':
       return event.notificationIds;
     default:
       return [];
   }
+}
+
+/** Those that are erased, of the tenant that says so. */
+function erasedOf(
+  entries: readonly DecodedEntry[],
+  { items, stored }: Pick<Merged, 'items' | 'stored'>,
+): ReadonlySet<NotificationId> {
+  const ids = new Set<NotificationId>();
+  for (const { event } of entries) {
+    if (event.type !== 'RecipientErased') continue;
+    for (const id of event.notificationIds)
+      if ((items.get(id) ?? stored.get(id))?.tenantId === event.tenantId) ids.add(id);
+  }
+  return ids;
 }
 
 interface Merged {
@@ -75,7 +109,7 @@ function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }
     items.get(id) ?? (items.has(id) ? undefined : stored.get(id)) ?? unknownItem(id, owner);
   switch (event.type) {
     case 'NotificationRequested': {
-      if (event.channel !== 'IN_APP') return;
+      if (event.channel !== 'IN_APP' || isErased(event)) return;
       const facts = factsOf(event.notificationId, event);
       const content = contentOf(event);
       const createdAt = createdAtOf(event);
@@ -86,13 +120,14 @@ function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }
       return;
     }
     case 'AttemptSucceeded': {
-      if (event.channel !== 'IN_APP') return;
+      if (event.channel !== 'IN_APP' || isErased(event)) return;
       const facts = factsOf(event.notificationId, event);
       const sequence = facts.sequence === null ? offset : Math.min(facts.sequence, offset);
       items.set(event.notificationId, { ...facts, sequence });
       return;
     }
     case 'InboxRead':
+      if (isErased(event)) return;
       for (const id of event.notificationIds) {
         const facts = factsOf(id, event);
         // Nobody reads another's item.

@@ -1,10 +1,11 @@
 // The read model `notifications_2`: every notification as a record, and the statistics over the records.
 
+import { erasedFacts } from '../../domain/erasure.ts';
 import type { NotificationsForgotten } from '../../domain/events.ts';
 import { isNotificationEvent } from '../../domain/events.ts';
 import type { NotificationFacts } from '../../domain/notification.ts';
 import { mergeEvent } from '../../domain/notification.ts';
-import { deliveriesTopic, retentionTopic, workTopics } from '../../domain/topics.ts';
+import { deliveriesTopic, retentionTopic, settingsTopic, workTopics } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import { withShortTexts } from '../cut-documents.ts';
 import { forgottenCollection, lastForgotten, lastWrite, linked } from './forgetting.ts';
@@ -15,6 +16,9 @@ import { notificationsCollection, toDocument } from './document.ts';
 import { batchesCollection, createBatchChanges } from './batches.ts';
 import { createReportChanges, reportCellsCollection, reportsCollection } from './reports.ts';
 import { createStatisticsChanges, statisticsCollection } from './statistics-cells.ts';
+
+/** Where a record's status changes. */
+export const recordTopics = [...workTopics, deliveriesTopic];
 
 /** `notifications_2`, since it replaced one that didn't know what had failed, by whom and when; see `inbox_2`. */
 export const notificationsReadModel: ReadModel = {
@@ -29,12 +33,15 @@ export const notificationsReadModel: ReadModel = {
       forgottenCollection,
     ],
   },
-  topics: [...workTopics, deliveriesTopic, retentionTopic],
+  topics: [...recordTopics, retentionTopic, settingsTopic],
   reportsDeadLetters: true,
   async fold(entries, reader) {
     const forgetting = await forgettingIn(entries, reader);
     const ids = new Set<string>();
-    for (const { event } of entries) if (isNotificationEvent(event)) ids.add(event.notificationId);
+    for (const { event } of entries) {
+      if (isNotificationEvent(event)) ids.add(event.notificationId);
+      if (event.type === 'RecipientErased') for (const id of event.notificationIds) ids.add(id);
+    }
     for (const { notificationIds } of forgetting.events) for (const id of notificationIds) ids.add(id);
     const stored = await reader.get<NotificationDocument>(notificationsCollection.name, [...ids]);
     const statistics = createStatisticsChanges();
@@ -43,6 +50,9 @@ export const notificationsReadModel: ReadModel = {
     for (const { event } of entries) {
       if (event.type === 'BatchAccepted') batches.accepted(event);
       if (event.type === 'ProviderReported') reports.told(event);
+      if (event.type === 'RecipientErased')
+        for (const notificationId of event.notificationIds)
+          reports.erased({ tenantId: event.tenantId, notificationId });
       if (event.type !== 'NotificationsForgotten' || !forgetting.events.has(event)) continue;
       const { tenantId } = event;
       for (const notificationId of event.notificationIds) reports.forgotten({ tenantId, notificationId });
@@ -88,6 +98,12 @@ function merged(
   for (const { event } of entries) {
     if (event.type === 'NotificationsForgotten' && forgetting.has(event))
       for (const id of event.notificationIds) facts.set(id, null);
+    if (event.type === 'RecipientErased') {
+      for (const id of event.notificationIds) {
+        const before = facts.get(id) ?? (facts.has(id) ? undefined : stored.get(id));
+        if (before?.tenantId === event.tenantId) facts.set(id, erasedFacts(before));
+      }
+    }
     if (!isNotificationEvent(event)) continue;
     const { notificationId } = event;
     const known = facts.get(notificationId);

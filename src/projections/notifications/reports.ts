@@ -3,6 +3,7 @@
 // They stand apart from the records: a report names a notification by what a provider was given, so it may tell of one that its tenant doesn't have.
 // The document's id has both, and nobody's report reaches another tenant's record.
 
+import { erasedReports } from '../../domain/erasure.ts';
 import type { Channel, ProviderReported, ReportKind } from '../../domain/events.ts';
 import { reportKinds } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
@@ -105,12 +106,14 @@ export async function countReports(
 export interface ReportChanges {
   told(event: ProviderReported): void;
   forgotten(of: Pick<ProviderReported, 'tenantId' | 'notificationId'>): void;
+  erased(of: Pick<ProviderReported, 'tenantId' | 'notificationId'>): void;
   writes(reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
 }
 
 export function createReportChanges(): ReportChanges {
   /** In the order in which they came. */
   const changes: { readonly id: string; readonly event: ProviderReported | null }[] = [];
+  const erased = new Set<string>();
   return {
     told(event) {
       changes.push({ id: reportsIdOf(event), event });
@@ -118,14 +121,23 @@ export function createReportChanges(): ReportChanges {
     forgotten(of) {
       changes.push({ id: reportsIdOf(of), event: null });
     },
+    erased(of) {
+      erased.add(reportsIdOf(of));
+    },
     async writes(reader) {
-      if (changes.length === 0) return [];
+      if (changes.length + erased.size === 0) return [];
       const collection = reportsCollection.name;
-      const stored = await reader.get<ReportsDocument>(collection, [...new Set(changes.map(({ id }) => id))]);
+      const stored = await reader.get<ReportsDocument>(collection, [
+        ...new Set([...changes.map(({ id }) => id), ...erased]),
+      ]);
       const documents = new Map<string, ReportsDocument | null>();
       for (const { id, event } of changes) {
         const before = documents.get(id) ?? (documents.has(id) ? null : stored.get(id)) ?? null;
         documents.set(id, event === null ? null : reported(before, event));
+      }
+      for (const id of erased) {
+        const document = documents.get(id) ?? (documents.has(id) ? undefined : stored.get(id));
+        if (document !== undefined) documents.set(id, { ...document, reports: erasedReports(document.reports) });
       }
       const cells = createCellChanges();
       const writes: Write[] = [];

@@ -1,8 +1,9 @@
 // The read model `search_2`: by which terms a notification is found. Written once for each, and it may lag.
 
+import { isErased } from '../../domain/erasure.ts';
 import type { DomainEvent, EventType, NotificationRequested } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
-import { retentionTopic, workTopics } from '../../domain/topics.ts';
+import { retentionTopic, settingsTopic, workTopics } from '../../domain/topics.ts';
 import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
 import type { TermKeys } from './terms.ts';
@@ -31,12 +32,12 @@ const name = 'search_2';
 
 export const searchReadModel: ReadModel = {
   definition: { name, collections: [searchableCollection] },
-  topics: [...workTopics, retentionTopic],
-  types: new Set<EventType>(['NotificationRequested', 'NotificationsForgotten']),
+  topics: [...workTopics, retentionTopic, settingsTopic],
+  types: new Set<EventType>(['NotificationRequested', 'NotificationsForgotten', 'RecipientErased']),
   mayLag: true,
   async fold(entries, reader) {
     const keysOf = keysBy(await reader.secret(name));
-    /** null: forgotten. */
+    /** null: forgotten, or erased. */
     const documents = new Map<string, SearchableDocument | null>();
     const ids = new Set<string>();
     for (const { event } of entries) for (const id of documentsOf(event)) ids.add(id);
@@ -44,11 +45,16 @@ export const searchReadModel: ReadModel = {
     const stored = await reader.get<SearchableDocument>(searchableCollection.name, [...ids]);
     for (const { event } of entries) {
       if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) documents.set(id, null);
-      if (event.type !== 'NotificationRequested') continue;
+      if (event.type !== 'NotificationRequested' || isErased(event)) continue;
       const { notificationId } = event;
       const known = documents.get(notificationId);
       const before = known === undefined ? stored.get(notificationId) : (known ?? undefined);
       documents.set(notificationId, lesser(before, toSearchable(keysOf(event.tenantId), event)));
+    }
+    for (const { event } of entries) {
+      if (event.type !== 'RecipientErased') continue;
+      for (const id of event.notificationIds)
+        if ((documents.get(id) ?? stored.get(id))?.tenantId === event.tenantId) documents.set(id, null);
     }
     return [...documents].flatMap(([id, document]): Write[] => {
       const isNew = !stored.has(id);
@@ -58,7 +64,7 @@ export const searchReadModel: ReadModel = {
 };
 
 function documentsOf(event: DomainEvent): readonly NotificationId[] {
-  if (event.type === 'NotificationsForgotten') return event.notificationIds;
+  if (event.type === 'NotificationsForgotten' || event.type === 'RecipientErased') return event.notificationIds;
   return event.type === 'NotificationRequested' ? [event.notificationId] : [];
 }
 

@@ -2,7 +2,8 @@
 //
 // All of a recipient's events stand in one partition, and each partition is folded in its order, so the last one counts; what is told twice changes nothing.
 
-import type { RecipientSuppressed, SuppressionEvent } from '../../domain/events.ts';
+import { isErased } from '../../domain/erasure.ts';
+import type { RecipientErased, RecipientSuppressed, SuppressionEvent } from '../../domain/events.ts';
 import type { EventId, TenantId } from '../../domain/ids.ts';
 import { comparedRecipient, suppressionIdOf } from '../../domain/suppression.ts';
 import type { LogEntry } from '../../ports/event-log.ts';
@@ -21,7 +22,7 @@ const releasesMax = 10_000;
 interface Release {
   /** UTC ms. */
   readonly at: number;
-  /** The event that had put it on the list, where a provider's report did. */
+  /** The event that had put it on the list. */
   readonly causedBy: EventId | null;
 }
 
@@ -30,7 +31,7 @@ export function createSuppressionList(): FoldedSuppressions {
   const lists = new Map<TenantId, Map<string, Suppression>>();
   /** By partition: the offset behind the last event told. */
   const told = new Map<number, number>();
-  /** By tenant and id: which event has put those on the list that providers' reports have. */
+  /** By tenant and id: which event has put it on the list. */
   const causes = new Map<TenantId, Map<string, EventId>>();
   /** By tenant and id: who was taken off the list, in this order. */
   const releases = new Map<TenantId, Map<string, Release>>();
@@ -54,7 +55,6 @@ export function createSuppressionList(): FoldedSuppressions {
     // Suppressed again it is the entry that it was.
     if (list.has(id)) return;
     list.set(id, { id, channel, recipient, reason, createdAt });
-    if (reason !== 'bounce' && reason !== 'complaint') return;
     const ofTenant = causes.get(tenantId) ?? new Map<string, EventId>();
     causes.set(tenantId, ofTenant.set(id, eventId));
   };
@@ -70,11 +70,25 @@ export function createSuppressionList(): FoldedSuppressions {
     if (list?.size === 0) lists.delete(tenantId);
   };
 
+  /** Those that one of the named events has put on the list. */
+  const forget = ({ tenantId, eventIds }: RecipientErased): void => {
+    if (eventIds.length === 0) return;
+    const [list, ofTenant, named] = [lists.get(tenantId), causes.get(tenantId), new Set(eventIds)];
+    for (const [id, eventId] of ofTenant ?? []) {
+      if (!named.has(eventId)) continue;
+      ofTenant?.delete(id);
+      if (list?.delete(id) === true) size -= 1;
+    }
+    if (list?.size === 0) lists.delete(tenantId);
+  };
+
   return {
     fold({ partition, offset, event }) {
       if (offset < (told.get(partition) ?? 0)) return;
       told.set(partition, offset + 1);
-      if (event?.type === 'RecipientSuppressed' || event?.type === 'RecipientReleased') apply(event);
+      if (event?.type === 'RecipientErased') forget(event);
+      if (event?.type !== 'RecipientSuppressed' && event?.type !== 'RecipientReleased') return;
+      if (!isErased(event)) apply(event);
     },
     has(tenantId, channel, recipient) {
       const list = lists.get(tenantId);
@@ -82,6 +96,7 @@ export function createSuppressionList(): FoldedSuppressions {
     },
     of: (tenantId) => [...(lists.get(tenantId)?.values() ?? [])].sort(newestFirst),
     count: (tenantId) => lists.get(tenantId)?.size ?? 0,
+    causeOf: (tenantId, id) => causes.get(tenantId)?.get(id) ?? null,
     find: (tenantId, id) => lists.get(tenantId)?.get(id) ?? null,
     wasReleased(tenantId, id, { at, eventId }) {
       const released = releases.get(tenantId)?.get(id);

@@ -1,16 +1,18 @@
 // The read model `timers`: which notifications wait for a time to come, for the scheduler, which decides what becomes of them.
 
+import { isErased } from '../../domain/erasure.ts';
 import type { EventType } from '../../domain/events.ts';
 import { isNotificationEvent } from '../../domain/events.ts';
-import { deliveriesTopic, retentionTopic, workTopics } from '../../domain/topics.ts';
+import { deliveriesTopic, retentionTopic, settingsTopic, workTopics } from '../../domain/topics.ts';
 import type { Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
 import type { TimersDocument } from './document.ts';
 import { mergeTimerEvent, timersCollection } from './document.ts';
+import { erasedTimers } from './erased.ts';
 
 export const timersReadModel: ReadModel = {
   definition: { name: 'timers', collections: [timersCollection] },
-  topics: [...workTopics, deliveriesTopic, retentionTopic],
+  topics: [...workTopics, deliveriesTopic, retentionTopic, settingsTopic],
   types: new Set<EventType>([
     'DeliveryDeferred',
     'AttemptFailed',
@@ -19,23 +21,32 @@ export const timersReadModel: ReadModel = {
     'NotificationCancelled',
     'DeliveryDue',
     'NotificationsForgotten',
+    'RecipientErased',
   ]),
   async fold(entries, reader) {
     const ids = new Set<string>();
     for (const { event } of entries) {
       if (isNotificationEvent(event)) ids.add(event.notificationId);
-      if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) ids.add(id);
+      if (event.type !== 'NotificationsForgotten' && event.type !== 'RecipientErased') continue;
+      for (const id of event.notificationIds) ids.add(id);
     }
     const stored = await reader.get<TimersDocument>(timersCollection.name, [...ids]);
     /** null: forgotten. */
     const documents = new Map<string, TimersDocument | null>();
     for (const { event } of entries) {
       if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) documents.set(id, null);
+      if (event.type === 'RecipientErased') {
+        for (const id of event.notificationIds) {
+          const document = documents.get(id) ?? (documents.has(id) ? undefined : stored.get(id));
+          if (document?.tenantId === event.tenantId) documents.set(id, erasedTimers(document));
+        }
+      }
       if (!isNotificationEvent(event)) continue;
       const { notificationId } = event;
       const known = documents.get(notificationId);
       const before = known === undefined ? (stored.get(notificationId) ?? null) : known;
-      const after = mergeTimerEvent(before, event);
+      const merged = mergeTimerEvent(before, event);
+      const after = merged !== null && (isErased(event) || isErased(merged)) ? erasedTimers(merged) : merged;
       // Most notifications are delivered at once and never have a timer: nothing is kept of them.
       if (after !== null) documents.set(notificationId, after);
     }

@@ -5,6 +5,7 @@ import type { EventLog } from '../../../ports/event-log.ts';
 import { UnfitFileError } from '../../../ports/unfit-file.ts';
 import { openDatabase } from '../sqlite.ts';
 import { createCatalog, formatVersion, hasChecksums, topicsOf } from './catalog.ts';
+import { createErasureFeed } from './erasure-feed.ts';
 import { readingOf } from './reading.ts';
 import { createRows } from './rows.ts';
 
@@ -29,10 +30,14 @@ export function openLogBeside({ path, codec }: { readonly path: string; readonly
     const partitioning = { partitions: Number(meta('partitions')), shards: Number(meta('shards')) };
     const { partitions } = partitioning;
     const catalog = createCatalog(topicsOf(db), partitioning);
-    const rows = createRows({ db, catalog, codec });
     const last = db.prepare('SELECT max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?');
     const endOf = (slot: number) =>
       Number(last.get(Math.floor(slot / partitions), slot % partitions)?.['last'] ?? -1) + 1;
+    const { rows } = createErasureFeed({
+      rows: createRows({ db, catalog, codec }),
+      catalog,
+      ends: { get: endOf },
+    });
     const { read, ends, offsetAt } = readingOf({ catalog, rows, ends: { get: endOf } });
     return { id: meta('id'), partitioning, read, ends, offsetAt, close: async () => db.close() };
   } catch (error) {

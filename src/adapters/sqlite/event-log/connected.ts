@@ -110,6 +110,7 @@ export async function connectEventLog(
       };
     },
     ...readingOf({ catalog, rows, ends }),
+    isErased: codec.erasures.has,
     async trim(range) {
       const answer = await requests.ask({ kind: 'trim', range });
       if (answer.kind === 'trimmed') return answer.trimmed;

@@ -7,6 +7,7 @@ import type { Codec, EncodedEvent } from '../../../codec/index.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
 import { topicOf, type Topic } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { ErasedBytes } from '../../../ports/erased-bytes.ts';
 import type { AppendResult, EventLog, LogEntry } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
@@ -15,9 +16,11 @@ import { openDatabase } from '../sqlite.ts';
 import { type LogShape, prepareCatalog, readSchemaIds, schemaKey, type SchemaIds } from './catalog.ts';
 import { type Claims, createClaims } from './claims.ts';
 import { createEnds, endsBuffer } from './ends.ts';
+import { createErasureFeed } from './erasure-feed.ts';
 import { createGroups } from './groups.ts';
 import { type LogHistory, openHistory } from './history.ts';
 import { createHost, type Host } from './host.ts';
+import { createOverwriter } from './overwrite.ts';
 import { readingOf } from './reading.ts';
 import { recentRows } from './recent-rows.ts';
 import { createRows } from './rows.ts';
@@ -37,7 +40,7 @@ export interface EventLogOptions extends LogShape {
   readonly limits?: WriterLimits;
 }
 
-export interface SqliteEventLog extends EventLog {
+export interface SqliteEventLog extends EventLog, Pick<ErasedBytes, 'overwrite'> {
   readonly history: LogHistory;
   /** A connection for one other thread: connectEventLog takes it there. */
   share(): SharedEventLog;
@@ -63,7 +66,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const buffer = endsBuffer(catalog.slots);
   const ends = createEnds(buffer);
   const wakeups = createWakeups(catalog.slots);
-  const rows = createRows({ db, catalog, codec });
+  const { rows, freshen } = createErasureFeed({ rows: createRows({ db, catalog, codec }), catalog, ends });
   const recent = recentRows(rows, catalog.slots, recentMax);
   const groups = createGroups(catalog.partitioning.partitions, clock);
   const schemaIds = readSchemaIds(db);
@@ -97,6 +100,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     limits,
     isOwner: groups.isOwner,
     onDurable(events, appendedAt, moved) {
+      freshen();
       tail.tell(events, appendedAt);
       for (const append of events) {
         if (append.event !== null && wakeups.isAwaited(append.slot))
@@ -113,10 +117,11 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const giveBack = startGivingBack({ db, clock, logger, metrics, file: 'log' });
 
   const toAppend = (
-    event: DomainEvent,
+    appended: DomainEvent,
     { type, fingerprint, bytes }: EncodedEvent,
     resolve: Append['resolve'],
   ): Append => {
+    const event = codec.erasures.shown(appended);
     const slot = catalog.slotOf(topicOf(event), event.partition);
     return { slot, ids: idsOf(type, fingerprint), bytes, event, offset: -1, resolve };
   };
@@ -156,6 +161,8 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     tail: tail.listen,
     ...readingOf({ catalog, rows, ends }),
     trim: async (range) => trimmer.trim(range),
+    overwrite: createOverwriter({ db, catalog, rows, codec, idsOf }),
+    isErased: codec.erasures.has,
     ready: async () => writer.ready(),
     share() {
       const { port1, port2 } = new MessageChannel();

@@ -1,0 +1,148 @@
+// A recipient erased: of the notifications that were requested by the time it was asked for nothing is left but that there were some.
+//
+//   records, the newest first ──> RecipientErased, a page at a time; what waits is cancelled
+//     └──> the log, from its start ──> what no record tells of: suppressions, reports, dead letters; and each event's bytes are written over, where that can be
+//            └──> what the files held of them before is overwritten
+//
+// Every step may be taken twice: an event names the same ids again, bytes that are as they should be are left.
+
+import type { Erasure } from '../commands/start-erasure.ts';
+import { erasureOf, isOf } from '../commands/start-erasure.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import { erasedIdsMax, isErased } from '../domain/erasure.ts';
+import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
+import { statuses } from '../domain/notification.ts';
+import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
+import type { LogEntry, Position } from '../ports/event-log.ts';
+import type { ListMark, StoredJob } from '../ports/job-store.ts';
+import { readModels } from '../projections/index.ts';
+import { waitForPosition } from '../projections/wait.ts';
+import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
+import type { Work, WorkDependencies } from './work.ts';
+
+export function erasing({ commands, reader, clock, log, secretBox, bytes }: WorkDependencies): Work {
+  const erase = async ({ tenantId }: StoredJob, { actor }: Erasure, named: Named): Promise<Position[]> => {
+    const positions: Position[] = [];
+    for (const { partition, ids, eventIds } of inEvents(named))
+      positions.push(await commands.eraseNotifications({ tenantId, actor, partition, notificationIds: ids, eventIds }));
+    return positions;
+  };
+
+  /** As long as is waited for anything of the records: it stands in the log, whoever takes longer meets it later. */
+  const whenFolded = async (positions: readonly Position[]): Promise<void> => {
+    const waits = readModels.flatMap((readModel) =>
+      positions.map((position) => waitForPosition({ reader, clock }, readModel, position, recordsWaitMs)),
+    );
+    await Promise.all(waits);
+  };
+
+  /** Answers up to where it was read, and whether that was all of it. */
+  const readPartition = async (job: StoredJob, from: Position, end: number, until: number) => {
+    const { tenantId, createdAt } = job;
+    const { topic, partition, offset } = from;
+    const erasure = erasureOf(job, secretBox);
+    const found: Named = { partition, ids: new Set(), eventIds: new Set() };
+    const stale: Position[] = [];
+    let next = offset;
+    let isRead = true;
+    for await (const entry of log.read({ topic, partition, from: offset, to: end })) {
+      next = entry.offset + 1;
+      if (isStale(entry, { tenantId, createdAt, ...erasure }, found)) stale.push(entry);
+      isRead = next >= end;
+      if (next - offset >= erasedReadEvents || stale.length >= erasedIdsMax || clock.monotonic() >= until) break;
+    }
+    await erase(job, erasure, found);
+    await bytes?.overwrite(stale);
+    return isRead ? null : next;
+  };
+
+  return {
+    statuses,
+    filterOf(job) {
+      const { channel, recipient } = erasureOf(job, secretBox);
+      return { channel, recipient, to: job.createdAt + 1 };
+    },
+    isDone: isErased,
+    async act(job, records) {
+      const erasure = erasureOf(job, secretBox);
+      const meant = records.filter((record) => isOf(erasure, record));
+      const { tenantId, trace } = job;
+      const { actor } = erasure;
+      const of = { tenantId, actor, traceparent: trace.traceparent };
+      const positions = await commands.eraseRecords({ ...of, records: meant });
+      await whenFolded(positions);
+      return { done: meant.length, skipped: records.length - meant.length, failed: 0 };
+    },
+    async readOn(job, mark): Promise<ListMark> {
+      const numbers = partitionsOfTenant(job.tenantId, log.partitioning);
+      const places = allTopics.flatMap((topic) => numbers.map((partition) => ({ topic, partition })));
+      const until = clock.monotonic() + erasedReadMs;
+      let { place, offset } = mark;
+      for (const at of places.slice(place)) {
+        const end = (await log.ends(at.topic))[at.partition] ?? 0;
+        const next = offset < end ? await readPartition(job, { ...at, offset }, end, until) : null;
+        if (next !== null) return { kind: 'log', place, offset: next };
+        place++;
+        offset = 0;
+        if (clock.monotonic() >= until) return { kind: 'log', place, offset };
+      }
+      await bytes?.scrub();
+      return { kind: 'end' };
+    },
+  };
+}
+
+/** Of one partition number. */
+interface Named {
+  readonly partition: number;
+  readonly ids: Set<NotificationId>;
+  readonly eventIds: Set<EventId>;
+}
+
+/** So many as one event names. */
+function inEvents({ partition, ids, eventIds }: Named) {
+  const [all, events] = [[...ids], [...eventIds]];
+  const count = Math.ceil(Math.max(all.length, events.length) / erasedIdsMax);
+  return Array.from({ length: count }, (_, i) => {
+    const [from, to] = [i * erasedIdsMax, (i + 1) * erasedIdsMax];
+    return { partition, ids: all.slice(from, to), eventIds: events.slice(from, to) };
+  });
+}
+
+interface Meant extends Erasure {
+  readonly tenantId: TenantId;
+  /** UTC ms: what was requested by then. */
+  readonly createdAt: number;
+}
+
+/** Whether its bytes are to be written over; what is to be named of it comes to `found`. */
+function isStale({ head, event, undecodable }: LogEntry, meant: Meant, found: Named): boolean {
+  if (head?.tenantId !== meant.tenantId) return false;
+  if (event === null) return undecodable !== null && holds(undecodable.bytes, meant.recipient);
+  if (isShownErased(event)) return true;
+  if (!isAbout(event, meant)) return false;
+  if ('notificationId' in event && event.type !== 'ProviderReported') found.ids.add(event.notificationId);
+  else found.eventIds.add(event.eventId);
+  return true;
+}
+
+/** By an erasure that was met before: whether its bytes are as it is shown isn't known. */
+function isShownErased(event: DomainEvent): boolean {
+  if (event.type === 'ProviderReported') return event.recipient === null;
+  if (event.type === 'DeadLettered') return event.bytes === '';
+  return 'recipient' in event && isErased(event);
+}
+
+function isAbout(event: DomainEvent, meant: Meant): boolean {
+  const { channel, recipient, createdAt } = meant;
+  if (('requestedAt' in event ? event.requestedAt : event.occurredAt) > createdAt) return false;
+  if (event.type === 'DeadLettered') return holds(event.bytes, recipient);
+  if (event.type === 'InboxRead') return channel === 'IN_APP' && event.recipient === recipient;
+  if (!('recipient' in event) || event.recipient === null) return false;
+  return isOf(meant, { channel: event.channel, recipient: event.recipient });
+}
+
+/** @param bytes base64 */
+function holds(bytes: string, recipient: string): boolean {
+  return Buffer.from(bytes, 'base64').includes(recipient);
+}

@@ -1,0 +1,163 @@
+// The erasure of a recipient as a job: killed at any step it comes to its end, names everything, and touches nobody else.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { startErasure } from '../../src/commands/start-erasure.ts';
+import { startJob } from '../../src/commands/start-job.ts';
+import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
+import { noTrace } from '../../src/domain/trace-context.ts';
+import { allTopics, settingsTopic } from '../../src/domain/topics.ts';
+import type { TurnDependencies } from '../../src/jobs/turn.ts';
+import { takeTurn } from '../../src/jobs/turn.ts';
+import type { StoredJob } from '../../src/ports/job-store.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+
+type Tenant = Awaited<ReturnType<App['tenant']>>;
+
+const leaseMs = 20_000;
+const waitMaxMs = 60_000;
+const many = 150;
+let app: App;
+let tenant: Tenant;
+let tenants = 0;
+
+beforeAll(async () => {
+  app = await startApp({ runsJobs: false });
+}, 240_000);
+afterAll(() => app.close());
+
+/** A tenant of its own whose recipient `ada` has many items, and `bob` one. */
+async function filled(): Promise<void> {
+  tenant = await app.tenant(`tenant-${tenants++}`);
+  const item = (recipient: string) => ({ channel: 'IN_APP', recipient, subject: 'Hi', body: `to ${recipient}` });
+  const notifications = [...Array.from({ length: many }, () => item('ada')), item('bob')];
+  const { body } = await tenant.withKey('POST', '/notify/batch', { notifications });
+  const delivered = async () => (await tenant.withKey('GET', `/notify/batch/${body.batchId}`)).body.statusCounts;
+  await until(async () => (await delivered()).DELIVERED === many + 1, { timeoutMs: waitMaxMs, what: 'all delivered' });
+}
+
+const suppressed = () => tenant.dashboard('POST', '/suppressions', { channel: 'IN_APP', recipient: 'ada' });
+
+const asked = (recipient = 'ada', channel: 'IN_APP' | 'SMS' = 'IN_APP') => {
+  const of = { tenantId: tenant.id as TenantId, channel, recipient, actor: 'ada', total: 0, ratePerSecond: 500 };
+  return startErasure({ ...app.deps, startJob: startJob(app.deps) })({ ...of, trace: noTrace });
+};
+const claimed = async (at = Date.now()): Promise<StoredJob> => {
+  const job = await app.deps.jobs.claim(at, at + leaseMs);
+  if (job === null) throw new Error('there is one');
+  return job;
+};
+const turn = (job: StoredJob, more: Partial<TurnDependencies> = {}) => {
+  const { commands, bytes } = app;
+  return takeTurn({ ...app.deps, commands, bytes, signal: new AbortController().signal, ...more }, job);
+};
+/** Once the lease of whoever was killed is over. */
+const laterOwner = (job: StoredJob) => claimed((job.leaseUntil ?? 0) + 60_000);
+/** Of a process that is killed at its n-th write of a mark: that one is not made. */
+const dyingAt = (n: number): Partial<TurnDependencies> => {
+  let saves = 0;
+  return {
+    jobs: {
+      save: async (job) => {
+        if (++saves >= n) throw new Error('killed');
+        return app.deps.jobs.save(job);
+      },
+    },
+  };
+};
+
+const recipients = async () => {
+  const { data } = (await tenant.dashboard('GET', '/notifications?limit=100')).body;
+  return (data as readonly { readonly recipient: string }[]).map(({ recipient }) => recipient);
+};
+const inboxOf = async (user: string) => (await tenant.withKey('GET', `/notify/inapp/${user}`)).body.notifications;
+
+async function isForgotten(): Promise<void> {
+  expect(new Set(await recipients())).toEqual(new Set(['', 'bob']));
+  expect((await tenant.dashboard('GET', '/notifications?recipient=ada')).body.data).toEqual([]);
+  expect((await tenant.dashboard('GET', '/suppressions')).body.data).toEqual([]);
+  expect(await inboxOf('ada')).toEqual([]);
+  expect(await inboxOf('bob')).toMatchObject([{ body: 'to bob' }]);
+  expect((await tenant.dashboard('GET', '/dashboard/stats?range=all')).body.total).toBe(many + 1);
+}
+
+describe('an erasure', () => {
+  it('names every notification once, and is done', async () => {
+    await filled();
+    await suppressed();
+    await asked();
+    const job = await turn(await claimed());
+    expect(job).toMatchObject({ kind: 'erase', state: 'done', done: many, skipped: 0, failed: 0, filter: {} });
+    await isForgotten();
+    const named: NotificationId[] = [];
+    const ends = await app.deps.log.ends(settingsTopic);
+    for (const [partition, to] of ends.entries())
+      for await (const { event } of app.deps.log.read({ topic: settingsTopic, partition, from: 0, to }))
+        if (event?.type === 'RecipientErased' && event.tenantId === tenant.id) named.push(...event.notificationIds);
+    expect([named.length, new Set(named).size]).toEqual([many, many]);
+  }, 120_000);
+
+  it.each([1, 2, 3, 4])(
+    'killed before write %d of its mark is finished by the next owner',
+    async (n) => {
+      await filled();
+      await suppressed();
+      await asked();
+      const first = await claimed();
+      await expect(turn(first, dyingAt(n))).rejects.toThrow('killed');
+      expect(await turn(await laterOwner(first))).toMatchObject({ state: 'done', done: many, epoch: 2 });
+      await isForgotten();
+    },
+    120_000,
+  );
+
+  it('holds nobody in plain: neither while it waits nor once it is over', async () => {
+    await filled();
+    const id = await asked('+4915112345678', 'SMS');
+    const waiting = await app.deps.jobs.find(tenant.id as TenantId, id);
+    expect(JSON.stringify(waiting)).not.toContain('15112345678');
+    await turn(await claimed());
+    expect(await app.deps.jobs.find(tenant.id as TenantId, id)).toMatchObject({ state: 'done', filter: {} });
+  }, 60_000);
+
+  it('looks into each partition of its tenant, and reads nothing twice', async () => {
+    await filled();
+    await asked('nobody');
+    const read: string[] = [];
+    const looked = new Set<string>();
+    const { log } = app.deps;
+    const noting: Partial<TurnDependencies> = {
+      log: {
+        ...log,
+        ends(topic) {
+          looked.add(topic);
+          return log.ends(topic);
+        },
+        read(range) {
+          read.push(`${range.topic} ${range.partition} ${range.from}`);
+          return log.read(range);
+        },
+      },
+    };
+    expect(await turn(await claimed(), noting)).toMatchObject({ state: 'done', done: 0 });
+    expect([...looked].toSorted()).toEqual([...allTopics].toSorted());
+    expect(read.length).toBeGreaterThan(2);
+    expect(new Set(read).size).toBe(read.length);
+  }, 60_000);
+
+  it("leaves what was requested after it was asked for, and other tenants' of the same name", async () => {
+    await filled();
+    const other = await app.tenant(`tenant-${tenants++}`);
+    await other.notify({ channel: 'IN_APP', recipient: 'ada', body: 'of another tenant' });
+    await asked();
+    await app.deps.clock.sleep(5);
+    await tenant.notify({ channel: 'IN_APP', recipient: 'ada', body: 'afterwards' });
+    await turn(await claimed());
+    await until(async () => (await inboxOf('ada')).length === 1, { what: 'the item of afterwards' });
+    expect(await inboxOf('ada')).toMatchObject([{ body: 'afterwards' }]);
+    const theirs = (await other.withKey('GET', '/notify/inapp/ada')).body.notifications;
+    expect(theirs).toMatchObject([{ body: 'of another tenant' }]);
+  }, 120_000);
+});

@@ -95,9 +95,9 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
     await restore(readConfig(), folderOf(positionals), choice);
   },
   async rebuild(args) {
-    parseArgs({ args, options: {} });
-    const { rebuildReadModels } = await import('./rebuild.ts');
-    await rebuildReadModels(readConfig());
+    const { values } = parseArgs({ args, options: { watch: { type: 'boolean' } } });
+    const { rebuildReadModels, watchRebuilds } = await import('./rebuild.ts');
+    await (values.watch === true ? watchRebuilds(readConfig()) : rebuildReadModels(readConfig()));
   },
   async adopt(args) {
     parseArgs({ args, options: {} });

@@ -13,11 +13,11 @@ import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
-import { formerReadModels, readModels } from '../projections/index.ts';
+import { formerReadModels, projectedReadModels, readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
-import type { OpenSettings, ServingDependencies, Tie, TiedStores } from './engines.ts';
+import type { OpenSettings, RebuildBeside, ServingDependencies, Tie, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { patiently } from './patient-log.ts';
 import { StartError } from './start-error.ts';
@@ -118,6 +118,34 @@ export async function openClusterLogAndViews(deps: ClusterDependencies): Promise
     await views.close();
     throw error;
   }
+}
+
+/** By processes with the role projector. */
+export async function areFoldedInCluster(deps: ClusterDependencies): Promise<boolean> {
+  const log = await openClusterLog(deps);
+  try {
+    for (const { definition } of projectedReadModels)
+      if ((await patiently(deps, () => log.activeMembers(projectorGroup(definition.name)))) > 0) return true;
+    return false;
+  } finally {
+    await log.close();
+  }
+}
+
+export async function openClusterRebuildBeside(deps: ClusterDependencies): Promise<RebuildBeside> {
+  const { config, clock, logger, signal } = deps;
+  const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
+  const log = await openClusterLogBeside(deps);
+  const store = openMongoReadModelStore({ connection, logger, clock });
+  return {
+    log,
+    store,
+    async close() {
+      await store.close();
+      await log.close();
+      await connection.close();
+    },
+  };
 }
 
 /** @throws StartError */

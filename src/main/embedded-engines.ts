@@ -1,6 +1,7 @@
 // The embedded engines: SQLite files in DATA_DIR, which one process holds, and limits in memory.
 
 import { createMemoryRateLimiter } from '../adapters/memory/rate-limiter.ts';
+import { DataDirLockedError, lockDataDir } from '../adapters/node/data-dir.ts';
 import { openLogBeside } from '../adapters/sqlite/event-log/beside.ts';
 import { openEventLog, type SqliteEventLog } from '../adapters/sqlite/event-log/event-log.ts';
 import { type ChangeSignalEnd, createChangeSignal } from '../adapters/sqlite/read-models/change-signal.ts';
@@ -18,9 +19,9 @@ import { isThere, openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
 import { measureDisk } from './disk-metrics.ts';
-import type { OpenSettings, ServingDependencies, TiedStores } from './engines.ts';
+import type { OpenSettings, RebuildBeside, ServingDependencies, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
-import { lockOrExplain } from './lock.ts';
+import { lockOrExplain, makeOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
 
 /** @throws StartError while another process holds DATA_DIR, and when its files are damaged or don't belong together */
@@ -126,6 +127,35 @@ export async function openEmbeddedLogBeside({
   const path = dataFiles(config.DATA_DIR).log;
   if (!isThere(path)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no log (log.db).`);
   return openOrExplain(path, 'log', () => openLogBeside({ path, codec }));
+}
+
+/** The process that holds DATA_DIR folds its read models. */
+export async function isDataDirHeld(config: Config): Promise<boolean> {
+  await makeOrExplain(config);
+  try {
+    lockDataDir(config.DATA_DIR).release();
+    return false;
+  } catch (error) {
+    if (error instanceof DataDirLockedError) return true;
+    throw error;
+  }
+}
+
+/** Beside the process that holds DATA_DIR: its folds wait for what is written here, some ms at the beginning of a rebuild. */
+export async function openEmbeddedRebuildBeside(deps: EngineDependencies): Promise<RebuildBeside> {
+  const { config, logger } = deps;
+  const { views: path } = dataFiles(config.DATA_DIR);
+  if (!isThere(path)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no read models (views.db).`);
+  const log = await openEmbeddedLogBeside(deps);
+  const store = await openOrExplain(path, 'views', () => openReadModelStore({ path, logger }));
+  return {
+    log,
+    store,
+    async close() {
+      await store.close();
+      await log.close();
+    },
+  };
 }
 
 /** Beside the process that holds DATA_DIR: its writes wait for these, each a few ms, and these for its. */

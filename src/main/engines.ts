@@ -78,6 +78,13 @@ export interface LogBeside extends Pick<EventLog, 'partitioning' | 'read' | 'end
   close(): Promise<void>;
 }
 
+/** The log, and the read models with their next versions, of a service that may be running: for whoever asks it for a rebuild or watches one. */
+export interface RebuildBeside {
+  readonly log: LogBeside;
+  readonly store: ReadModelStore & RebuildableStore;
+  close(): Promise<void>;
+}
+
 /** The settings alone, of a service that may be running. */
 export interface OpenSettings {
   readonly settings: SettingsStore;
@@ -144,4 +151,18 @@ export async function openSettings(
   const { config } = deps;
   if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterSettings({ ...deps, config });
   return (await import('./embedded-engines.ts')).openEmbeddedSettings(config);
+}
+
+/** Whether a process folds the read models now, so that it rebuilds them too. */
+export async function areFolded(deps: EngineDependencies): Promise<boolean> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).areFoldedInCluster({ ...deps, config });
+  return (await import('./embedded-engines.ts')).isDataDirHeld(config);
+}
+
+/** @throws StartError when there is no log */
+export async function openRebuildBeside(deps: EngineDependencies): Promise<RebuildBeside> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).openClusterRebuildBeside({ ...deps, config });
+  return (await import('./embedded-engines.ts')).openEmbeddedRebuildBeside(deps);
 }

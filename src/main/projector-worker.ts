@@ -11,6 +11,7 @@ import type { CatchingUp } from '../projections/catching-up.ts';
 import { noteWhenCaughtUp } from '../projections/catching-up.ts';
 import { createFoldReport } from '../projections/fold-report.ts';
 import { projectedReadModels } from '../projections/index.ts';
+import { runLiveRebuilds } from '../projections/live-rebuild.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runProjector } from '../projections/projector.ts';
 import { runReplacing } from '../projections/replacement.ts';
@@ -52,6 +53,7 @@ if (input.runsProjectors)
       await (former === undefined
         ? runProjector({ ...deps, readModel })
         : runReplacing({ ...deps, readModel, filling, formerKeptMs, isFollowed }, former)),
+      runLiveRebuilds({ ...deps, readModel, filling, oldKeptMs: formerKeptMs }),
     );
   }
 if (input.runsScheduler) running.push(await runScheduler(deps));

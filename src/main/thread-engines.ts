@@ -11,6 +11,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { RebuildableStore } from '../ports/read-model-rebuild.ts';
 import type { ReadModelStore } from '../ports/read-model-store.ts';
 import type { ClusterConfig } from './config.ts';
 import { createDamageWatch } from './damage-watch.ts';
@@ -41,7 +42,7 @@ interface ThreadDependencies {
 
 export interface ProjectorEngines {
   readonly log: EventLog;
-  readonly store: ReadModelStore;
+  readonly store: ReadModelStore & RebuildableStore;
   /** Whether another process, or this one, consumes the group. Rejects when the log is away. */
   isFollowed(group: string): Promise<boolean>;
   close(): Promise<void>;
@@ -58,7 +59,7 @@ export async function openThreadEngines(input: ThreadEngines, deps: ThreadDepend
   const store = openReadModelStore({ ...deps, path, changes });
   return {
     log,
-    store: createDamageWatch({ ...deps, path, file: 'views' }).guarded<ReadModelStore>(store),
+    store: createDamageWatch({ ...deps, path, file: 'views' }).guarded<ReadModelStore & RebuildableStore>(store),
     // One process has the folder; what it followed itself it has stopped before it asks.
     isFollowed: async () => false,
     async close() {

@@ -17,7 +17,7 @@ export const usage = `Usage: npm run -s herald -- COMMAND
   config                                              list every setting, its value and its default
   backup DIR                                          copy the log and the settings as they stand into a folder, while the service runs
   restore DIR --pending send|hold|cancel              make DATA_DIR of a backup; what was to be sent then is sent, held as FAILED, or cancelled
-  rebuild                                             fold every read model anew from the log, while the service is stopped
+  rebuild [--watch]                                   fold the read models anew from the log, beside a service that goes on where one runs; --watch: only show how far a rebuild is
   adopt                                               take log, settings and secret as they are for one another, after one of them was lost, while the service is stopped
   reconcile [--repair] [--older-than 10] [--all]      hold the log against itself and the read models: accepted, ended, waiting by tenant and hour; name what is
                                                       missing (exit code 1), take up again what nobody will send; minutes within which it may still be on its way

@@ -30,6 +30,8 @@ export interface FoldDependencies {
   readonly turns?: Turns;
   /** Told what is in hand and what fails. */
   readonly report?: FoldReport;
+  /** Which shares out the numbers; absent: the projectors' of the read model. */
+  readonly group?: string;
   /** While it says so another read model serves in place of this one, says what doesn't decode, and comes first. */
   isBeside?(): boolean;
 }

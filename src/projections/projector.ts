@@ -12,7 +12,7 @@ import { backOff, ownPartition } from './partition-fold.ts';
 const eventsGatheredMs = 50;
 
 export interface RunningProjector {
-  /** Finishes the batches in hand and gives all numbers back. */
+  /** Finishes the batches in hand and gives all numbers back. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
   countFromZero(deps);
   const loops = new Set<Promise<void>>();
   const consumer = await log.consume({
-    group: projectorGroup(readModel.definition.name),
+    group: deps.group ?? projectorGroup(readModel.definition.name),
     topics: readModel.topics,
     gatherMs: eventsGatheredMs,
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
@@ -65,12 +65,12 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
       // The claim's signal ends the loop; a batch that comes too late is refused by the store.
     },
   });
-  return {
-    async stop() {
-      await consumer.stop();
-      await Promise.all(loops);
-    },
+  let stopped: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    await consumer.stop();
+    await Promise.all(loops);
   };
+  return { stop: () => (stopped ??= stop()) };
 }
 
 /** What hasn't happened yet is 0, so that its first time is seen as a rise. */

@@ -58,7 +58,10 @@ async function rebuildAll(deps: RebuildDependencies): Promise<RebuildResult[]> {
       results.push({ readModel: readModel.definition.name, events: eventsBelow(ends), comparison });
     }
     await foldAll(log, begun, toEnd, onRead);
-    for (const { readModel } of begun) await store.swap(readModel.definition);
+    for (const { readModel } of begun) {
+      await store.swap(readModel.definition);
+      while ((await store.removeRetired(readModel.definition)) === 'more');
+    }
     return results;
   } finally {
     for (const { target } of begun) await target.close();

@@ -4,16 +4,15 @@
 //
 // Where each is stands in the store, so whoever is interrupted goes on, and every process of a cluster takes its numbers of both.
 
-import type { Topic } from '../domain/topics.ts';
-import type { RunningProjector, ProjectorDependencies } from './projector.ts';
-import { projectorGroup, runProjector } from './projector.ts';
 import type { CatchingUp } from './catching-up.ts';
 import { noteWhenCaughtUp } from './catching-up.ts';
-import { createReach } from './reach.ts';
+import { untilFilled } from './filling.ts';
+import type { ProjectorDependencies, RunningProjector } from './projector.ts';
+import { projectorGroup, runProjector } from './projector.ts';
 import type { ReadModel } from './read-model.ts';
 
 export interface ReplacingDependencies extends ProjectorDependencies {
-  /** Told how far the read model is, by its name, while it is filled; of one that isn't there is nothing here. */
+  /** Told how far the read model is, by its name, while it is filled. */
   readonly filling: Map<string, CatchingUp>;
   /** The former one is folded for so long after it was replaced: as long as whoever reads it may not know that yet. */
   readonly formerKeptMs: number;
@@ -41,10 +40,8 @@ export async function runReplacing(deps: ReplacingDependencies, former: ReadMode
     await removeFormer(replacing);
   };
   const following = follow().catch((err: unknown) => {
-    deps.logger.error('replacing a read model broke off: the next start goes on', {
-      readModel: readModel.definition.name,
-      err,
-    });
+    const { name } = readModel.definition;
+    deps.logger.error('replacing a read model broke off: the next start goes on', { readModel: name, err });
   });
   return {
     async stop() {
@@ -70,101 +67,39 @@ interface Replacing extends ReplacingDependencies {
   readonly signal: AbortSignal;
 }
 
-const lookEveryMs = 500;
-/** It is at the end where it has what the log held three looks ago: a batch rests for 1.2 s at most. */
-const endsKept = 4;
-const saidEveryMs = 10_000;
-
-/** By number: where each topic ends. */
-type Ends = readonly ReadonlyMap<Topic, number>[];
-
 /** Until the read model is in use, by this process or another. Never rejects; ends with the signal. */
 async function fill(replacing: Replacing): Promise<void> {
-  const { store, readModel, former, clock, logger, filling, signal } = replacing;
+  const { store, readModel, former, logger, signal } = replacing;
   const { name } = readModel.definition;
-  const place = createPlace(replacing);
-  const ends: Ends[] = [];
-  let saidAt = -Infinity;
-  const say = (progress: CatchingUp): void => {
-    filling.set(name, progress);
-    if (clock.monotonic() - saidAt < saidEveryMs) return;
-    saidAt = clock.monotonic();
-    logger.info('a read model is filled beside the one that serves', {
-      readModel: name,
-      former: former.definition.name,
-      ...progress,
-    });
-  };
-  const isInUse = async (): Promise<boolean> => {
-    if (await store.hasCaughtUp(name)) return true;
-    const now = await place.ends();
-    ends.push(now);
-    say({ done: await place.reached(now), total: eventsBelow(now) });
-    if (ends.length < endsKept) return false;
-    const before = ends.shift() ?? now;
-    if ((await place.reached(before)) < eventsBelow(before)) return false;
-    await store.noteCaughtUp(name);
-    return true;
-  };
+  const isOver = () => store.hasCaughtUp(name);
   while (!signal.aborted) {
+    const end = await untilFilled({ ...replacing, isOver });
+    if (end === 'stopped') return;
     try {
-      if (await isInUse()) {
-        logger.info('a read model is in use in place of the former one', {
-          readModel: name,
-          former: former.definition.name,
-        });
-        break;
-      }
+      if (end === 'filled') await store.noteCaughtUp(name);
+      const fields = { readModel: name, former: former.definition.name };
+      return logger.info('a read model is in use in place of the former one', fields);
     } catch (err) {
-      logger.warn('how far a read model is filled is not known: looked at again', { readModel: name, err });
+      logger.warn('a read model that is filled is not in use yet: tried again', { readModel: name, err });
     }
-    await clock.sleep(lookEveryMs, signal);
   }
-  filling.delete(name);
-}
-
-function createPlace({ log, store, readModel }: Replacing) {
-  const { topics, definition } = readModel;
-  const reach = createReach({ log, readModel });
-  return {
-    async ends(): Promise<Ends> {
-      const byTopic = await Promise.all(topics.map(async (topic) => [topic, await log.ends(topic)] as const));
-      return Array.from(
-        { length: log.partitioning.partitions },
-        (_, partition) => new Map(byTopic.map(([topic, ends]) => [topic, ends[partition] ?? 0])),
-      );
-    },
-    /** How many of the events below these ends are folded or passed over. */
-    async reached(ends: Ends): Promise<number> {
-      let events = 0;
-      for (const [partition, byTopic] of ends.entries()) {
-        const offsets = await store.positions(definition.name, partition);
-        for (const [topic, end] of byTopic)
-          events += Math.min(await reach.reached({ topic, partition }, offsets.get(topic) ?? 0, end), end);
-      }
-      return events;
-    },
-  };
-}
-
-function eventsBelow(ends: Ends): number {
-  return ends.reduce((sum, byTopic) => [...byTopic.values()].reduce((a, b) => a + b, sum), 0);
 }
 
 /** A step takes some 10 ms of the thread. */
-const removalRestMs = 50;
+export const removalRestMs = 50;
 /** Processes of a release before follow the former one. */
 const followedRestMs = 60_000;
 
 /** Once the read model is in use and nobody follows the former one. Never rejects; ends with the signal: the next start goes on. */
 async function removeFormer({ store, readModel, former, clock, logger, isFollowed, signal }: Replacing): Promise<void> {
   const { name } = former.definition;
+  const isUsed = async () =>
+    !(await store.hasCaughtUp(readModel.definition.name)) || (await isFollowed(projectorGroup(name)));
   let steps = 0;
   while (!signal.aborted) {
     let restMs = removalRestMs;
     try {
-      if (!(await store.hasCaughtUp(readModel.definition.name)) || (await isFollowed(projectorGroup(name))))
-        restMs = followedRestMs;
+      if (await isUsed()) restMs = followedRestMs;
       else if ((await store.removeSome(name)) === 'more') steps++;
       else {
         if (steps > 0) logger.info('a read model that was replaced is removed', { readModel: name });

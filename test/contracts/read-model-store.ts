@@ -635,6 +635,49 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await harness.reader.positions('letters', 0)).toEqual(new Map([['work', 2]]));
       });
 
+      it('is known by its version, goes on as it was left, and is none once it was swapped in', async () => {
+        expect(await harness.store.nextVersion(letters)).toBe(null);
+        await expect(harness.store.resumeRebuild(letters)).rejects.toThrow('no rebuild');
+        await rebuilt([put('1')], 2);
+        await harness.reopen();
+        const version = await harness.store.nextVersion(letters);
+        expect(version).toBeGreaterThan(1);
+        const next = await harness.store.resumeRebuild(letters);
+        expect(await next.positions('letters', 0)).toEqual(new Map([['work', 2]]));
+        const owner = await next.own('letters', 0, { generation: 1 });
+        await next.transact(owner, new Map([['work', 3]]), [put('2')]);
+        await harness.store.swap(letters);
+        expect(await harness.store.nextVersion(letters)).toBe(null);
+        await next.close();
+        expect((await harness.store.get('letters', ['1', '2'])).size).toBe(2);
+      });
+
+      it('swapped in beside a reader is seen by it soon, without a restart, and the version of before is removed', async () => {
+        await fold([put('1', { text: 'old', labels: ['x'] })], 2);
+        expect((await harness.reader.find<Letter>(byTime)).documents[0]?.text).toBe('old');
+        await rebuilt([put('1', { text: 'new', labels: ['x'] })], 2);
+        await harness.store.swap(letters);
+        await until(async () => (await harness.reader.find<Letter>(byTime)).documents[0]?.text === 'new');
+        await until(async () => (await harness.store.removeRetired(letters)) === 'done');
+        await fold([put('2', { labels: ['x'], at: 2 })], 3);
+        const byLabel = { ...byTime, equals: { labels: 'x' } };
+        await until(async () => ids(await harness.reader.find(byLabel)).join() === '2,1');
+      });
+
+      it('held for, the version in use is moved by nobody and still answers, until the swap', async () => {
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
+        const moved = await harness.store.transact(owner, new Map([['work', 2]]), [put('1')]);
+        await rebuilt([put('1'), put('2')], 3);
+        await harness.store.hold(letters);
+        await expect(harness.store.transact(moved, new Map([['work', 3]]), [])).rejects.toThrow(StaleOwnerError);
+        await expect(harness.store.own('letters', 0, { generation: 2 })).rejects.toThrow(StaleOwnerError);
+        expect((await harness.reader.get('letters', ['1', '2'])).size).toBe(1);
+        await harness.store.swap(letters);
+        const next = await harness.store.own('letters', 0, { generation: 2 });
+        expect(next.offsets).toEqual(new Map([['work', 3]]));
+        await harness.store.transact(next, new Map([['work', 4]]), [put('3')]);
+      });
+
       it('equals what has grown when every document is the same at the same position', async () => {
         await fold([put('1'), { collection: 'counts', id: 'n', document: { n: 1, m: 2 } }], 2);
         await harness.store.own('letters', 5, { generation: 1 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { scrape, sumOf } from '../ops/firing/scrape.ts';
 import { answersUnderTraffic } from '../support/answers-under-traffic.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
-import { makeDataDir, startHerald } from '../support/herald.ts';
+import { herald as command, makeDataDir, startHerald } from '../support/herald.ts';
 import type { OtherRelease } from '../support/other-release.ts';
 import { makeReleaseWithChangedFold } from '../support/other-release.ts';
 import { createPoster, endlessLimits } from '../support/posting.ts';
@@ -72,6 +72,26 @@ it('a changed fold is folded beside the live one, goes on after a kill, and no q
   await isDelivered(herald, total);
   if (!takesFigures) expect(new Set((await allRecords(herald)).map(({ id }) => id)).size).toBe(total);
 }, 900_000);
+
+it('herald rebuild beside a service fills what is in use anew and swaps it in, goes on after a kill, and no query fails or is wrong', async () => {
+  const killed = service ?? (await startOther());
+  const asking = command(['rebuild'], dataDir.environment);
+  await until(async () => (await filled(killed)).done > 0, { timeoutMs: 60_000 });
+  await killed.kill();
+
+  const herald = await startOther();
+  const { total: there } = await statisticsOf(herald);
+  const isSwapped = () => herald.logs().split('in use as it was rebuilt').length > 3;
+  const [told] = await Promise.all([
+    answersUnderTraffic({ poster, herald, perSecond, before: there, isOver: isSwapped }),
+    asking.then(({ code, stderr }) => expect([code, stderr]).toEqual([0, expect.stringContaining('done')])),
+  ]);
+  expect(told.wrong).toEqual([]);
+  expect(told.accepted.size).toBeGreaterThan(0);
+  await isDelivered(herald, there + told.accepted.size);
+  const { stderr } = await command(['rebuild', '--watch'], dataDir.environment);
+  expect(stderr).toContain('none is under way');
+}, 300_000);
 
 async function startOther(): Promise<Herald> {
   service = await startHerald(dataDir, environment, [], release.command);

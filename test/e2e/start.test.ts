@@ -56,14 +56,17 @@ describe('a first start', () => {
     for (const name of secrets) expect((await stat(join(dataDir.path, name))).mode & 0o077).toBe(0);
   });
 
-  embeddedOnly('holds its data folder: a second serve and a rebuild stop and name the holder', async () => {
-    for (const args of [['serve'], ['rebuild']]) {
-      const { code, stderr } = await command(args, { ...dataDir.environment, PORT: '0', OPS_PORT: '0' });
-      expect(code).toBe(1);
-      expect(stderr).toContain(String(service.process.pid));
-      expect(stderr).not.toMatch(/^\s+at /m);
-    }
-  });
+  embeddedOnly(
+    'holds its data folder: a second serve and what works on all of it stop and name the holder',
+    async () => {
+      for (const args of [['serve'], ['reconcile']]) {
+        const { code, stderr } = await command(args, { ...dataDir.environment, PORT: '0', OPS_PORT: '0' });
+        expect(code).toBe(1);
+        expect(stderr).toContain(String(service.process.pid));
+        expect(stderr).not.toMatch(/^\s+at /m);
+      }
+    },
+  );
 
   realOnly(
     'shares its engines: a second serve beside it takes requests of the same tenant, and both see them',

@@ -43,9 +43,11 @@ export async function takeOver(
   const session = client.startSession();
   for (let attempt = 1; ; attempt++) {
     try {
-      const former = await positions.findOne({ _id }, { projection: { lsid: 1, generation: 1 } });
+      const former = await positions.findOne({ _id }, { projection: { lsid: 1, generation: 1, retired: 1 } });
       if (former !== null) {
         throwIfNewer(model, partition, by, former.generation ?? 0);
+        if (former.retired === true)
+          throw new StaleOwnerError(`version ${model.version} of ${model.name} is held or swapped out`);
         await endSession(former.lsid);
       }
       const position = await positions.findOneAndUpdate(

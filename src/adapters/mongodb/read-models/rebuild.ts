@@ -101,6 +101,18 @@ export async function abandonNextVersion(db: Db, readModel: string): Promise<voi
   await removeVersion(db, nextOf(before, readModel));
 }
 
+/** The next version, as it was left; null: none was begun. */
+export async function begunVersion(db: Db, readModel: string): Promise<ModelVersion | null> {
+  const versions = await versionsOf(db).findOne({ _id: readModel });
+  return versions === null || versions.next === null ? null : nextOf(versions, readModel);
+}
+
+/** Whoever goes on with the rebuild swaps it, also when the process that has held it is gone. */
+export async function holdCurrent(db: Db, readModel: string): Promise<void> {
+  const current = currentOf(await versionsOf(db).findOne({ _id: readModel }));
+  if (current !== null) await fenceRetired(db, current);
+}
+
 /** No owner of it can write any more, and nobody can come to own it. */
 export async function fenceRetired(db: Db, version: ModelVersion): Promise<void> {
   await positionsOf(db).updateMany(ofVersion(version), { $inc: { epoch: 1 }, $set: { retired: true } });

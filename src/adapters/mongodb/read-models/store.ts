@@ -12,7 +12,8 @@ import { createListeners } from './listeners.ts';
 import { answers, createLifetime, whileOpen } from './open.ts';
 import { prepareCurrent } from './preparing.ts';
 import { createReading } from './reading.ts';
-import { abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { abandonNextVersion, beginNextVersion, begunVersion, compareVersions } from './rebuild.ts';
+import { holdCurrent, swapVersions } from './rebuild.ts';
 import { createRetiredVersions } from './retired.ts';
 import { createScan } from './scan.ts';
 import { createView, fixedView, type ModelVersion } from './versions.ts';
@@ -36,7 +37,7 @@ export function openMongoReadModelStore(
   const { signal, end } = createLifetime(client);
   const listeners = createListeners();
   const view = createView(db, clock, listeners.changed);
-  const writing = createWriting({ client, db, view, clock, logger });
+  const writing = createWriting({ client, db, view, clock, logger, owns: 'current' });
   const retired = createRetiredVersions(db, logger, signal);
   const open = whileOpen(signal);
 
@@ -63,6 +64,17 @@ export function openMongoReadModelStore(
         return openNextVersion(options, await beginNextVersion(db, definition));
       },
       compare: (definition) => compareVersions(db, definition.name),
+      nextVersion: async (definition) => (await begunVersion(db, definition.name))?.version ?? null,
+      async resumeRebuild(definition) {
+        const next = await begunVersion(db, definition.name);
+        if (next === null) throw new Error(`no rebuild of ${definition.name} was begun`);
+        return openNextVersion(options, next);
+      },
+      hold: (definition) => holdCurrent(db, definition.name),
+      async removeRetired() {
+        await retired.collect();
+        return 'done';
+      },
       async swap(definition) {
         await swapVersions(db, definition.name);
         await view.refresh();
@@ -88,7 +100,7 @@ function openNextVersion(
 ): ReadModelStore {
   const { signal, end } = createLifetime(client);
   const view = fixedView(next);
-  const writing = createWriting({ client, db, view, clock, logger });
+  const writing = createWriting({ client, db, view, clock, logger, owns: 'next' });
   const open = whileOpen(signal);
   return {
     pace,

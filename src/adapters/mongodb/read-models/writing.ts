@@ -24,6 +24,8 @@ export interface WritingDependencies {
   readonly view: View;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Which version of a read model is owned by it. */
+  readonly owns: 'current' | 'next';
 }
 
 export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'> & {
@@ -61,12 +63,14 @@ export function createWriting(deps: WritingDependencies): Writing {
       for (let attempt = 1; ; attempt++) {
         await view.refresh();
         const model = await view.model(readModel);
+        if (deps.owns === 'next' && !(await isInUse(db, readModel, model.version, 'next')))
+          throw new StaleOwnerError(`version ${model.version} of ${readModel} is no longer the next one`);
         const { hold, position } = await takeOver({ client, db, endSession }, model, partition, by);
         keep(hold);
         const { epoch, sequence, offsets } = position;
         const owner = { readModel, partition, epoch, offsets: offsetsOf(offsets), version: model.version, sequence };
         // A version that was swapped out before it was ours has no position that a swap could have fenced.
-        if (await isInUse(db, readModel, model.version)) return owner;
+        if (await isInUse(db, readModel, model.version, deps.owns)) return owner;
         if (attempt === 3) throw new Error(`the version of ${readModel} changes all the time`);
       }
     },
@@ -172,9 +176,9 @@ async function movePosition(db: Db, hold: Hold, { epoch, sequence }: MongoOwners
   return matchedCount === 1;
 }
 
-async function isInUse(db: Db, readModel: string, version: number): Promise<boolean> {
+async function isInUse(db: Db, readModel: string, version: number, as: 'current' | 'next'): Promise<boolean> {
   const document = await versionsOf(db).findOne({ _id: readModel });
-  return document?.version === version || document?.next?.version === version;
+  return (as === 'current' ? document?.version : document?.next?.version) === version;
 }
 
 function mongoOwnership(owner: Ownership): MongoOwnership {

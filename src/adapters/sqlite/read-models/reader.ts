@@ -9,7 +9,7 @@ import { type ChangeSignalEnd, hearChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
 import { createScan } from './scan.ts';
-import { createView, loadVersions } from './view.ts';
+import { createView, loadVersions, versionsWatch } from './view.ts';
 
 /** How often a reader looks by itself whether something was written, and only while somebody listens. */
 const lookEveryMs = 50;
@@ -35,7 +35,7 @@ export function openReadModelReader(
     connection ??= open(options);
     return connection;
   };
-  const view = createView(() => loadVersions(connect().db, 'current'));
+  const view = createView(() => loadVersions(connect().db, 'current'), versionsWatch(connect));
   const changes = listenOn(connect, options.changes);
   return {
     ...createReading(connect, view, options.turns),

@@ -41,7 +41,7 @@ export function compareVersions(connection: Connection, readModel: string): Rebu
   return { equal: differing.length === 0, documents, differing: differing.slice(0, differingMax) };
 }
 
-/** All or nothing. Epochs go on above those of both versions, so whoever owned a number before is stale. */
+/** All or nothing; the old version is retired. Epochs go on above those of both versions, so whoever owned a number before is stale. */
 export function swapVersions(connection: Connection, readModel: string): void {
   connection.transaction(() => {
     const { db } = connection;
@@ -49,11 +49,24 @@ export function swapVersions(connection: Connection, readModel: string): void {
     const current = versionIn(db, readModel, 'current');
     if (current !== null) {
       connection.statement(raiseEpochsSql).run(current.version, readModel, next.version);
-      dropVersion(db, current, 'current');
+      retire(db, current);
     }
     connection.statement("UPDATE read_models SET state = 'current' WHERE name = ? AND state = 'next'").run(readModel);
     connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
   });
+}
+
+/** The version is nobody's any more and stays where it is, to be removed in steps, in place of one that was to be. */
+function retire(db: DatabaseSync, { name, version }: ModelVersion): void {
+  abandonLeft(db, retiredName(name));
+  db.prepare('DELETE FROM positions WHERE read_model = ? AND version = ?').run(name, version);
+  const rename = "UPDATE read_models SET name = ?, state = 'next' WHERE name = ? AND state = 'current'";
+  db.prepare(rename).run(retiredName(name), name);
+}
+
+/** Under which the version that was swapped out stands. */
+export function retiredName(readModel: string): string {
+  return `${readModel} retired`;
 }
 
 export function abandonNextVersion(connection: Connection, readModel: string): void {
@@ -79,7 +92,8 @@ function versionIn(db: DatabaseSync, readModel: string, state: VersionState): Mo
   return loadVersions(db, state).find(({ name }) => name === readModel) ?? null;
 }
 
-function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
+/** @throws Error when no rebuild was begun */
+export function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
   const next = leftVersion(db, readModel);
   if (next === null) throw new Error(`no rebuild of ${readModel} was begun`);
   return next;

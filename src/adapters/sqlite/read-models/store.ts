@@ -14,7 +14,8 @@ import { startGivingBack } from '../giving-back.ts';
 import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
-import { abandonLeft, abandonNextVersion, beginNextVersion, compareVersions, swapVersions } from './rebuild.ts';
+import { abandonLeft, abandonNextVersion, beginNextVersion, compareVersions, leftVersion } from './rebuild.ts';
+import { nextVersion as nextVersionOf, retiredName, swapVersions } from './rebuild.ts';
 import { removeSome } from './removal.ts';
 import { createScan } from './scan.ts';
 import { makeSecret } from './secrets.ts';
@@ -47,8 +48,9 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   const giveBack = startGivingBack({ db: connection.db, clock, logger, metrics, file: 'views' });
   const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
   const view = createView(() => loadVersions(connection.db, 'current'));
+  const { store, changed, hold, release } = storeOn(connection, view, tell);
   return {
-    ...storeOn(connection, view, tell),
+    ...store,
     async prepare(definition) {
       if (prepareCurrent(connection, definition, options.secrets?.get(definition.name)))
         options.logger.info('read model prepared', { readModel: definition.name });
@@ -68,11 +70,16 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
       return nextStore(connection, next);
     },
     compare: async (definition) => compareVersions(connection, definition.name),
+    nextVersion: async (definition) => leftVersion(connection.db, definition.name)?.version ?? null,
+    resumeRebuild: async (definition) => nextStore(connection, nextVersionOf(connection.db, definition.name)),
+    hold: async (definition) => hold(definition.name),
     async swap(definition) {
       swapVersions(connection, definition.name);
       view.refresh();
-      tell(definition.name);
+      release(definition.name);
+      changed(definition.name);
     },
+    removeRetired: async (definition) => removeSome(connection, retiredName(definition.name)),
     async abandon(definition) {
       abandonNextVersion(connection, definition.name);
     },
@@ -88,24 +95,27 @@ function storeOn(connection: Connection, view: View, tell: (readModel: string) =
     tell(readModel);
     listeners.changed(readModel);
   };
-  return {
+  const { hold, release, ...writing } = createWriting(connection, view, changed);
+  const store = {
     pace,
     ...createReading(() => connection, view),
     ...createScan(() => connection, view),
-    ...createWriting(connection, view, changed),
+    ...writing,
     onChange: (readModel: string, listener: () => void) => listeners.add(readModel, listener),
     ready: async () => connection.db.isOpen,
   };
+  return { store, changed, hold, release };
 }
 
 /** The store of a version that nobody reads yet: whoever waits for the read model hears of it when it is swapped in. */
 function nextStore(connection: Connection, next: ModelVersion): ReadModelStore {
+  const { store } = storeOn(
+    connection,
+    createView(() => [next]),
+    () => undefined,
+  );
   return {
-    ...storeOn(
-      connection,
-      createView(() => [next]),
-      () => undefined,
-    ),
+    ...store,
     async prepare(definition) {
       if (definition.name !== next.name) throw new Error(`this store is for the rebuild of ${next.name} alone`);
     },
@@ -126,7 +136,7 @@ function prepareCurrent(connection: Connection, definition: ReadModelDefinition,
     const { db } = connection;
     const stored = loadVersions(db, 'current').find(({ name }) => name === definition.name);
     // What is left of one that was being removed.
-    if (stored === undefined) abandonLeft(db, definition.name);
+    if (stored === undefined) for (const name of [definition.name, retiredName(definition.name)]) abandonLeft(db, name);
     const model = modelVersionOf(definition, stored?.version ?? 1);
     const upsert = `INSERT INTO read_models (name, state, version, definition) VALUES (?, 'current', ?, ?)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;

@@ -1,12 +1,12 @@
 // Which version of which read model a connection uses: the `read_models` table, and the tables that follow from it.
 //
-// A rebuild fills version n+1 (state `next`) beside n (`current`) and swaps them while the service is stopped, so a
-// view that was read at the start stays right; it is read again only when something isn't found in it, e.g. before
-// the first start has made the tables.
+// A rebuild fills version n+1 (state `next`) beside n (`current`) and swaps them, also while the service runs: so a reader looks whether its view is still
+// right whenever anything was written, and a query goes on in the version that it began in, which stays for a while.
 
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
+import type { Connection } from '../connection.ts';
 import type { Table } from './tables.ts';
 import { tableOf } from './tables.ts';
 
@@ -46,7 +46,8 @@ export const stateTablesSql = `
   CREATE TABLE IF NOT EXISTS catching_up (read_model TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS secrets (read_model TEXT PRIMARY KEY, secret TEXT NOT NULL) WITHOUT ROWID;`;
 
-export function createView(load: () => readonly ModelVersion[]): View {
+/** @param mayHaveChanged asked before each use; absent: whoever has the view refreshes it */
+export function createView(load: () => readonly ModelVersion[], mayHaveChanged: () => boolean = () => false): View {
   let models = new Map<string, ModelVersion>();
   let tables = new Map<string, Table>();
   const refresh = () => {
@@ -57,12 +58,13 @@ export function createView(load: () => readonly ModelVersion[]): View {
   return {
     refresh,
     model(readModel) {
-      if (!models.has(readModel)) refresh();
+      if (mayHaveChanged() || !models.has(readModel)) refresh();
       const model = models.get(readModel);
       if (model === undefined) throw new Error(`the read model ${readModel} isn't prepared`);
       return model;
     },
     table(collection) {
+      if (mayHaveChanged()) refresh();
       const known = tables.get(collection);
       if (known !== undefined) return known;
       refresh();
@@ -77,8 +79,24 @@ export function loadVersions(db: DatabaseSync, state: VersionState): ModelVersio
   const rows = db.prepare('SELECT name, version, definition FROM read_models WHERE state = ?').all(state);
   return rows.map((row) => {
     const definition = JSON.parse(String(row['definition'])) as ReadModelDefinition;
-    return modelVersionOf(definition, Number(row['version']));
+    // A retired version has another name, and its tables the one of before.
+    return { ...modelVersionOf(definition, Number(row['version'])), name: String(row['name']) };
   });
+}
+
+/** Whether the versions in use are others than when it was asked last. A look at a number of SQLite's while nothing was written. */
+export function versionsWatch(connect: () => Connection): () => boolean {
+  let written: unknown = null;
+  let versions = '';
+  return () => {
+    const connection = connect();
+    const writtenNow = connection.rows('PRAGMA data_version', [])[0]?.[0];
+    if (writtenNow === written) return false;
+    written = writtenNow;
+    const before = versions;
+    versions = JSON.stringify(connection.rows("SELECT name, version FROM read_models WHERE state = 'current'", []));
+    return versions !== before;
+  };
 }
 
 export function modelVersionOf(definition: ReadModelDefinition, version: number): ModelVersion {

@@ -15,14 +15,26 @@ import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { View } from './view.ts';
 
-export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'>;
+export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'> & {
+  /** Its owners are refused, and whoever wants to own it, until it is released or the process ends. */
+  hold(readModel: string): void;
+  release(readModel: string): void;
+};
 
 /** @param changed called with the read model after each transaction that moved it */
 export function createWriting(connection: Connection, view: View, changed: (readModel: string) => void): Writing {
   const transactions = createGroupedTransactions(connection);
   const grants = createGrants();
+  const held = new Set<string>();
   return {
+    hold(readModel) {
+      const raise = 'UPDATE positions SET epoch = epoch + 1 WHERE read_model = ? AND version = ?';
+      connection.statement(raise).run(readModel, view.model(readModel).version);
+      held.add(readModel);
+    },
+    release: (readModel) => void held.delete(readModel),
     async own(readModel, partition, by) {
+      if (held.has(readModel)) throw new StaleOwnerError(`${readModel} is held: its next version is swapped in`);
       const { version } = view.model(readModel);
       grants.check(readModel, partition, by);
       const row = connection.statement(takeOverSql).get(readModel, version, partition);

@@ -61,8 +61,12 @@ async function rebuildBeside(deps: EngineDependencies): Promise<void> {
   const beside = await openRebuildBeside(deps);
   const { store } = beside;
   try {
-    for (const { definition } of projectedReadModels)
-      if ((await store.nextVersion(definition)) === null) await (await store.beginRebuild(definition)).close();
+    for (const { definition } of projectedReadModels) {
+      // One that hasn't caught up is being filled already.
+      const isInUse = await store.hasCaughtUp(definition.name);
+      if (isInUse && (await store.nextVersion(definition)) === null)
+        await (await store.beginRebuild(definition)).close();
+    }
     process.stderr.write(
       'the service that runs fills the read models beside those in use; the timers stay as they are\n',
     );

@@ -40,11 +40,12 @@ export async function answersUnderTraffic(traffic: Traffic): Promise<Told> {
   return telling;
 }
 
-async function post({ poster, herald, perSecond, isOver }: Traffic, telling: Telling): Promise<void> {
+async function post({ poster, herald, perSecond, before, isOver }: Traffic, telling: Telling): Promise<void> {
   const begunAt = performance.now();
   const posting: Promise<void>[] = [];
   const postOne = async (): Promise<void> => {
-    const recipient = `user-${telling.sent++}`;
+    // Nobody else's, of an earlier traffic neither.
+    const recipient = `user-${before}-${telling.sent++}`;
     const { status, id } = await poster.post(herald, { channel: 'IN_APP', recipient, body: 'meanwhile' });
     if (id === null) telling.wrong.push(`a notification was answered with ${status}`);
     else {

@@ -76,7 +76,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     async take() {
       const rest = restsUntil - clock.monotonic();
       if (rest > 0) await clock.sleep(rest, claim.signal);
-      const eventsMax = deps.isBeside?.() === true ? besideEventsMax : pace.eventsMax;
+      const eventsMax = deps.isBeside?.() === true && pace.inThread ? besideEventsMax : pace.eventsMax;
       const limits = { eventsMax, bytesMax: foldBytesMax, passedMax };
       const entries = await retried(deps, claim, 'read', () => reader.take(limits));
       reached = reader.position();

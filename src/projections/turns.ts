@@ -7,7 +7,7 @@
 // - A read model that may lag folds one batch at a time and, while others have much to do, rests four times as long after each. So they keep four fifths of
 //   the thread, and what may lag catches up when they have.
 // - A read model that is filled beside the one that it replaces folds one batch at a time and rests as long as it took while others fold at all; once one of
-//   them is a second behind, nine times as long. So a rebuild has half of the thread at most.
+//   them is a second behind, three times as long. So a rebuild has half of the thread at most.
 
 import type { Clock } from '../ports/clock.ts';
 import type { FoldPace } from '../ports/read-model-store.ts';
@@ -40,8 +40,8 @@ const laggingRestMaxMs = 1000;
 const largeRestMaxMs = 50;
 /** Half of what folding may be behind while another read model is filled. */
 const lateMs = 1000;
-/** A tenth of the thread. In proportion, so that what is nearly at the log's end, with its small batches, still comes level. */
-const besideLateRests = 9;
+/** A quarter of the thread. In proportion, so that what is nearly at the log's end, with its small batches, still comes level; and not less, or it would never. */
+const besideLateRests = 3;
 /** 100 bodies of 200 KiB, a tenant's in 10 s, take 2 s of the thread: 4 with their rests. */
 const behindMs = 5000;
 

@@ -55,7 +55,7 @@ describe('what is filled while another serves', () => {
     expect(sleeps).toEqual([20, 20]);
     turns.noted({ entries: 1, isLarge: false, waitedMs: 1000 });
     await turns.beside(signal, work);
-    expect(sleeps).toEqual([20, 20, 180]);
+    expect(sleeps).toEqual([20, 20, 60]);
     now += 1000;
     await turns.beside(signal, work);
     expect(sleeps).toHaveLength(3);

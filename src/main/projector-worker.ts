@@ -53,8 +53,9 @@ if (input.runsProjectors)
       await (former === undefined
         ? runProjector({ ...deps, readModel })
         : runReplacing({ ...deps, readModel, filling, formerKeptMs, isFollowed }, former)),
-      runLiveRebuilds({ ...deps, readModel, filling, oldKeptMs: formerKeptMs }),
     );
+    if (input.engines.kind === 'embedded')
+      running.push(runLiveRebuilds({ ...deps, readModel, filling, oldKeptMs: formerKeptMs }));
   }
 if (input.runsScheduler) running.push(await runScheduler(deps));
 

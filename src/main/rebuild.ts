@@ -1,4 +1,4 @@
-// herald rebuild: folds the read models anew from the log and swaps them in. Where a service folds them it is asked to, and goes on serving; else it is done
+// herald rebuild: folds the read models anew from the log and swaps them in. Where one embedded service runs it is asked to, and goes on serving; else it is done
 // here, and compared with what was in use.
 
 import { createClock } from '../adapters/node/clock.ts';
@@ -15,14 +15,14 @@ import { isFormerInUse } from '../projections/replacement.ts';
 import type { RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Config } from './config.ts';
 import type { EngineDependencies, RebuildBeside } from './engines.ts';
-import { areFolded, openLogAndViews, openRebuildBeside } from './engines.ts';
+import { canRebuildBeside, openLogAndViews, openRebuildBeside } from './engines.ts';
 import { patientLog } from './patient-log.ts';
 import { createProgress } from './progress.ts';
 
-/** @throws StartError while only the scheduler runs (cluster), and when the log can't be read for some minutes */
+/** @throws StartError while the service projects (cluster), and when the log can't be read for some minutes */
 export async function rebuildReadModels(config: Config): Promise<void> {
   const deps = dependenciesOf(config);
-  await ((await areFolded(deps)) ? rebuildBeside(deps) : rebuildHere(deps));
+  await ((await canRebuildBeside(deps)) ? rebuildBeside(deps) : rebuildHere(deps));
 }
 
 /** Shows how far a rebuild is that is under way, until it is over. @throws StartError when there is nothing to be rebuilt */

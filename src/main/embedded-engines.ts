@@ -143,11 +143,11 @@ export async function isDataDirHeld(config: Config): Promise<boolean> {
 
 /** Beside the process that holds DATA_DIR: its folds wait for what is written here, some ms at the beginning of a rebuild. */
 export async function openEmbeddedRebuildBeside(deps: EngineDependencies): Promise<RebuildBeside> {
-  const { config, logger } = deps;
+  const { config, clock, logger } = deps;
   const { views: path } = dataFiles(config.DATA_DIR);
   if (!isThere(path)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no read models (views.db).`);
   const log = await openEmbeddedLogBeside(deps);
-  const store = await openOrExplain(path, 'views', () => openReadModelStore({ path, logger }));
+  const store = await openOrExplain(path, 'views', () => openReadModelStore({ path, clock, logger }));
   return {
     log,
     store,

@@ -64,7 +64,7 @@ describe('herald tenants set', () => {
     [['tnt_none', '--weight', '2'], 1, 'no tenant tnt_none'],
     [['tnt_none', '--weight', '0'], 2, '--weight: should be a whole number from 1 to 100'],
     [['tnt_none', '--in-flight', '2.5'], 2, '--in-flight: should be a whole number'],
-    [['tnt_none'], 2, '--weight or --in-flight'],
+    [['tnt_none'], 2, '--weight, --in-flight or --retention'],
     [[], 2, 'tenants set ID'],
   ] as const)('refuses %j with a sentence', async (args, exitCode, sentence) => {
     const { stderr, code } = await set(...args);

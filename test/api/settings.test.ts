@@ -363,8 +363,14 @@ describe('a page of another origin', () => {
 
   it('may not when it is not listed, and never calls the key routes', async () => {
     expect((await preflight('https://elsewhere.test')).headers.get('access-control-allow-origin')).toBeNull();
-    const { headers } = await tenant.withKey('GET', '/notify/inapp/u', undefined, { origin: 'https://dashboard.test' });
-    expect(headers.get('access-control-allow-origin')).toBeNull();
+    const asked = { origin: 'https://dashboard.test' };
+    for (const path of ['/notify/batch/none', '/notify/none'])
+      expect(
+        (await tenant.withKey('GET', path, undefined, asked)).headers.get('access-control-allow-origin'),
+      ).toBeNull();
+    // But an inbox, which a browser may ask for by a recipient's token.
+    const { headers } = await tenant.withKey('GET', '/notify/inapp/u', undefined, asked);
+    expect(headers.get('access-control-allow-origin')).toBe('https://dashboard.test');
   });
 });
 

@@ -11,6 +11,7 @@ import { createCatalog } from './catalog.ts';
 import { type ClaimDependencies, type Claims, createClaims } from './claims.ts';
 import { createDoorbell } from './doorbell.ts';
 import { createEnds } from './ends.ts';
+import { createErasureFeed } from './erasure-feed.ts';
 import { followTail } from './follow.ts';
 import { createRequests } from './requests.ts';
 import { readingOf } from './reading.ts';
@@ -38,7 +39,7 @@ export async function connectEventLog(
   const db = openDatabase(shared.path, { readOnly: true });
   const catalog = createCatalog(shared.topics, shared.partitioning);
   const ends = createEnds(shared.ends);
-  const rows = createRows({ db, catalog, codec });
+  const { rows, freshen } = createErasureFeed({ rows: createRows({ db, catalog, codec }), catalog, ends });
   const doorbell = createDoorbell({ asleep: shared.asleep, slots: catalog.slots, ends });
   const { wakeups } = doorbell;
   const members = new Map<number, Claims>();
@@ -75,6 +76,7 @@ export async function connectEventLog(
   };
 
   const append = async (event: DomainEvent): Promise<AppendResult> => {
+    freshen();
     const { type, fingerprint, bytes } = codec.encode(event);
     const slot = catalog.slotOf(topicOf(event), event.partition);
     if (requests.isFull()) return { kind: 'refused', reason: 'too much waits to be appended' };
@@ -110,7 +112,10 @@ export async function connectEventLog(
       };
     },
     ...readingOf({ catalog, rows, ends }),
-    isErased: codec.erasures.has,
+    isErased(id) {
+      freshen();
+      return codec.erasures.has(id);
+    },
     async trim(range) {
       const answer = await requests.ask({ kind: 'trim', range });
       if (answer.kind === 'trimmed') return answer.trimmed;

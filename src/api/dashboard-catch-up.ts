@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
-import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import { waitUntil } from '../projections/wait.ts';
 import type { Announcement } from './dashboard-announcements.ts';
 import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
@@ -37,14 +37,14 @@ const foldedWithinMs = 10_000;
 const toldWithinMs = 10_000;
 
 export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies) {
-  const { definition, topics } = notificationsReadModel;
+  const { definition } = notificationsReadModel;
   const takeTurn = createCatchUpTurns(atOnceMax, clock);
   /** Streams that are behind, until their tenant's turn: they are read for together. */
   const waitingOf = new Map<TenantId, readonly Waiting[]>();
-  const endsNow = createLogEnds(log, topics);
+  const endsNow = createLogEnds(log, recordTopics);
 
   const slotsBehind = (marks: DashboardMarks, ends: LogEnds): Slots =>
-    topics.flatMap((topic) =>
+    recordTopics.flatMap((topic) =>
       marks.partitions
         .map((partition) => ({
           topic,

@@ -16,7 +16,14 @@ export interface OtherRelease {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Of the records' read model and its collections, which have other names in the release after. */
-const names = ['notifications_2', 'statistics_2', 'batches_2', 'provider_reports', 'report_statistics'] as const;
+const names = [
+  'notifications_2',
+  'statistics_2',
+  'batches_2',
+  'provider_reports',
+  'report_statistics',
+  'forgotten',
+] as const;
 
 /**
  * As CONTRIBUTING says: the former folder stays beside as it is, the read model and its collections have other names, and it says what it replaces. Its
@@ -30,7 +37,7 @@ export async function makeReleaseWithChangedFold(): Promise<OtherRelease> {
   const own = join(folder, 'src/projections/notifications');
   await cp(own, join(folder, 'src/projections/former-notifications'), { recursive: true });
   const renamed = new Set<string>();
-  for (const file of ['index', 'document', 'statistics-cells', 'batches', 'reports'])
+  for (const file of ['index', 'document', 'statistics-cells', 'batches', 'reports', 'forgetting'])
     await edit(join(own, `${file}.ts`), (text) =>
       names.reduce((edited, name) => {
         if (edited.includes(`name: '${name}'`)) renamed.add(name);
@@ -49,8 +56,8 @@ export async function makeReleaseWithChangedFold(): Promise<OtherRelease> {
         '  definition: {\n',
         `  replaces: { readModel: former, collections: ${JSON.stringify(Object.fromEntries(names.map((name) => [after(name), name])))} },\n  definition: {\n    secretOf: 'notifications_2',\n`,
       ),
-      'const document = toDocument(facts);',
-      'const document = { ...toDocument(facts), foldedAnew: true };',
+      'const document = facts === null ? null : toDocument(facts);',
+      'const document = facts === null ? null : { ...toDocument(facts), foldedAnew: true };',
     ),
   );
   const [entry] = heraldCommand.filter((argument) => argument.startsWith(root));

@@ -47,8 +47,8 @@ export const jobMutations: readonly Mutation[] = [
     edits: [
       {
         file: 'jobs/turn.ts',
-        from: 'return withCounts(job, addedCounts(job, await work.act(records, job.trace)));',
-        to: 'return withCounts(job, await work.act(records, job.trace));',
+        from: 'return withCounts(job, addedCounts(job, await work.act(job, records)));',
+        to: 'return withCounts(job, await work.act(job, records));',
       },
     ],
   },

@@ -439,8 +439,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'projections/notifications/index.ts',
-        from: 'facts.get(notificationId) ?? stored.get(notificationId) ?? null',
-        to: 'facts.get(notificationId) ?? null',
+        from: 'known === undefined ? (stored.get(notificationId) ?? null) : known',
+        to: 'known ?? null',
       },
     ],
   },

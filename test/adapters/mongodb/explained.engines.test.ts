@@ -20,6 +20,7 @@ import type { Status } from '../../../src/domain/notification.ts';
 import { statistics } from '../../../src/projections/notifications/statistics.ts';
 import { cancelsAsked } from '../../../src/projections/timers/queries.ts';
 import { waitForPosition } from '../../../src/projections/wait.ts';
+import { passOver } from '../../../src/retention/pass.ts';
 import { runScheduler } from '../../../src/scheduler/index.ts';
 import { timersFeed } from '../../../src/watch/feeds.ts';
 import { readSources } from '../../architecture/sources.ts';
@@ -52,8 +53,8 @@ function watched(store: Store) {
   return { sites, store: { ...store, find, count } };
 }
 
-/** Asks whether a read model is whole, and hands every question on as it is. */
-const passesOn = 'api/whole-read-models.ts';
+/** They hand every question on as it is: to a read model that is whole, to the one that serves. */
+const passOn = new Set(['api/whole-read-models.ts', 'projections/serving-reader.ts']);
 
 /** The places where the source asks a store to find or to count. */
 function sitesInSource(): string[] {
@@ -61,7 +62,7 @@ function sitesInSource(): string[] {
   /** Their `find` is no query. */
   const others = new Set(['registry', 'providers', 'keys', 'records', 'jobs', 'suppressions']);
   return readSources()
-    .filter(({ path }) => !path.startsWith('adapters/') && path !== passesOn)
+    .filter(({ path }) => !path.startsWith('adapters/') && !passOn.has(path))
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, i) => {
         const receiver = callsFind.exec(line)?.[1];
@@ -217,6 +218,26 @@ describe('MongoDB: the queries of the read models', () => {
         ...['nextDueAt', 'decided', 'cancelAsked', 'doneAt'].map((field) => `by_partition_${field}_sparse`),
       ]),
     );
+    await expectCheap(db, sent);
+  }, 60_000);
+
+  it('what is older than a tenant keeps it, page after page', async () => {
+    const { log, metrics, close } = await openEngines();
+    const reader = { ...store, hasCaughtUp: async () => true };
+    const deps = { log, reader, metrics, clock, inTurn: <T>(work: () => Promise<T>) => work(), moved: () => undefined };
+    const everything = noon + filled.notifications * minuteMs;
+    const sent = await sentBy(db, async () => {
+      // Of a number that has none of them: nothing of it is forgotten.
+      const of = {
+        partition: partition + 1,
+        signal: new AbortController().signal,
+        horizon: null,
+        statisticsHorizon: null,
+      };
+      expect(await passOver(deps, { ...of, tenants: new Map([[tenant, everything]]), settled: new Map() })).toBe(true);
+    });
+    await close();
+    expect(sent.length).toBeGreaterThan(filled.notifications / 2 / 128);
     await expectCheap(db, sent);
   }, 60_000);
 

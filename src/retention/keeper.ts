@@ -56,6 +56,8 @@ export async function startKeeper(deps: KeeperDependencies): Promise<Keeper> {
   const loops = new Set<Promise<void>>();
   const inTurn = createTurn(clock);
   metrics.increment('herald_forgotten_total', {}, 0);
+  // Of files of our own; an engine elsewhere keeps its own house.
+  for (const file of ['log', 'views']) metrics.increment('herald_given_back_bytes_total', { file }, 0);
   metrics.increment('herald_trimmed_events_total', {}, 0);
   metrics.gauge('herald_retention_horizon_seconds', () => (horizonAt(clock.now(), retention.keptMs) ?? 0) / 1000);
   metrics.gauge('herald_retention_lag_seconds', () => {

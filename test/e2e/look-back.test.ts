@@ -228,11 +228,13 @@ async function recordQuietly(): Promise<Recorded> {
   );
   return until(
     async () => {
-      const at = Date.now();
+      const begun = Date.now();
       const asked = await everyGet();
       const answers = await answersOf(service.url, asked, credentials);
+      // What came before it is in both, and what comes after it in neither.
+      const at = Date.now();
       const again = await answersOf(service.url, asked, credentials);
-      const isSameMinute = Math.floor(at / 60_000) === Math.floor(Date.now() / 60_000);
+      const isSameMinute = Math.floor(begun / 60_000) === Math.floor(Date.now() / 60_000);
       const isQuiet = textOf(answers) === textOf(again) && isSameMinute && (await isFolded());
       return isQuiet ? { at, asked, answers } : null;
     },

@@ -32,6 +32,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm run test:tools': '.ci/run',
   'npm run test:browser': '.ci/run',
   'npm run build:web': 'Dockerfile',
+  'npm pack ./clients/typescript --ignore-scripts=false': 'test/clients/package.tools.test.ts',
   'npm run client:types': 'test/generators/generated-clients.tools.test.ts',
   'npm run test:engines': '.ci/run',
   'npm run engines:up': 'test/engines/engines.engines.test.ts',

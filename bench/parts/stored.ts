@@ -54,7 +54,12 @@ export async function measureQueries(stage: Stage): Promise<void> {
     [`${name}: failures`]: () => ['', '?by=hour', '?channel=SMS'].map((query) => `/dashboard/failures${query}`),
     [`${name}: first page`]: () => ['/notifications', '/notifications?limit=100'],
     [`${name}: page=400`]: () => ['/notifications?page=400'],
-    [`${name}: filters`]: filtersOf,
+    ...Object.fromEntries(
+      Object.keys(filtersOf(0)).map((filter) => [
+        `${name}: by ${filter}`,
+        (round: number) => [`/notifications?${filtersOf(round)[filter] ?? ''}`],
+      ]),
+    ),
   });
 }
 
@@ -123,20 +128,19 @@ function searchesOf(word: string): string[] {
 }
 
 /** Of each kind, those that most have, and one that nothing has. */
-function filtersOf(round: number): string[] {
+function filtersOf(round: number): Readonly<Record<string, string>> {
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
-  return [
-    'status=DELIVERED',
-    'status=FAILED',
-    'channel=SMS',
-    'channel=EMAIL&priority=HIGH&status=DELIVERED',
-    `recipient=user-${round % 50}@example.com`,
-    'template=none',
-    'batchId=none',
-    'messageId=none',
-    'errorClass=network',
-    'errorCode=550&channel=EMAIL',
-    `failedFrom=${ago(24 * 60)}&provider=bench`,
-    `failedTo=${ago(1)}&errorCode=503`,
-  ].map((query) => `/notifications?${query}`);
+  return {
+    'a status': 'status=DELIVERED',
+    'a status that few have': 'status=FAILED',
+    'a channel': 'channel=SMS',
+    'channel, priority and status': 'channel=EMAIL&priority=HIGH&status=DELIVERED',
+    'a recipient': `recipient=user-${round % 50}@example.com`,
+    'a template, a batch or a message id that nothing has': ['template', 'batchId', 'messageId'][round % 3] + '=none',
+    'error class': 'errorClass=network',
+    'error code and channel': 'errorCode=550&channel=EMAIL',
+    'failed since, at a provider': `failedFrom=${ago(24 * 60)}&provider=bench`,
+    'failed before, with a code': `failedTo=${ago(1)}&errorCode=503`,
+    'requested between moments, at a provider': `from=${ago(60)}&to=${ago(1)}&provider=bench`,
+  };
 }

@@ -142,6 +142,7 @@ describe('the records', () => {
       ...engines.store,
       count: (query, cap) => (caps.push(cap), engines.store.count(query, cap)),
     };
+    await listNotifications(reader, tenant, { batchId: 'a-batch' }, { limit: 10 });
     await listNotifications(reader, tenant, { recipient: 'user-1' }, { limit: 10 });
     await listNotifications(reader, tenant, { recipient: 'user-1', channel: 'SMS' }, { limit: 10 });
     await listNotifications(
@@ -150,7 +151,7 @@ describe('the records', () => {
       { errorCode: '550', channel: 'EMAIL', failedFrom: noon + 1 },
       { limit: 10 },
     );
-    expect(caps).toEqual([countedTotalMax, checkedTotalMax, checkedTotalMax]);
+    expect(caps).toEqual([countedTotalMax, checkedTotalMax, checkedTotalMax, checkedTotalMax]);
   });
 
   it('give the statistics of a range that equal what the list of it shows', async () => {

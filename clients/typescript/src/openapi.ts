@@ -2617,7 +2617,7 @@ export interface operations {
             pagination: {
               limit: number;
               total: number;
-              /** @description false: there are at least `total`. */
+              /** @description false: there are at least `total`. What the statistics count is exact, and a batch; a recipient, a template and facts together are counted up to 1,000, a search up to 10,000. */
               totalIsExact: boolean;
               /** @description Opaque; send it as `cursor` for what comes next. null: this was the last page. */
               nextCursor: string | null;

@@ -42,7 +42,11 @@ const list: OperationDocs = {
       pagination: z.object({
         limit: z.int().min(1),
         total: count,
-        totalIsExact: z.boolean().describe('false: there are at least `total`.'),
+        totalIsExact: z
+          .boolean()
+          .describe(
+            'false: there are at least `total`. What the statistics count is exact, and a batch; a recipient, a template and facts together are counted up to 1,000, a search up to 10,000.',
+          ),
         nextCursor,
         page: z.int().min(1).nullable().describe('null: this page was asked for by a cursor.'),
         totalPages: count,

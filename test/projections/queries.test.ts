@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import type { DomainEvent } from '../../src/domain/events.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
-import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
+import type { BatchId, EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { FieldValue, ReadModelReader } from '../../src/ports/read-model-store.ts';
 import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { inboxMarks, inboxSince, itemsByIds, listInbox, unreadIds } from '../../src/projections/inbox/queries.ts';
@@ -142,7 +142,7 @@ describe('the records', () => {
       ...engines.store,
       count: (query, cap) => (caps.push(cap), engines.store.count(query, cap)),
     };
-    await listNotifications(reader, tenant, { batchId: 'a-batch' }, { limit: 10 });
+    await listNotifications(reader, tenant, { batchId: 'a-batch' as BatchId }, { limit: 10 });
     await listNotifications(reader, tenant, { recipient: 'user-1' }, { limit: 10 });
     await listNotifications(reader, tenant, { recipient: 'user-1', channel: 'SMS' }, { limit: 10 });
     await listNotifications(

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 import { openKafkaLogBeside } from '../adapters/kafka/beside.ts';
-import { type KafkaEventLog, openKafkaEventLog } from '../adapters/kafka/event-log.ts';
+import { type KafkaEventLog, type KafkaEventLogOptions, openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
 import { openMongoIdempotencyStore } from '../adapters/mongodb/idempotency/store.ts';
@@ -29,7 +29,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
   const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
   const settings = await openMongoSettingsStore({ connection, logger, clock });
   health.need('settings', () => settings.ready());
-  const log = await openClusterLog(deps);
+  const log = await openClusterLog(deps, { topicRetention: 'followed' });
   const limiter = createRedisRateLimiter({ ...limitsOf(config), logger, metrics });
   health.like('limits', async () => limiter.isUp());
   return {
@@ -47,6 +47,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
       return { reader, damage: () => null, thread: hasThread ? { kind: 'cluster', config } : null };
     },
     erasedBytes: null,
+    losing: log.losing,
     forDispatchers: () => ({ kind: 'cluster', config }),
     async close() {
       await limiter.close();
@@ -61,7 +62,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
 export async function openClusterTied(deps: ClusterDependencies): Promise<TiedStores> {
   const { config, clock, logger, signal } = deps;
   const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
-  const log = await openClusterLog(deps, 'adopted');
+  const log = await openClusterLog(deps, { topicIds: 'adopted' });
   const close = async () => {
     await log.close();
     await connection.close();
@@ -190,7 +191,7 @@ function limitsOf({ REDIS_URL: url, KAFKA_PREFIX: prefix }: ClusterConfig) {
 
 function openClusterLog(
   { config, codec, clock, logger, metrics, signal }: ClusterDependencies,
-  topicIds: 'checked' | 'adopted' = 'checked',
+  more: Pick<KafkaEventLogOptions, 'topicIds' | 'topicRetention'> = {},
 ) {
   return openKafkaEventLog({
     settings: kafkaSettingsOf(config),
@@ -201,7 +202,7 @@ function openClusterLog(
     logger,
     metrics,
     signal,
-    topicIds,
+    ...more,
   });
 }
 

@@ -10,7 +10,7 @@ import { dataFiles } from './data-files.ts';
 export const alreadyCopied = 'the copy was complete before, nothing was left to do';
 
 /** A line per topic. */
-export function copiedSummary({ topics, positions }: CopyResult, settings: CopiedSettings): string {
+export function copiedSummary({ topics, goneEvents, positions }: CopyResult, settings: CopiedSettings): string {
   const rows: [string, string, string][] = [
     ['topic', 'log.db', 'Kafka'],
     ...topics.map(({ topic, source, target }): [string, string, string] => [topic, String(source), String(target)]),
@@ -20,7 +20,8 @@ export function copiedSummary({ topics, positions }: CopyResult, settings: Copie
   const lines = rows.map(([name, from, to]) => `${name.padEnd(width)}${from.padStart(12)}${to.padStart(12)}`);
   const { tenants, providers, templates } = settings;
   const rest = `positions of groups: ${positions}; tenants: ${tenants}, providers: ${providers}, templates: ${templates}`;
-  return `${lines.join('\n')}\n${rest}\n`;
+  const gone = goneEvents === 0 ? '' : `of the events ${goneEvents} had ended with RETENTION, and are in neither\n`;
+  return `${lines.join('\n')}\n${gone}${rest}\n`;
 }
 
 export function whatToStartWith(config: Config): string {

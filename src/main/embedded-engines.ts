@@ -74,6 +74,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
       const shared = { log: log.share(), changes: changes.writer, viewsPath: files.views };
       return { reader, damage, thread: { kind: 'embedded', ...shared } };
     },
+    losing: () => null,
     erasedBytes: {
       overwrite: log.overwrite,
       scrub: () => scrubFiles([files.log, files.views, files.settings, files.idempotency, files.jobs]),

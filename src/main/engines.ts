@@ -44,6 +44,8 @@ export interface Engines {
   openViews(hasThread: boolean): Promise<Views>;
   /** null: what is erased stays in the log's bytes until its retention ends them. */
   readonly erasedBytes: ErasedBytes | null;
+  /** Why the log's engine would lose what it takes, by settings of its own, as a sentence; null: it wouldn't, as far as is known. */
+  losing(): string | null;
   /** What the dispatchers' thread opens its own from, where there is one. */
   forDispatchers(): DispatcherEngines;
   close(): Promise<void>;

@@ -131,7 +131,7 @@ async function startRoles(
   running.push(...delivering.running);
   health.need('log', async () => {
     const isUp = await adapters.logIsUp();
-    return isUp === true ? delivering.logIsUp() : isUp;
+    return isUp === true ? (engines.losing() ?? delivering.logIsUp()) : isUp;
   });
   const keeper = runsProjectors ? await startRetention(config, adapters, stored) : null;
   if (keeper !== null) running.push(keeper);

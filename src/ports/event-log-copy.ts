@@ -24,6 +24,16 @@ export interface RawEntry {
   readonly bytes: Uint8Array;
 }
 
+/** In the place of an event that retention has taken: its offset goes to nobody else. */
+export interface GoneEntry {
+  readonly offset: number;
+  /** UTC ms: of the event before it, so that times never fall and nothing is found at its place. */
+  readonly appendedAt: number;
+  readonly bytes: null;
+}
+
+export type CopiedEntry = RawEntry | GoneEntry;
+
 export interface GroupPosition extends CommittedPosition {
   readonly group: string;
   readonly topic: Topic;
@@ -38,9 +48,13 @@ export interface EventLogCopySource {
   readonly topics: readonly Topic[];
   /** All that the log was ever written with, those of a type in the order of their versions. */
   readonly schemas: readonly WrittenSchema[];
-  /** By partition number. @throws Error when an offset below the end is missing: a copy could not keep the others */
+  /** By partition number. @throws Error when an event below the end is missing that retention hasn't taken */
   ends(topic: Topic): Promise<readonly number[]>;
-  /** The entries from an offset on, ascending: at most `eventsMax` and about `bytesMax`, at least one unless it is the end. */
+  /** The offset of the first event of each partition, by its number; its end where it has none. */
+  starts(topic: Topic): Promise<readonly number[]>;
+  /** How many events retention has taken, of all topics. */
+  gone(): Promise<number>;
+  /** The entries from an offset on, ascending, with gaps where events are gone: at most `eventsMax` and about `bytesMax`, at least one unless there is none. */
   read(from: {
     readonly topic: Topic;
     readonly partition: number;
@@ -71,13 +85,15 @@ export interface EventLogCopyTarget {
   ): Promise<'begun' | 'complete'>;
   /** The offset that the next entry of each partition gets, by partition number. */
   ends(topic: Topic): Promise<readonly number[]>;
-  /** Whether exactly this entry, bytes, schema and time, stands at its offset. */
-  holds(topic: Topic, partition: number, entry: RawEntry): Promise<boolean>;
+  /** Whether exactly this entry, bytes, schema and time, stands at its offset; of one that is gone, whether nothing does. */
+  holds(topic: Topic, partition: number, entry: CopiedEntry): Promise<boolean>;
   /**
    * Appends entries, whose offsets follow each other, at those very offsets; safe to repeat. One call at a time for each partition.
    * @throws CopyRefusedError when something else stands there
    */
-  append(topic: Topic, partition: number, entries: readonly RawEntry[]): Promise<void>;
+  append(topic: Topic, partition: number, entries: readonly CopiedEntry[]): Promise<void>;
+  /** The partitions begin there from now on, by their numbers: nothing but what is gone is before. Safe to repeat. */
+  beginAt(topic: Topic, starts: readonly number[]): Promise<void>;
   /** In place of whatever positions the groups have. @throws CopyRefusedError when a group has members */
   writePositions(positions: readonly GroupPosition[]): Promise<void>;
   /** From now on the log can be opened, and not be copied into. */

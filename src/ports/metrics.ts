@@ -83,8 +83,10 @@ export type GaugeName =
   | 'herald_redis_up'
   | 'herald_retention_horizon_seconds'
   | 'herald_retention_lag_seconds'
+  | 'herald_retention_seconds'
   | 'herald_standing_still'
   | 'herald_suppressions'
   | 'herald_streams'
   | 'herald_tenant_busy_seconds'
-  | 'herald_timers_due';
+  | 'herald_timers_due'
+  | 'herald_topics';

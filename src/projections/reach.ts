@@ -1,5 +1,5 @@
-// How far a read model is that wants some types of its topics: its stored position stays before what it has passed over until something is folded, or
-// 10,000 were passed over. It is at the log's end all the same where nothing between the two is wanted.
+// How far a read model is: its stored position stays before what it has passed over (types that it doesn't want, events that retention has taken) until
+// something is folded, or 10,000 were passed over. It is at the log's end all the same where nothing between the two is wanted.
 
 import type { Topic } from '../domain/topics.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -26,7 +26,7 @@ export function createReach({ log, readModel }: { log: Pick<EventLog, 'read'>; r
   const looked = new Map<string, LookedThrough>();
   return {
     async reached({ topic, partition }, stored, end) {
-      if (types === undefined || stored >= end) return stored;
+      if (stored >= end) return stored;
       const key = `${topic} ${partition}`;
       const known = looked.get(key) ?? { to: 0, wantedAt: -1 };
       looked.set(key, known);
@@ -35,7 +35,7 @@ export function createReach({ log, readModel }: { log: Pick<EventLog, 'read'>; r
       // More than a read model passes over without a note: it is behind.
       if (end - stored > unnotedMax) return stored;
       for await (const { event, offset } of log.read({ topic, partition, from, to: end })) {
-        if (event !== null && !types.has(event.type)) continue;
+        if (event !== null && types?.has(event.type) === false) continue;
         known.wantedAt = offset;
         return stored;
       }

@@ -1,8 +1,9 @@
 // Copies a log into an empty one so that nothing tells them apart: every entry at its offset with its bytes, schema and time, and what each group has finished.
+// Where retention has taken events nothing stands in the copy either, and what was before the first of a partition is before its beginning.
 // Interrupted at any place it goes on where the target ends, once the last entry there has proved to be the source's.
 
 import type { Topic } from '../domain/topics.ts';
-import type { EventLogCopySource, EventLogCopyTarget, RawEntry } from '../ports/event-log-copy.ts';
+import type { CopiedEntry, EventLogCopySource, EventLogCopyTarget, RawEntry } from '../ports/event-log-copy.ts';
 import { CopyRefusedError } from '../ports/event-log-copy.ts';
 
 export interface CopyLogDependencies {
@@ -16,7 +17,7 @@ export interface CopyLogDependencies {
 
 export interface CopiedTopic {
   readonly topic: Topic;
-  /** Events in the source and in the target: the sum of the ends of their partitions. */
+  /** Events that the source and the target were ever given: the sum of the ends of their partitions. */
   readonly source: number;
   readonly target: number;
 }
@@ -25,6 +26,8 @@ export interface CopyResult {
   readonly topics: readonly CopiedTopic[];
   /** Events that were there before, from a copy that was interrupted. */
   readonly foundEvents: number;
+  /** Events that retention has taken before. */
+  readonly goneEvents: number;
   readonly positions: number;
 }
 
@@ -41,6 +44,8 @@ const partitionsAtOnce = 6;
 /** An append: 6 x 512 KiB in flight and as much being read are 6 MiB. A topic takes 2 MiB at least. */
 const appendEvents = 2_000;
 const appendBytes = 512 * 1024;
+/** Of those that are gone in an append: 12 bytes each, 120 KiB. */
+const goneAtOnce = 10_000;
 
 /**
  * Settings, then events, then ends compared, then positions; the target can be opened only after that. null: the copy was complete before.
@@ -62,10 +67,11 @@ export async function copyLog(deps: CopyLogDependencies): Promise<CopyResult | n
     }),
   );
   const topics = await compareEnds(source, target);
+  for (const topic of source.topics) await target.beginAt(topic, await source.starts(topic));
   const positions = await source.positions();
   await target.writePositions(positions);
   await target.complete();
-  return { topics, foundEvents, positions: positions.length };
+  return { topics, foundEvents, goneEvents: await source.gone(), positions: positions.length };
 }
 
 /** Where each partition goes on. */
@@ -102,10 +108,12 @@ async function checkPrefix(
     );
   const both = Math.min(from, end);
   if (both === 0) return;
-  const [last] = await source.read({ topic, partition, offset: both - 1, eventsMax: 1, bytesMax: 1 });
-  if (last === undefined || !(await target.holds(topic, partition, last)))
+  const offset = both - 1;
+  const [found] = await source.read({ topic, partition, offset, eventsMax: 1, bytesMax: 1 });
+  const last = found?.offset === offset ? found : { offset, appendedAt: 0, bytes: null };
+  if (!(await target.holds(topic, partition, last)))
     throw new CopyRefusedError(
-      `The target is no copy of this log: ${place} holds another event at offset ${both - 1}. Give the copy a log of its own, by another KAFKA_PREFIX.`,
+      `The target is no copy of this log: ${place} holds another event at offset ${offset}. Give the copy a log of its own, by another KAFKA_PREFIX.`,
     );
 }
 
@@ -116,14 +124,43 @@ async function copyPartition(
 ): Promise<void> {
   const read = (offset: number): Promise<readonly RawEntry[]> =>
     source.read({ topic, partition, offset, eventsMax: appendEvents, bytesMax: appendBytes });
+  let before: number | null = null;
   for (let next = from; next < end;) {
     const entries = await read(next);
-    const last = entries.at(-1);
-    if (last === undefined) throw new Error(`${topic}, partition ${partition} has no event at offset ${next}`);
-    await target.append(topic, partition, entries);
-    passed(entries.length);
-    next = last.offset + 1;
+    const to = (entries.at(-1)?.offset ?? end - 1) + 1;
+    for (const some of withGone(entries, { from: next, to, before: before ?? entries[0]?.appendedAt ?? 1 })) {
+      await target.append(topic, partition, some);
+      passed(some.length);
+    }
+    before = entries.at(-1)?.appendedAt ?? before;
+    next = to;
   }
+}
+
+interface GoneBetween {
+  readonly from: number;
+  readonly to: number;
+  /** UTC ms of the event before; of the first one where it is the first. */
+  readonly before: number;
+}
+
+/** Every offset of [from, to): the entries, and in between what is gone. */
+function* withGone(entries: readonly RawEntry[], { from, to, before }: GoneBetween): Generator<readonly CopiedEntry[]> {
+  let some: CopiedEntry[] = [];
+  let at = 0;
+  let appendedAt = before;
+  for (let offset = from; offset < to; offset++) {
+    const entry = entries[at];
+    if (entry?.offset === offset) {
+      some.push(entry);
+      ({ appendedAt } = entry);
+      at++;
+    } else some.push({ offset, appendedAt, bytes: null });
+    if (some.length < goneAtOnce) continue;
+    yield some;
+    some = [];
+  }
+  if (some.length > 0) yield some;
 }
 
 /** @throws CopyRefusedError when a partition ends elsewhere: someone else has written into the target */

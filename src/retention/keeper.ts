@@ -9,6 +9,9 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
+import { notificationsReadModel } from '../projections/notifications/index.ts';
+import { createReach } from '../projections/reach.ts';
+import type { Reach } from '../projections/reach.ts';
 import { horizonAt, lookBackEveryMs, restOf } from './horizon.ts';
 import type { Retention } from './horizon.ts';
 import { passOver } from './pass.ts';
@@ -55,23 +58,25 @@ export async function startKeeper(deps: KeeperDependencies): Promise<Keeper> {
   const numbers = new Map<number, Number>();
   const loops = new Set<Promise<void>>();
   const inTurn = createTurn(clock);
+  const reach = createReach({ log, readModel: notificationsReadModel });
+  const inForce = { shortestMs: Math.min(retention.keptMs ?? Infinity, retention.statisticsMs ?? Infinity) };
   metrics.increment('herald_forgotten_total', {}, 0);
   // Of files of our own; an engine elsewhere keeps its own house.
   for (const file of ['log', 'views']) metrics.increment('herald_given_back_bytes_total', { file }, 0);
   metrics.increment('herald_trimmed_events_total', {}, 0);
   metrics.gauge('herald_retention_horizon_seconds', () => (horizonAt(clock.now(), retention.keptMs) ?? 0) / 1000);
   metrics.gauge('herald_retention_lag_seconds', () => {
-    const rests = retention.keptMs === null ? idleMs : restOf(retention.keptMs);
-    const lags = [...numbers.values()].map(({ doneTo }) => clock.now() - doneTo - rests);
+    const lags = [...numbers.values()].map(({ doneTo }) => clock.now() - doneTo - restWhere(inForce.shortestMs));
     return Math.max(0, ...lags) / 1000;
   });
+  metrics.gauge('herald_retention_seconds', () => (inForce.shortestMs === Infinity ? 0 : inForce.shortestMs / 1000));
   const consumer = await log.consume({
     group: retentionGroup,
     topics: [retentionTopic],
     owned(claim) {
       const number = { partition: claim.partition, moves: 0, rests: false, doneTo: clock.now() };
       numbers.set(claim.partition, number);
-      const loop: Promise<void> = keep({ ...deps, inTurn }, claim, number).finally(() => {
+      const loop: Promise<void> = keep({ ...deps, inTurn, inForce, reach }, claim, number).finally(() => {
         loops.delete(loop);
         if (numbers.get(claim.partition) === number) numbers.delete(claim.partition);
       });
@@ -91,24 +96,26 @@ export async function startKeeper(deps: KeeperDependencies): Promise<Keeper> {
 }
 
 interface KeepDependencies extends KeeperDependencies {
+  /** Of everybody and of tenants of their own, the shortest of all; Infinity: there is none. */
+  readonly inForce: { shortestMs: number };
+  readonly reach: Reach;
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Never rejects; ends with the claim. */
 async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promise<void> {
-  const { clock, logger, settings, retention } = deps;
+  const { clock, logger, settings, retention, inForce } = deps;
   const { partition, signal } = claim;
   const settled = new Map<Topic, number>();
   let lookedBackAt = clock.monotonic();
   const moved = () => void number.moves++;
   while (!signal.aborted) {
     const now = clock.now();
-    let restMs = restOf(retention.keptMs ?? idleMs);
     number.rests = false;
     try {
       const own = await settings.retentions();
       const shortest = Math.min(retention.keptMs ?? Infinity, retention.statisticsMs ?? Infinity, ...own.values());
-      restMs = shortest === Infinity ? idleMs : restOf(shortest);
+      inForce.shortestMs = shortest;
       if (shortest !== Infinity && clock.monotonic() - lookedBackAt > lookBackEveryMs(shortest)) {
         settled.clear();
         lookedBackAt = clock.monotonic();
@@ -125,8 +132,12 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
     } catch (err) {
       if (!signal.aborted) logger.error('retention stands still', { partition, err });
     }
-    await clock.sleep(restMs, signal);
+    await clock.sleep(restWhere(inForce.shortestMs), signal);
   }
+}
+
+function restWhere(shortestMs: number): number {
+  return shortestMs === Infinity ? idleMs : restOf(shortestMs);
 }
 
 /** Those of the number whose own retention is shorter than everybody's, and their horizons. */

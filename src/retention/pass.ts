@@ -13,6 +13,7 @@ import type { NotificationDocument } from '../projections/notifications/document
 import { notificationsCollection } from '../projections/notifications/document.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import { bucketStart } from '../projections/notifications/resolutions.ts';
+import type { Reach } from '../projections/reach.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import { forget } from './forget.ts';
 import { endedStatuses, forgettableOf, judge } from './remains.ts';
@@ -23,6 +24,8 @@ export interface PassDependencies {
   readonly reader: Pick<ReadModelReader, 'get' | 'find' | 'positions' | 'hasCaughtUp'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** How far the records are, of which no event need be left at the end of what they have folded. */
+  readonly reach: Reach;
   /** Numbers take turns: what a pass holds the thread for, it rests for. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
   /** Something was done. */
@@ -53,15 +56,16 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
   const { partition, horizon, statisticsHorizon } = of;
   if (!(await reader.hasCaughtUp(records.definition.name))) return false;
   const positions = await reader.positions(records.definition.name, partition);
+  const hasFolded = async (topic: Topic, to: number) =>
+    (await deps.reach.reached({ topic, partition }, positions.get(topic) ?? 0, to)) >= to;
   const end = (await log.ends(retentionTopic))[partition] ?? 0;
-  if ((positions.get(retentionTopic) ?? 0) < end) return false;
+  if (!(await hasFolded(retentionTopic, end))) return false;
   for (const [tenantId, before] of of.tenants) await forgetTenant(deps, of, tenantId, before);
   if (horizon !== null) {
     const ranges = new Map<Topic, number>();
     for (const topic of trimmedTopics) ranges.set(topic, await log.offsetAt(topic, partition, horizon));
     // Of a record nothing is judged before all of it that is older than the horizon is folded.
-    for (const [topic, to] of ranges)
-      if (records.topics.includes(topic) && (positions.get(topic) ?? 0) < to) return false;
+    for (const [topic, to] of ranges) if (records.topics.includes(topic) && !(await hasFolded(topic, to))) return false;
     for (const [topic, to] of ranges) await walk(deps, of, { topic, to, daysBefore: null });
   }
   if (statisticsHorizon !== null) {

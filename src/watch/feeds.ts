@@ -68,7 +68,7 @@ function positionOf(committed: CommittedPosition | null, end: number | undefined
 }
 
 /**
- * The position of a read model that wants some types alone and has stood since the look before is looked after: what follows it may not be wanted. A look
+ * The position of a read model that has stood since the look before is looked after: what follows it may not be wanted, or be gone. A look
  * takes so long for that, and reads no event twice; under load positions move and nothing is read.
  */
 const doubtAfterMs = 4_000;
@@ -127,7 +127,6 @@ export function readModelFeed(of: {
 
   /** One after another, as far as there is time: the next look goes on. */
   const reachOf = async (stored: readonly Sighting[], asking: Asking): Promise<readonly Sighting[]> => {
-    if (readModel.types === undefined) return stored;
     const until = clock.monotonic() + doubtMaxMs;
     const sightings: Sighting[] = [];
     for (const sighting of stored) {

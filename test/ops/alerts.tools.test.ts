@@ -80,6 +80,10 @@ const cases: Readonly<Record<string, Case>> = {
     series: { 'herald_standing_still{group="dispatcher-sms"}': steady(1) },
     labels: { group: 'dispatcher-sms' },
   },
+  HeraldRetentionBehind: {
+    series: { herald_retention_lag_seconds: steady(25_000), herald_retention_seconds: steady(30 * 24 * 3600) },
+  },
+  HeraldTopicsLose: { series: { 'herald_topics{state="losing"}': steady(1) }, labels: { state: 'losing' } },
   HeraldFoldFails: {
     series: { 'herald_fold_failures_total{read_model="timers"}': rising },
     labels: { read_model: 'timers' },
@@ -137,6 +141,8 @@ const well: Readonly<Record<string, string>> = {
   ),
   'up{job="herald"}': steady(1),
   herald_redis_up: steady(1),
+  herald_retention_seconds: steady(30 * 24 * 3600),
+  herald_retention_lag_seconds: steady(3 * 3600),
   herald_disk_free_bytes: steady(200 * gib),
   'herald_lane_age_seconds{channel="EMAIL",lane="bulk"}': steady(4000),
   'herald_projector_lag{read_model="search_2"}': steady(300),
@@ -147,7 +153,7 @@ const well: Readonly<Record<string, string>> = {
 };
 
 /** They wait for half an hour. */
-const slowAlerts = new Set(['HeraldDiskFills', 'HeraldBreakerOpen']);
+const slowAlerts = new Set(['HeraldDiskFills', 'HeraldBreakerOpen', 'HeraldRetentionBehind']);
 
 const inputOf = (series: Readonly<Record<string, string>>) =>
   Object.entries(series).map(([name, values]) => ({ series: name, values }));

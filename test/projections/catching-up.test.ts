@@ -36,6 +36,13 @@ const delivered = {
   isRead: false,
 };
 
+async function trimAll(): Promise<void> {
+  const { log } = engines;
+  for (const topic of notificationsReadModel.topics)
+    for (const [partition, to] of (await log.ends(topic)).entries())
+      await log.trim({ topic, partition, from: 0, to, kept: [] });
+}
+
 async function noted(): Promise<void> {
   const stopping = new AbortController();
   const note = noteWhenCaughtUp({ ...engines, readModel: notificationsReadModel, signal: stopping.signal });
@@ -55,6 +62,18 @@ describe('a read model that is new', () => {
     expect(await progress()).toEqual({ done: 0, total: 20 });
     const projector = await runProjector({ ...engines, readModel: notificationsReadModel });
     await until(async () => (await progress()) === null);
+    await projector.stop();
+  });
+
+  it('to a log whose last events, or all of them, retention has taken has caught up where nothing is left to fold', async () => {
+    await append(1, 10);
+    await trimAll();
+    await engines.store.prepare(notificationsReadModel.definition);
+    const { progress } = catchUp();
+    const projector = await runProjector({ ...engines, readModel: notificationsReadModel });
+    await until(async () => (await progress()) === null);
+    await append(11, 1);
+    expect(await progress()).toBeNull();
     await projector.stop();
   });
 

@@ -43,10 +43,15 @@ interface KafkaSecurity {
 }
 
 type OwnKafkaOptions =
-  | { readonly brokers: 1; readonly security?: KafkaSecurity }
-  /** Clients are told this port of 127.0.0.1: of a proxy before the broker. */
-  | { readonly brokers: 1; readonly advertisedPort: number; readonly security?: never }
-  | { readonly brokers: 3; readonly security?: never };
+  | { readonly brokers: 1; readonly security: KafkaSecurity; readonly conf?: never }
+  /** Clients are told `advertisedPort` of 127.0.0.1: of a proxy before the broker. `conf`: lines of server.properties. */
+  | {
+      readonly brokers: 1;
+      readonly advertisedPort?: number;
+      readonly conf?: readonly string[];
+      readonly security?: never;
+    }
+  | { readonly brokers: 3; readonly security?: never; readonly conf?: never };
 
 /** Three brokers: replication factor 3, min.insync.replicas 2 by default. About 3 s for one, 9 to 18 s for three. */
 export async function startOwnKafka(options: OwnKafkaOptions): Promise<OwnKafka> {
@@ -56,9 +61,7 @@ export async function startOwnKafka(options: OwnKafkaOptions): Promise<OwnKafka>
   const further = security?.listeners.map((name, i) => ({ name, address: `127.0.0.1:${port + 2 * count + i}` })) ?? [];
   const own = await ownScript('kafka.sh', {
     ...(security === undefined ? {} : securityVariables(security, further)),
-    ...('advertisedPort' in options
-      ? { KAFKA_EXTRA_CONF: `advertised.listeners=PLAINTEXT://127.0.0.1:${options.advertisedPort}` }
-      : {}),
+    ...(security === undefined ? { KAFKA_EXTRA_CONF: confOf(options).join('\n') } : {}),
     KAFKA_PORT: String(port),
     KAFKA_CONTROLLER_PORT: String(port + 1),
     KAFKA_CLUSTER_PORT: String(port),
@@ -79,6 +82,12 @@ export async function startOwnKafka(options: OwnKafkaOptions): Promise<OwnKafka>
     resume: (n = 1) => own.run('resume', ...node(n)),
     stop: own.stop,
   };
+}
+
+function confOf(options: OwnKafkaOptions): readonly string[] {
+  const { advertisedPort = null } = 'advertisedPort' in options ? options : {};
+  const told = advertisedPort === null ? [] : [`advertised.listeners=PLAINTEXT://127.0.0.1:${advertisedPort}`];
+  return [...told, ...(options.conf ?? [])];
 }
 
 function securityVariables(

@@ -11,9 +11,10 @@ export interface ProxiedKafka {
   stop(): Promise<void>;
 }
 
-export async function startProxiedKafka(): Promise<ProxiedKafka> {
+/** @param conf lines of server.properties */
+export async function startProxiedKafka(conf: readonly string[] = []): Promise<ProxiedKafka> {
   const port = await freePort();
-  const kafka = await startOwnKafka({ brokers: 1, advertisedPort: port });
+  const kafka = await startOwnKafka({ brokers: 1, advertisedPort: port, conf });
   const proxy = await startFaultyProxy({ target: kafka.address, port });
   return {
     kafka,

@@ -5,13 +5,14 @@
 
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { RawEntry } from '../../ports/event-log-copy.ts';
+import type { CopiedEntry, RawEntry } from '../../ports/event-log-copy.ts';
 import { CopyRefusedError } from '../../ports/event-log-copy.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { backOffMaxMs, backOffMs, gaveUp, patienceMs } from './copy-patience.ts';
 import { answeredError } from './kafka-errors.ts';
 import type { LogCluster } from './log-cluster.ts';
 import { offsetsOf } from './offsets-asked.ts';
+import { goneKey } from './record-batch.ts';
 
 export interface CopyAppendDependencies {
   readonly cluster: LogCluster;
@@ -21,7 +22,7 @@ export interface CopyAppendDependencies {
   /** The record's value of an entry. */
   valueOf(entry: RawEntry): Buffer;
   /** Whether exactly this entry stands at its offset. */
-  holds(place: CopyPlace, entry: RawEntry): Promise<boolean>;
+  holds(place: CopyPlace, entry: CopiedEntry): Promise<boolean>;
 }
 
 export interface CopyPlace {
@@ -49,11 +50,13 @@ const final: ReadonlyMap<string, string> = new Map([
   ['INVALID_RECORD', 'the topic does not take such records (cleanup.policy must be delete)'],
 ]);
 
+const gone = { key: goneKey, value: null };
+
 /** @throws CopyRefusedError when something else stands there; Error when the broker stays away or refuses an event */
 export async function appendCopied(
   deps: CopyAppendDependencies,
   place: CopyPlace,
-  entries: readonly RawEntry[],
+  entries: readonly CopiedEntry[],
 ): Promise<void> {
   const { clock, cluster, logger } = deps;
   let rest = entries;
@@ -81,11 +84,15 @@ export async function appendCopied(
 async function produce(
   { cluster, producerId, valueOf }: CopyAppendDependencies,
   place: CopyPlace,
-  entries: readonly RawEntry[],
+  entries: readonly CopiedEntry[],
 ): Promise<void> {
   const { name: topic, partition } = place;
   const first = entries[0]?.offset ?? 0;
-  const messages = entries.map((entry) => ({ value: valueOf(entry), timestamp: entry.appendedAt, headers: {} }));
+  const messages = entries.map((entry) => ({
+    ...(entry.bytes === null ? gone : { key: null, value: valueOf(entry) }),
+    timestamp: entry.appendedAt,
+    headers: {},
+  }));
   await cluster.connect();
   const leader = cluster.leaderOf(topic, partition);
   if (leader === null) throw new Error(`no broker leads ${topic}, partition ${partition}, now`);
@@ -111,7 +118,7 @@ async function produce(
 }
 
 /** The broker tells an append time of its own if it gave one; of a batch that it had taken before, the batch's latest time. */
-function hasKeptTimes(told: string, entries: readonly RawEntry[]): boolean {
+function hasKeptTimes(told: string, entries: readonly CopiedEntry[]): boolean {
   return told === '-1' || Number(told) === entries.reduce((latest, of) => Math.max(latest, of.appendedAt), 0);
 }
 
@@ -119,8 +126,8 @@ function hasKeptTimes(told: string, entries: readonly RawEntry[]): boolean {
 async function withoutThoseThere(
   { cluster, holds }: CopyAppendDependencies,
   place: CopyPlace,
-  entries: readonly RawEntry[],
-): Promise<readonly RawEntry[]> {
+  entries: readonly CopiedEntry[],
+): Promise<readonly CopiedEntry[]> {
   const [end = 0] = await offsetsOf(cluster, [{ topic: place.name, partition: place.partition }], 'end');
   const last = entries.findLast(({ offset }) => offset < end);
   // It may not be replicated yet, so that its offset isn't told.

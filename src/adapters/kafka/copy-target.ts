@@ -2,7 +2,7 @@
 
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventLogCopySource, EventLogCopyTarget, RawEntry } from '../../ports/event-log-copy.ts';
+import type { CopiedEntry, EventLogCopySource, EventLogCopyTarget, RawEntry } from '../../ports/event-log-copy.ts';
 import { CopyRefusedError } from '../../ports/event-log-copy.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { createAdmins } from './admin.ts';
@@ -17,6 +17,7 @@ import { beginCopy, endCopy, formatTopic, type LogState } from './log-format.ts'
 import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import { offsetsOf } from './offsets-asked.ts';
 import { createRegistry } from './registry.ts';
+import { type SetRight, setRight } from './topic-retention.ts';
 import { ensureTopics } from './topics.ts';
 import { StartRefusal, waitUntilUp } from './wait-until-up.ts';
 import { headerOf } from './wire-format.ts';
@@ -40,6 +41,8 @@ interface Begun {
   readonly producerId: string;
   readonly ids: WrittenIds;
   readonly names: readonly string[];
+  /** As it was when it was begun. */
+  readonly isComplete: boolean;
 }
 
 export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCopyTarget {
@@ -60,7 +63,11 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
     const state = await beginCopy(client, partitioning, { copy, nowMs: clock.now() });
     if (state.kind !== 'copying') return state;
     const made = { replication, logger, timestamps: 'CreateTime' } as const;
-    await admins.use((admin) => ensureTopics(admin, topics.map(nameOf), partitions, made));
+    const names = new Map(topics.map((topic) => [nameOf(topic), topic]));
+    await admins.use(async (admin) => {
+      await ensureTopics(admin, [...names.keys()], partitions, made);
+      refuseLosing(await setRight(admin, names, clock));
+    });
     return state;
   };
 
@@ -92,7 +99,8 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
     const ids = await waitUntilUp('the schema registry', register, waiting);
     const names = topics.map(nameOf);
     const cluster = createLogCluster({ client, topics: names });
-    begun = { source, cluster, producerId: state.copy.producerId, ids, names };
+    const isComplete = state.kind === 'copied';
+    begun = { source, cluster, producerId: state.copy.producerId, ids, names, isComplete };
     await waitUntilUp('Kafka', () => cluster.connect(), waiting);
     if (state.kind === 'copying') await stamp(begun, 'CreateTime');
     return (await isUnderWay(begun)) ? 'begun' : 'complete';
@@ -114,9 +122,14 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
   };
   const placeOf = (topic: Topic, partition: number): CopyPlace => ({ topic, name: nameOf(topic), partition });
   const valueOf = ({ schema, bytes }: RawEntry): Buffer => Buffer.concat([headerOf(ready().ids.of(schema)), bytes]);
-  const holds = async ({ name, partition }: CopyPlace, entry: RawEntry): Promise<boolean> => {
-    const { cluster } = ready();
-    const record = await asked(ready(), () => recordAt(cluster, { topic: name, partition }, entry.offset));
+  const holds = async ({ name, partition }: CopyPlace, entry: CopiedEntry): Promise<boolean> => {
+    const { cluster, isComplete } = ready();
+    const place = { topic: name, partition };
+    const [start = 0] = await asked(ready(), () => offsetsOf(cluster, [place], 'start'));
+    // Before the beginning is what was gone in the source, and what a copy that was opened has let go since.
+    if (entry.offset < start) return isComplete || entry.bytes === null;
+    const record = await asked(ready(), () => recordAt(cluster, place, entry.offset));
+    if (entry.bytes === null) return record === null;
     return record !== null && record.appendedAt === entry.appendedAt && record.value.equals(valueOf(entry));
   };
 
@@ -134,6 +147,18 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
     append(topic, partition, entries) {
       const { cluster, producerId } = ready();
       return appendCopied({ cluster, clock, logger, producerId, valueOf, holds }, placeOf(topic, partition), entries);
+    },
+    async beginAt(topic, starts) {
+      const name = nameOf(topic);
+      const begins = starts.flatMap((start, partition) => (start > 0 ? [{ partition, offset: String(start) }] : []));
+      if (begins.length === 0) return;
+      await asked(ready(), () =>
+        admins.use(async (admin) => {
+          // kafkajs looks for its leaders only here.
+          await admin.fetchTopicOffsets(name);
+          await admin.deleteTopicRecords({ topic: name, partitions: begins });
+        }),
+      );
     },
     async writePositions(positions) {
       // The groups of a log that was opened have gone on.
@@ -153,6 +178,15 @@ export function openKafkaCopyTarget(options: KafkaCopyTargetOptions): EventLogCo
       registry.close();
     },
   };
+}
+
+/** Events come with times of long ago: a topic that ends any would have ended them before they were read once. */
+function refuseLosing({ losing: [first] }: SetRight): void {
+  if (first === undefined) return;
+  const settings = Object.entries(first.settings).map((pair) => pair.join('='));
+  throw new StartRefusal(
+    `The topic ${first.name} loses events by its ${settings.join(', ')}, which may not be changed (${first.why}): set retention.ms=-1, retention.bytes=-1, cleanup.policy=delete.`,
+  );
 }
 
 function refusal(error: unknown): never {

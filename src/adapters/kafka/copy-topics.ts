@@ -5,6 +5,7 @@ import kafkajs from 'kafkajs';
 import type { Clock } from '../../ports/clock.ts';
 import type { Admins } from './admin.ts';
 import type { LogCluster } from './log-cluster.ts';
+import { changeSettings, settingsOf } from './topic-settings.ts';
 import { timestampType } from './topics.ts';
 
 export interface TimestampDependencies {
@@ -17,8 +18,6 @@ export interface TimestampDependencies {
 }
 
 const topicType = kafkajs.ConfigResourceTypes.TOPIC;
-/** The broker's word for a setting of the topic's own. */
-const ownSetting = 1;
 const appliedTries = 200;
 const appliedTryMs = 50;
 /** Between what a broker says of a topic and what its log does: it tells both in one go, the saying first. */
@@ -28,25 +27,13 @@ const graceMs = 500;
 export async function setTimestamps(of: TimestampDependencies, type: 'CreateTime' | 'LogAppendTime'): Promise<void> {
   const { admins, clock, names } = of;
   const altered = await admins.use(async (admin) => {
-    const resources = names.map((name) => ({ type: topicType, name }));
-    const described = await admin.describeConfigs({ resources, includeSynonyms: false });
-    const others = described.resources.flatMap(({ resourceName: name, configEntries: all }) => {
-      if (all.some(({ configName, configValue }) => configName === timestampType && configValue === type)) return [];
-      // What isn't named is reset, so that all of the topic's own settings are named.
-      const kept = all.filter((entry) => isOwn(entry) && entry.configName !== timestampType);
-      const entries = kept.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
-      return [{ type: topicType, name, configEntries: [...entries, { name: timestampType, value: type }] }];
-    });
-    if (others.length > 0) await admin.alterConfigs({ validateOnly: false, resources: others });
+    const others = (await settingsOf(admin, names)).filter(({ values }) => values.get(timestampType) !== type);
+    for (const topic of others) await changeSettings(admin, topic, { [timestampType]: type });
     return others.length;
   });
   if (altered === 0) return;
   await untilApplied(of, type);
   await clock.sleep(graceMs);
-}
-
-function isOwn(entry: object): boolean {
-  return Reflect.get(entry, 'configSource') === ownSetting;
 }
 
 /** Settings travel through the cluster's metadata: each broker that leads a partition is asked what it has. */

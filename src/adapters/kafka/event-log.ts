@@ -21,6 +21,7 @@ import { createReadiness } from './readiness.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createEntryDecoder } from './schemas.ts';
 import { registerSchemas, type SchemaIds } from './subjects.ts';
+import { createTopicRetention, type TopicRetention } from './topic-retention.ts';
 import { ensureTopics } from './topics.ts';
 import { waitUntilUp } from './wait-until-up.ts';
 import { headerOf } from './wire-format.ts';
@@ -44,6 +45,8 @@ export interface KafkaEventLogOptions {
   readonly limits?: AppendLimits;
   /** Whether its topics are still those that it was made of; adopted: that is for the caller to say, by `adoptTopics`. Absent: checked. */
   readonly topicIds?: 'checked' | 'adopted';
+  /** Whether it is looked at its topics' own retention again and again, for all logs of the process; absent: as it is opened. */
+  readonly topicRetention?: 'followed';
 }
 
 export interface KafkaEventLog extends EventLog {
@@ -52,6 +55,8 @@ export interface KafkaEventLog extends EventLog {
   adoptTopics(): Promise<void>;
   /** How many members a group has now, in all processes. */
   activeMembers(group: string): Promise<number>;
+  /** Why its topics aren't fit to keep what is appended, as a sentence; null: they are, as far as is known. */
+  losing(): string | null;
 }
 
 /**
@@ -65,7 +70,12 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   const client = createKafkaClient({ settings, logger });
   const registry = createRegistry(registryUrl);
   const admins = createAdmins(client.kafka);
-  const { producing, ids, identity } = await prepareOrClose(options, { client, admins, registry });
+  const keptTopics = new Map([...topics, formatTopic].map((topic) => [client.names.topic(topic), topic]));
+  const isFollowed = options.topicRetention === 'followed';
+  const watched = isFollowed ? metrics : undefined;
+  const retention = createTopicRetention({ admins, topics: keptTopics, clock, logger, metrics: watched });
+  const { producing, ids, identity } = await prepareOrClose(options, { client, admins, registry, retention });
+  if (isFollowed) retention.follow();
 
   const decoder = createEntryDecoder({ registry, codec, ids });
   const headers = new Map([...ids].map(([type, id]) => [type, headerOf(id)]));
@@ -98,6 +108,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
 
   const close = async () => {
     endFollowing();
+    retention.close();
     readiness.close();
     // What consumers still do is fenced; their outcomes are appended before the log is closed (main's order).
     await appender.close();
@@ -148,6 +159,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     committed: offsets.committed,
     activeMembers: offsets.activeMembers,
     adoptTopics: () => renewTopics(client, topics.map(client.names.topic), clock),
+    losing: retention.problem,
     ready: readiness.ready,
     close: () => (closing ??= close()),
   };
@@ -157,6 +169,7 @@ interface Connections {
   readonly client: KafkaClient;
   readonly admins: Admins;
   readonly registry: Registry;
+  readonly retention: TopicRetention;
 }
 
 interface Prepared {
@@ -176,7 +189,8 @@ async function prepareOrClose(options: KafkaEventLogOptions, connections: Connec
 }
 
 /** The registry before the last step: nobody may append what nobody could read. */
-async function prepare(options: KafkaEventLogOptions, { client, admins, registry }: Connections): Promise<Prepared> {
+async function prepare(options: KafkaEventLogOptions, connections: Connections): Promise<Prepared> {
+  const { client, admins, registry, retention } = connections;
   const { settings, shape, codec, clock, logger, signal, topicIds = 'checked' } = options;
   const { topics, groups, partitioning } = shape;
   const { names, kafka } = client;
@@ -196,6 +210,7 @@ async function prepare(options: KafkaEventLogOptions, { client, admins, registry
       }),
     waiting,
   );
+  await retention.look();
   const register = () => registerSchemas({ registry, codec, nameOf: names.topic });
   const ids = await waitUntilUp('the schema registry', register, waiting);
   const producing = createProducing(client, own);

@@ -2,7 +2,8 @@
 
 declare module 'kafkajs/src/cluster/index.js' {
   interface CopiedMessage {
-    readonly value: Buffer;
+    readonly key: Buffer | null;
+    readonly value: Buffer | null;
     /** UTC ms. */
     readonly timestamp: number;
     readonly headers: Readonly<Record<string, never>>;

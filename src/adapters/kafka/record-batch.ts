@@ -32,6 +32,9 @@ const maxTimestampAt = 35;
 const countAt = 57;
 const recordsAt = 61;
 
+/** Of a record without a value, in the place of an event that was gone when its log was copied: nothing is to be read there. */
+export const goneKey = Buffer.from('gone');
+
 const compressionMask = 0x07;
 const logAppendTimeFlag = 0x08;
 const controlFlag = 0x20;
@@ -76,8 +79,13 @@ function readBatch(batch: Buffer, baseOffset: number, from: number, into: Stored
     const offset = baseOffset + varint(cursor);
     if (offset >= from) {
       const keySize = Math.max(0, varint(cursor));
+      const keyAt = cursor.at;
       cursor.at += keySize;
-      const size = Math.max(0, varint(cursor));
+      const valueSize = varint(cursor);
+      const isGone = valueSize < 0 && cursor.bytes.subarray(keyAt, keyAt + keySize).equals(goneKey);
+      cursor.at = isGone ? end : cursor.at;
+      if (isGone) continue;
+      const size = Math.max(0, valueSize);
       const appendedAt = isLogAppendTime ? timestamp : timestamp + timestampDelta;
       into.push({ offset, appendedAt, value: cursor.bytes.subarray(cursor.at, cursor.at + size) });
     }

@@ -3,6 +3,7 @@
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs';
 
 import type { Logger } from '../../ports/logger.ts';
+import { losesNothing } from './topic-retention.ts';
 import { StartRefusal } from './wait-until-up.ts';
 
 export interface TopicSettings {
@@ -21,13 +22,12 @@ const messageBytesMax = 2 * 1024 * 1024;
 
 export const timestampType = 'message.timestamp.type';
 
-const always: Record<string, string> = {
-  'cleanup.policy': 'delete',
-  'retention.ms': '-1',
-  'retention.bytes': '-1',
+/** What is said where a topic has it otherwise; what it loses by its settings is topic-retention's. */
+const needed: Readonly<Record<string, string>> = {
   [timestampType]: 'LogAppendTime',
   'max.message.bytes': String(messageBytesMax),
 };
+const always: Readonly<Record<string, string>> = { ...losesNothing, ...needed };
 /** With so many replicas an append needs two of them. */
 const replicasForIsr = 3;
 const minInSyncReplicas = '2';
@@ -118,7 +118,7 @@ async function untilServed(admin: Admin, names: readonly string[]): Promise<void
 
 /** Whoever made the topics may have had reasons, so it is said, not refused. */
 async function warnOfSettings(admin: Admin, names: readonly string[], logger: Logger): Promise<void> {
-  const configNames = Object.keys(always);
+  const configNames = Object.keys(needed);
   const resources = names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames }));
   try {
     const described = await admin.describeConfigs({ resources, includeSynonyms: false });
@@ -126,22 +126,14 @@ async function warnOfSettings(admin: Admin, names: readonly string[], logger: Lo
       const odd = configEntries.filter(({ configName, configValue }) => !isFit(configName, configValue));
       if (odd.length === 0) continue;
       const settings = Object.fromEntries(odd.map(({ configName, configValue }) => [configName, configValue]));
-      logger.warn('a topic is not set up as the log needs it', { topic, settings, needed: always });
+      logger.warn('a topic is not set up as the log needs it', { topic, settings, needed });
     }
   } catch (error) {
     logger.debug('the settings of the topics could not be read', { err: error });
   }
 }
 
-const retentionMinMs = 120 * 24 * 60 * 60 * 1000;
-
 function isFit(name: string, value: string): boolean {
-  switch (name) {
-    case 'retention.ms':
-      return Number(value) < 0 || Number(value) >= retentionMinMs;
-    case 'max.message.bytes':
-      return Number(value) >= messageBytesMax;
-    default:
-      return always[name] === undefined || always[name] === value;
-  }
+  if (name === 'max.message.bytes') return Number(value) >= messageBytesMax;
+  return needed[name] === undefined || needed[name] === value;
 }

@@ -131,12 +131,15 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
     'UNIX time before which nothing that has ended is kept, by RETENTION; 0: it is for ever',
   herald_retention_lag_seconds:
     'How long retention has been over for the oldest of what is to be taken away and is still there',
+  herald_retention_seconds:
+    'The shortest retention in force, of everybody and of tenants of their own; 0: there is none',
   herald_suppressions: 'Recipients on the suppression lists of all tenants, in memory',
   herald_standing_still: 'Partition numbers of a group that have work and have stood still for 30 s',
   herald_streams: 'Open event streams',
   herald_tenant_busy_seconds:
     'How long requests, reads and streams of a tenant have held the main thread, of the twenty that did most of late',
   herald_timers_due: 'Notifications whose timers are due and being decided',
+  herald_topics: 'Topics of the log on Kafka that lose events by their own settings, or of which that can not be asked',
 };
 
 /** A gauge whose values are asked for when it is read: the last function given for a set of labels counts. */

@@ -3,8 +3,10 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Kafka, logLevel } from 'kafkajs';
+import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
 
+import { workTopic } from '../../../src/domain/topics.ts';
+import { trimEventsMax } from '../../../src/ports/event-log.ts';
 import type { CopyLogDependencies } from '../../../src/replay/copy-log.ts';
 import { copyLog } from '../../../src/replay/copy-log.ts';
 import { requested } from '../../support/requested.ts';
@@ -12,6 +14,7 @@ import type { CopyWorld } from './copy-world.ts';
 import { addOddities, emailHigh, everythingIn, fill, finishSome, makeCopyWorld, positionsIn } from './copy-world.ts';
 
 const timeoutMs = 90_000;
+const emailBulk = workTopic('EMAIL', 'BULK');
 
 let world: CopyWorld;
 beforeEach(() => {
@@ -27,6 +30,8 @@ const copy = (more: Partial<CopyLogDependencies> = {}) =>
     onProgress: () => {},
     ...more,
   });
+
+const brokersOf = () => world.environment['KAFKA_BROKERS']?.split(',') ?? [];
 
 /** Stops the copy once so many events are through. */
 const interruptedAt = (events: number) => ({
@@ -104,6 +109,96 @@ describe('a copied log', () => {
       const kafka = await world.openKafka();
       await kafka.append(requested(1, 5_000));
       expect(await copy()).toBeNull();
+    },
+    timeoutMs,
+  );
+});
+
+/** As retention leaves a log: beginnings, whole partitions and single events in between and at the end are gone. */
+const trimmed = async (count: number): Promise<void> => {
+  await filled(count);
+  const log = world.openEmbedded();
+  const keepsOf = (partition: number, end: number): readonly number[] => {
+    if (partition % 4 === 0) return [];
+    const from = partition % 4 === 1 ? 0 : Math.floor(end / 3);
+    return Array.from({ length: end }, (_, offset) => offset).filter((offset) => offset >= from && offset % 7 === 3);
+  };
+  for (const topic of [emailHigh, emailBulk]) {
+    for (const [partition, end] of (await log.ends(topic)).entries()) {
+      const kept = keepsOf(partition, end);
+      for (let from = 0; from < end; from += trimEventsMax) {
+        const to = Math.min(end, from + trimEventsMax);
+        const some = kept.filter((offset) => offset >= from && offset < to);
+        await log.trim({ topic, partition, from, to, kept: some });
+      }
+    }
+  }
+  await log.close();
+};
+
+describe('a log that retention has trimmed', () => {
+  it(
+    'is copied with what is left of it, each at its offset, beginnings and ends, positions and times',
+    async () => {
+      await trimmed(3_000);
+      const source = world.openSource();
+      const gone = await source.gone();
+      expect(gone).toBeGreaterThan(2_000);
+      expect(await copy()).toMatchObject({ foundEvents: 0, goneEvents: gone });
+      await expectCopied();
+      const embedded = world.openEmbedded();
+      const kafka = await world.openKafka();
+      for (const topic of [emailHigh, emailBulk]) {
+        expect(await kafka.starts(topic)).toEqual(await embedded.starts(topic));
+        expect(await kafka.ends(topic)).toEqual(await embedded.ends(topic));
+        for (const { partition, appendedAt } of (await everythingIn(embedded)).filter((entry) => entry.topic === topic))
+          expect(await kafka.offsetAt(topic, partition, appendedAt)).toBe(
+            await embedded.offsetAt(topic, partition, appendedAt),
+          );
+      }
+      const [end = 0] = await embedded.ends(emailHigh);
+      expect(await kafka.append(requested(0, 1_000_000))).toMatchObject({ kind: 'durable', position: { offset: end } });
+      await embedded.close();
+    },
+    timeoutMs,
+  );
+
+  it(
+    'is copied once however often that is interrupted, and found to be complete also after the copy has let go of more',
+    async () => {
+      await trimmed(3_000);
+      for (const events of [1, 40, 900, 2_500])
+        await expect(copy(interruptedAt(events))).rejects.toThrow('interrupted');
+      await copy();
+      await expectCopied();
+      expect(await copy()).toBeNull();
+      const kafka = await world.openKafka();
+      const [, , to = 0] = await kafka.ends(emailHigh);
+      await kafka.trim({ topic: emailHigh, partition: 2, from: 0, to, kept: [] });
+      expect((await kafka.starts(emailHigh))[2]).toBe(to);
+      expect(await copy()).toBeNull();
+    },
+    timeoutMs,
+  );
+});
+
+describe('topics that were made beforehand with a retention of 7 days', () => {
+  it(
+    'keep what is copied into them, however old it is',
+    async () => {
+      await filled(200);
+      const admin = new Kafka({ brokers: brokersOf(), logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      const configEntries = [{ name: 'retention.ms', value: String(7 * 24 * 60 * 60 * 1000) }];
+      const made = { topic: world.prefix + emailHigh, numPartitions: 12, configEntries };
+      await admin.createTopics({ topics: [made], waitForLeaders: false });
+      await copy();
+      const resources = [{ type: ConfigResourceTypes.TOPIC, name: world.prefix + emailHigh }];
+      const described = await admin.describeConfigs({ resources, includeSynonyms: false });
+      const of = described.resources[0]?.configEntries.find(({ configName }) => configName === 'retention.ms');
+      expect(of?.configValue).toBe('-1');
+      await admin.disconnect();
+      await expectCopied();
     },
     timeoutMs,
   );
@@ -188,8 +283,7 @@ describe('a target that is no copy of the log', () => {
     async () => {
       await filled(200);
       await expect(copy(interruptedAt(1))).rejects.toThrow('interrupted');
-      const brokers = world.environment['KAFKA_BROKERS']?.split(',') ?? [];
-      const producer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer();
+      const producer = new Kafka({ brokers: brokersOf(), logLevel: logLevel.NOTHING }).producer();
       await producer.connect();
       const topic = `${world.prefix}notifications.inbox`;
       await producer.send({ topic, messages: [{ partition: 3, value: 'foreign' }] });
@@ -208,7 +302,7 @@ describe('a log that can not be copied', () => {
     const db = new DatabaseSync(world.path);
     db.exec('DELETE FROM events WHERE "offset" = 2');
     db.close();
-    await expect(copy()).rejects.toThrow(/holds \d+ events below offset \d+: some are missing/);
+    await expect(copy()).rejects.toThrow(/holds \d+ events from offset 0 on, below offset \d+: some are missing/);
     const log = await world.openKafka();
     expect((await log.ends(emailHigh)).every((end) => end === 0)).toBe(true);
   }, 90_000);

@@ -59,13 +59,16 @@ describe('the start of a log on Kafka', () => {
   it('says which topic is set up otherwise than the log needs it', async () => {
     const world = makeWorld();
     const topic = world.settings.prefix + bulk;
-    const configEntries = [{ name: 'retention.ms', value: '3600000' }];
+    const configEntries = [{ name: 'message.timestamp.type', value: 'CreateTime' }];
     await withAdmin(world, (admin) =>
       admin.createTopics({ topics: [{ topic, numPartitions: 12, configEntries }], waitForLeaders: false }),
     );
     await world.open({ shape: few });
     const line = world.lines.find(({ message }) => message === 'a topic is not set up as the log needs it');
-    expect(line).toMatchObject({ level: 'warn', fields: { topic, settings: { 'retention.ms': '3600000' } } });
+    expect(line).toMatchObject({
+      level: 'warn',
+      fields: { topic, settings: { 'message.timestamp.type': 'CreateTime' } },
+    });
   });
 
   it('refuses another partitioning than the log was made with, and says which', async () => {

@@ -20,6 +20,8 @@ import type { Status } from '../../../src/domain/notification.ts';
 import { statistics } from '../../../src/projections/notifications/statistics.ts';
 import { cancelsAsked } from '../../../src/projections/timers/queries.ts';
 import { waitForPosition } from '../../../src/projections/wait.ts';
+import { notificationsReadModel } from '../../../src/projections/notifications/index.ts';
+import { createReach } from '../../../src/projections/reach.ts';
 import { passOver } from '../../../src/retention/pass.ts';
 import { runScheduler } from '../../../src/scheduler/index.ts';
 import { timersFeed } from '../../../src/watch/feeds.ts';
@@ -224,7 +226,16 @@ describe('MongoDB: the queries of the read models', () => {
   it('what is older than a tenant keeps it, page after page', async () => {
     const { log, metrics, close } = await openEngines();
     const reader = { ...store, hasCaughtUp: async () => true };
-    const deps = { log, reader, metrics, clock, inTurn: <T>(work: () => Promise<T>) => work(), moved: () => undefined };
+    const reach = createReach({ log, readModel: notificationsReadModel });
+    const deps = {
+      log,
+      reader,
+      metrics,
+      clock,
+      reach,
+      inTurn: <T>(work: () => Promise<T>) => work(),
+      moved: () => undefined,
+    };
     const everything = noon + filled.notifications * minuteMs;
     const sent = await sentBy(db, async () => {
       // Of a number that has none of them: nothing of it is forgotten.

@@ -1,5 +1,8 @@
 // Failures of a cluster's engines, each behind a proxy that is as slow or as dead as the test says; one process, which is well again after each.
 
+import kafkajs from 'kafkajs';
+
+import { authorizing, grantAll, refuseChanges } from '../../support/authorizing-kafka.ts';
 import type { DataDir } from '../../support/data-dir.ts';
 import { makeDataDir } from '../../support/data-dir.ts';
 import { engines } from '../../support/engines.ts';
@@ -13,18 +16,22 @@ import { scrape, sumOf } from './scrape.ts';
 import type { Failure } from './stage.ts';
 import { scraped } from './stage.ts';
 
+const { ConfigResourceTypes, Kafka, logLevel } = kafkajs;
+
 export interface Cluster {
   readonly service: Herald;
   readonly kafka: FaultyProxy;
   readonly mongo: FaultyProxy;
   readonly redis: FaultyProxy;
+  /** What its topics are called before their names. */
+  readonly prefix: string;
   close(): Promise<void>;
 }
 
 export async function startCluster(): Promise<Cluster> {
   const { mongoUrl, redisUrl } = engines();
   const dataDir: DataDir = await makeDataDir('real');
-  const own = await startProxiedKafka();
+  const own = await startProxiedKafka(authorizing);
   const mongo = await startFaultyProxy({ target: new URL(mongoUrl).host });
   const redis = await startFaultyProxy({ target: new URL(redisUrl).host });
   const database = new URL(dataDir.environment['MONGODB_URL'] ?? '').pathname;
@@ -38,6 +45,7 @@ export async function startCluster(): Promise<Cluster> {
     kafka: own.proxy,
     mongo,
     redis,
+    prefix: dataDir.environment['KAFKA_PREFIX'] ?? '',
     async close() {
       await service.kill();
       await Promise.all([own.stop(), mongo.close(), redis.close()]);
@@ -87,6 +95,27 @@ export const failingCluster: readonly ClusterFailure[] = [
       await accepted(service);
       const failing = await counted(service, before);
       kafka.delay(0);
+      return { before, failing };
+    },
+  },
+  {
+    what: 'a topic is given a retention of 7 days, and Herald may not change it',
+    fires: ['HeraldTopicsLose'],
+    async run({ service, kafka, prefix }) {
+      const before = await scrape(service);
+      const admin = new Kafka({ brokers: [kafka.address], logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      const topic = `${prefix}notifications.sms.bulk`;
+      await grantAll(admin, topic);
+      const entries = [{ name: 'retention.ms', value: '604800000' }];
+      const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: entries }];
+      await admin.alterConfigs({ validateOnly: false, resources });
+      const grant = await refuseChanges(admin, topic);
+      const losing = (page: Page) => sumOf(page, 'herald_topics', 'state="losing"');
+      const failing = await scraped(service, (page) => losing(page) > 0, 'the topic to be seen');
+      await grant(admin);
+      await scraped(service, (page) => losing(page) === 0, 'the topic to be set right');
+      await admin.disconnect();
       return { before, failing };
     },
   },

@@ -146,6 +146,25 @@ export const failingEngines: readonly Failure[] = [
     },
   },
   {
+    what: 'the log does not let go of what retention has ended',
+    fires: ['HeraldRetentionBehind', 'HeraldStandsStill'],
+    async run({ folder, start }) {
+      const dataDir = await folder();
+      const service = await start({ dataDir, environment: { RETENTION: '10s' } });
+      onFile(dataDir, 'log.db', (db) => db.exec(trimmingRefused));
+      await delivered(service);
+      const before = await scrape(service);
+      const failing = await scraped(
+        service,
+        (page) =>
+          sumOf(page, 'herald_standing_still', 'group="retention"') > 0 &&
+          sumOf(page, 'herald_retention_lag_seconds') > 0.1 * sumOf(page, 'herald_retention_seconds'),
+        'retention to stand still',
+      );
+      return { before, failing };
+    },
+  },
+  {
     what: 'what is searched was not written for 20 minutes',
     fires: ['HeraldFoldFails', 'HeraldSearchBehind'],
     async run({ folder, start }) {
@@ -211,6 +230,9 @@ function turnABit(db: DatabaseSync): void {
 const searchRefused = `
   CREATE TRIGGER refused BEFORE UPDATE OF offsets ON positions WHEN NEW.read_model LIKE 'search%'
   BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`;
+
+const trimmingRefused = `
+  CREATE TRIGGER kept BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`;
 
 /** How full the disk is says a file: no test fills a machine's disk. */
 function madeUpDisk({ path }: DataDir): { readonly environment: Environment; has(bytes: number): Promise<void> } {

@@ -40,9 +40,13 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
   const topicIds = topicIdsOf(db);
   const schemas = schemasOf(db);
   const numbers = Array.from({ length: partitioning.partitions }, (_, partition) => partition);
-  const counted = db.prepare(
-    'SELECT count(*) AS count, max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?',
+  const bounds = db.prepare(
+    'SELECT min("offset") AS first, max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?',
   );
+  const counted = db.prepare(
+    'SELECT count(*) AS count FROM events WHERE topic = ? AND "partition" = ? AND "offset" >= ?',
+  );
+  const trimmedTo = trimmedEnds(db);
   const rows = db.prepare(
     `SELECT "offset", appended_at, schema, bytes, type, ${hasChecksums(db) ? 'checksum' : 'NULL'} FROM events
      WHERE topic = ? AND "partition" = ? AND "offset" >= ? ORDER BY "offset" LIMIT ?`,
@@ -62,22 +66,37 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
     return { offset, appendedAt, schema, bytes };
   };
 
+  const boundsOf = (topic: Topic, partition: number) => {
+    const row = bounds.get(idOf(topic), partition);
+    const trimmed = trimmedTo(idOf(topic), partition);
+    const end = Math.max(Number(row?.['last'] ?? -1) + 1, trimmed);
+    return { start: Number(row?.['first'] ?? end), end, trimmed };
+  };
+  const countFrom = (topic: Topic, partition: number, offset: number) =>
+    Number(counted.get(idOf(topic), partition, offset)?.['count']);
+
   return {
-    identity: identityOf(db, { topicIds, numbers, rows }),
+    identity: identityOf(db, { topicIds, numbers, rows, trimmedTo }),
     partitioning,
     topics: [...topicIds.keys()],
     schemas: [...schemas.values()],
     ends: async (topic) =>
       numbers.map((partition) => {
-        const row = counted.get(idOf(topic), partition);
-        const count = Number(row?.['count'] ?? 0);
-        const end = Number(row?.['last'] ?? -1) + 1;
-        if (count !== end)
+        const { end, trimmed } = boundsOf(topic, partition);
+        const count = countFrom(topic, partition, trimmed);
+        if (count !== end - trimmed)
           throw new Error(
-            `${topic}, partition ${partition} holds ${count} events below offset ${end}: some are missing, so a copy could not keep their offsets`,
+            `${topic}, partition ${partition} holds ${count} events from offset ${trimmed} on, below offset ${end}: some are missing, and retention has not taken them`,
           );
         return end;
       }),
+    starts: async (topic) => numbers.map((partition) => boundsOf(topic, partition).start),
+    async gone() {
+      let gone = 0;
+      for (const topic of topicIds.keys())
+        for (const partition of numbers) gone += boundsOf(topic, partition).end - countFrom(topic, partition, 0);
+      return gone;
+    },
     async read({ topic, partition, offset, eventsMax, bytesMax }) {
       const entries: RawEntry[] = [];
       let size = 0;
@@ -104,15 +123,32 @@ function anySchema(schemas: ReadonlyMap<number, WrittenSchema>): WrittenSchema {
   throw new Error('the log holds no schema');
 }
 
-/** Over the last event of each partition and its offset. */
+type TrimmedEnds = (topicId: number, partition: number) => number;
+
+/** The ends that partitions had when something was taken out of them for the last time; 0: nothing ever was. */
+function trimmedEnds(db: DatabaseSync): TrimmedEnds {
+  const isKnown = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'trimmed'").get() !== undefined;
+  if (!isKnown) return () => 0;
+  const end = db.prepare('SELECT "end" FROM trimmed WHERE topic = ? AND "partition" = ?');
+  return (topicId, partition) => Number(end.get(topicId, partition)?.['end'] ?? 0);
+}
+
+/** Over the last event of each partition and its offset, and where events were taken. */
 function identityOf(
   db: DatabaseSync,
-  of: { topicIds: ReadonlyMap<Topic, number>; numbers: readonly number[]; rows: StatementSync },
+  of: {
+    topicIds: ReadonlyMap<Topic, number>;
+    numbers: readonly number[];
+    rows: StatementSync;
+    trimmedTo: TrimmedEnds;
+  },
 ): string {
   const last = db.prepare('SELECT max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?');
   const hash = createHash('sha256');
   for (const [topic, id] of of.topicIds) {
     for (const partition of of.numbers) {
+      const trimmed = of.trimmedTo(id, partition);
+      if (trimmed > 0) hash.update(`${topic} ${partition} trimmed ${trimmed} `);
       const offset = last.get(id, partition)?.['last'] ?? null;
       if (offset === null) continue;
       const [row] = of.rows.all(id, partition, offset, 1) as unknown as readonly Row[];

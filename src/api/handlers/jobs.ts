@@ -6,7 +6,7 @@ import type { Commands } from '../../commands/index.ts';
 import { notFound } from '../../domain/errors.ts';
 import type { Job, JobKind } from '../../domain/job.ts';
 import { jobRateMax, retryRateDefault } from '../../domain/job.ts';
-import type { JobId, TenantId } from '../../domain/ids.ts';
+import type { BatchId, JobId, TenantId } from '../../domain/ids.ts';
 import { isBatchId, isJobId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import { traceContextOf } from '../../domain/trace-context.ts';
@@ -46,12 +46,23 @@ export function createJobHandlers({ commands, jobs, reader, log, ownWrites, cloc
     return job;
   };
 
+  const batchOf = (tenantId: TenantId, id: BatchId) => getBatch(reader, tenantId, id, log.partitioning.partitions);
+
+  /** What failed of a whole batch, its own counts say; a list counts no further than a page should take. */
+  const countedOf = async (tenantId: TenantId, filter: NotificationFilter) => {
+    const { batchId, status: _failed, ...others } = filter;
+    if (batchId === undefined || Object.keys(others).length > 0)
+      return listNotifications(reader, tenantId, filter, { limit: countedPageMax });
+    const batch = await batchOf(tenantId, batchId);
+    return { total: batch?.statusCounts.FAILED ?? 0, totalIsExact: true };
+  };
+
   const ofBatch = (kind: JobKind, ratePerSecond: number, statuses: readonly Status[]) =>
     endpoint('bearerOrKey', {
       // What it is to find, the records have.
       awaits: ({ tenant }: Callers['bearerOrKey']) => ownWrites.follow(tenant.id, [notificationsReadModel]),
       async handle({ tenant }, { params: { id = '' }, headers }) {
-        const batch = isBatchId(id) ? await getBatch(reader, tenant.id, id, log.partitioning.partitions) : null;
+        const batch = isBatchId(id) ? await batchOf(tenant.id, id) : null;
         if (batch === null) throw notFound('batch');
         const filter: NotificationFilter = { batchId: batch.batchId };
         const total = statuses.reduce((sum, status) => sum + batch.statusCounts[status], 0);
@@ -66,7 +77,7 @@ export function createJobHandlers({ commands, jobs, reader, log, ownWrites, cloc
     async handle({ tenant }, { body, headers }) {
       const filter = filterOfFailed(body.filter);
       const { ratePerSecond, dryRun } = body;
-      const { total, totalIsExact } = await listNotifications(reader, tenant.id, filter, { limit: countedPageMax });
+      const { total, totalIsExact } = await countedOf(tenant.id, filter);
       const found = { matching: total, matchingIsExact: totalIsExact };
       if (dryRun) return { status: 202, body: { jobId: null, ...found } };
       // What is requested from now on isn't meant.

@@ -17,6 +17,7 @@ import {
   type ReadModelReader,
   type ReadModelStore,
   rowsPerPageMax,
+  rowsSkippedMax,
   TooManyBytesError,
   wantedValues,
   type Write,
@@ -454,6 +455,25 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(ids(await harness.reader.find({ ...byTime, after: next ?? [] }))).toEqual(['1']);
       });
 
+      it('passes over as many rows as are asked for, to the last and no further, and goes on from there', async () => {
+        await fold(Array.from({ length: 5200 }, (_, i) => put(String(i).padStart(4, '0'), { at: 5200 - (i >> 1) })));
+        const behind = async (skip: number, more: Partial<Query> = {}) => {
+          const page = await harness.reader.find({ ...byTime, skip, limit: 2, ...more });
+          return { found: ids(page), next: page.next };
+        };
+        expect(await behind(0)).toEqual({ found: ['0001', '0000'], next: [5200, '0000'] });
+        expect(await behind(5001)).toEqual({ found: ['5000', '5003'], next: [2699, '5003'] });
+        expect(await behind(2500, { fields: ['at'] })).toEqual({ found: ['2501', '2500'], next: [3950, '2500'] });
+        expect(await behind(5001, { after: [5200, '0001'] })).toEqual({
+          found: ['5003', '5002'],
+          next: [2699, '5002'],
+        });
+        expect(await behind(5199)).toEqual({ found: ['5198'], next: null });
+        for (const none of [5200, 5201, rowsSkippedMax]) expect(await behind(none)).toEqual({ found: [], next: null });
+        for (const refused of [-1, 0.5, rowsSkippedMax + 1]) await expect(behind(refused)).rejects.toThrow(RangeError);
+        await expect(behind(1, { filter: { status: 'new' } })).rejects.toThrow(RangeError);
+      });
+
       it('finds nothing by an order whose field is null, nor by a sparse index', async () => {
         await fold([put('1', { at: null, tag: 't' }), put('2', { at: 2, tag: 't' }), put('3', { at: 3 })]);
         expect((await allPages({ ...byTime, limit: 1 })).found).toEqual(['3', '2']);
@@ -512,6 +532,10 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
             // Those of the same number may come in any order where a list is asked for.
             expect(found.map((id) => numbers.get(id))).toEqual(expected.map((id) => numbers.get(id)));
             expect(isByList ? found.toSorted() : found).toEqual(isByList ? expected.toSorted() : expected);
+            if (Object.keys(query.filter ?? {}).length === 0) {
+              const behind = await harness.reader.find({ ...query, skip: offset % 7, limit: 40, fields: [] });
+              expect(ids(behind)).toEqual(found.slice(offset % 7));
+            }
             const {
               order: _order,
               limit: _limit,

@@ -3,6 +3,7 @@
 import type { TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
+import { rowsSkippedMax } from '../../ports/read-model-store.ts';
 import { pageBytesMax } from '../page-bytes.ts';
 import { isSearch, searchNotifications } from '../search/queries.ts';
 import type { ListedNotification, NotificationDocument } from './document.ts';
@@ -16,7 +17,7 @@ import { countRecords } from './statistics.ts';
 import { onMinutes } from './statistics-range.ts';
 
 /** `page=` works down to this row; further on by keyset alone. */
-export const pageRowsMax = 10_000;
+export const pageRowsMax = rowsSkippedMax;
 
 /** null when the tenant has no such notification: another tenant's reads the same. */
 export async function getNotification(
@@ -76,11 +77,11 @@ export function placeKeyOf(filter: NotificationFilter, record: ListedNotificatio
   return [isSearch(filter) ? record.listedAt : record[wayOf(filter).order], record.id];
 }
 
-/** A page by number skips this many rows at a time, and gives up (a short page) after so many looks. */
+/** A page by number of what is filtered skips this many rows at a time, and gives up (a short page) after so many looks. */
 const skippedRowsPerLook = 500;
 const looksMax = 40;
 
-type ListQuery = Omit<Query, 'after' | 'limit'>;
+type ListQuery = Omit<Query, 'after' | 'limit' | 'skip'>;
 
 /** Which index a list goes by. */
 interface Way {
@@ -127,16 +128,18 @@ async function pageAfter(
   place: ListPlace,
   rowsBefore: number,
 ): Promise<Page<NotificationDocument>> {
+  const { limit } = place;
+  if (query.filter === undefined && rowsBefore > 0)
+    return reader.find({ ...query, limit, bytesMax: pageBytesMax, skip: rowsBefore });
   let after = place.after;
   let left = rowsBefore;
   for (let looks = 0; left > 0; looks++) {
-    const limit = Math.min(left, skippedRowsPerLook);
-    const page = await reader.find({ ...query, limit, fields: [], ...(after === undefined ? {} : { after }) });
+    const rows = Math.min(left, skippedRowsPerLook);
+    const page = await reader.find({ ...query, limit: rows, fields: [], ...(after === undefined ? {} : { after }) });
     if (page.next === null || looks === looksMax) return { documents: [], next: page.next };
     left -= page.documents.length;
     after = page.next;
   }
-  const { limit } = place;
   return reader.find({ ...query, limit, bytesMax: pageBytesMax, ...(after === undefined ? {} : { after }) });
 }
 

@@ -13,7 +13,7 @@ import type {
   Query,
   ReadModelReader,
 } from '../../../ports/read-model-store.ts';
-import { NoFittingIndexError, rowsPerPageMax } from '../../../ports/read-model-store.ts';
+import { NoFittingIndexError, rowsPerPageMax, skippedOf } from '../../../ports/read-model-store.ts';
 import { offsetsOf, positionId, positionsOf } from './positions.ts';
 import { documentsById } from './by-id.ts';
 import type { FindPlan } from './queries.ts';
@@ -85,12 +85,14 @@ function isMissingIndex(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === 2;
 }
 
-async function findPage<D extends Document>(db: Db, collection: StoredCollection, query: Query): Promise<Page<D>> {
-  const limit = Math.min(query.limit, rowsPerPageMax);
+async function findPage<D extends Document>(db: Db, collection: StoredCollection, asked: Query): Promise<Page<D>> {
+  const limit = Math.min(asked.limit, rowsPerPageMax);
   if (!(limit >= 1)) throw new RangeError('a page has at least one row');
-  const plan = planFind(collection, query);
-  if (plan === null) return { documents: [], next: null };
-  const end = Object.keys(plan.filter).length > 0 ? await lastRowOf(db, collection, plan, query) : null;
+  const query = await behindSkipped(db, collection, asked);
+  const plan = query === null ? null : planFind(collection, query);
+  if (query === null || plan === null) return { documents: [], next: null };
+  const isFiltered = Object.keys(plan.filter).length > 0;
+  const end = isFiltered ? await lastRowOf(db, collection, plan, query, rowsPerPageMax) : null;
   const page = end === null ? plan : endedAt(plan, query, end);
   const look = { db, collection, plan: page, query };
   const { shown, isCut } = await (query.bytesMax === undefined || query.fields !== undefined
@@ -105,6 +107,15 @@ async function findPage<D extends Document>(db: Db, collection: StoredCollection
     }),
     next: isCut && last !== undefined ? keyOf(query, last) : end,
   };
+}
+
+/** The query from the last row on that it passes over; null when there is none behind that. */
+async function behindSkipped(db: Db, collection: StoredCollection, query: Query): Promise<Query | null> {
+  const rows = skippedOf(query);
+  if (rows === 0) return query;
+  const plan = planFind(collection, query);
+  const after = plan === null ? null : await lastRowOf(db, collection, plan, query, rows);
+  return after === null ? null : { ...query, after };
 }
 
 interface Rows {
@@ -146,15 +157,16 @@ function rowsOf({ db, collection, plan, query }: Look, limit: number): Promise<S
     .toArray();
 }
 
-/** The key of the last row that a filtered page may look at; null when there are no more rows than that. Read from the index alone. */
+/** The key of the last of so many rows, whatever the filter; null when there are no more than that. Read from the index alone. */
 async function lastRowOf(
   db: Db,
   collection: StoredCollection,
   plan: FindPlan,
   query: Query,
+  rows: number,
 ): Promise<FieldValue[] | null> {
   const [last, further] = await cursorOf(db, collection, { ...plan, filter: {} }, 2)
-    .skip(rowsPerPageMax - 1)
+    .skip(rows - 1)
     .project<StoredDocument>(projectionOf(collection, query.order.fields, []))
     .toArray();
   return last === undefined || further === undefined ? null : keyOf(query, last);

@@ -3,7 +3,7 @@
 // Rows are seen as of their look. A page that takes several may show one document before a write and the next after it, as two pages would.
 
 import type { Document, FieldValue, Only, Page, Query } from '../../../ports/read-model-store.ts';
-import { rowsPerPageMax, TooManyBytesError } from '../../../ports/read-model-store.ts';
+import { rowsPerPageMax, skippedOf, TooManyBytesError } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import type { Cell, Connection } from '../connection.ts';
 import { boundarySql, findSql } from './queries.ts';
@@ -17,6 +17,8 @@ export interface Looking {
 
 /** Rows of a filtered page that are looked at in one piece: each stands on a page of the file of its own, 5 to 10 us when it is in memory. */
 const rowsPerPiece = 128;
+/** Rows that are passed over in one piece: their keys stand side by side in the index, a tenth of a µs each. */
+const skippedPerPiece = 2500;
 
 type Found<D extends Document> = D & { readonly id: string };
 
@@ -56,7 +58,23 @@ export async function findPage<D extends Document>(looking: Looking, table: Tabl
   const limit = Math.min(query.limit, rowsPerPageMax);
   if (!(limit >= 1)) throw new RangeError('a page has at least one row');
   const isFiltered = query.filter !== undefined && Object.keys(query.filter).length > 0;
-  return isFiltered ? filteredPage(looking, table, query, limit) : wholePage(looking, table, query, limit);
+  const rest = await behindSkipped(looking, table, query);
+  if (rest === null) return { documents: [], next: null };
+  return isFiltered ? filteredPage(looking, table, rest, limit) : wholePage(looking, table, rest, limit);
+}
+
+/** The query from the last row on that it passes over; null when there is none behind that. */
+async function behindSkipped({ connect, turns }: Looking, table: Table, query: Query): Promise<Query | null> {
+  let rest = query;
+  for (let left = skippedOf(query); left > 0; left -= skippedPerPiece) {
+    if (turns.isOver()) await turns.next();
+    const rows = Math.min(left, skippedPerPiece);
+    const asked = rest;
+    const last = turns.piece(() => boundaryKey(connect(), table, asked, rows));
+    if (last === null) return null;
+    rest = from(rest, last);
+  }
+  return rest;
 }
 
 /** Every row that the index gives is on the page. */

@@ -54,7 +54,7 @@ export async function openThreadEngines(input: ThreadEngines, deps: ThreadDepend
     const engines = await openClusterThreadEngines({ ...deps, config: input.config });
     return { ...engines, isFollowed: async (group) => (await engines.log.activeMembers(group)) > 0 };
   }
-  const log = await connectEventLog(input.log, deps);
+  const log = await connectEventLog(input.log, { ...deps, checkpoints: { metrics: deps.metrics } });
   const { viewsPath: path, changes } = input;
   const store = openReadModelStore({ ...deps, path, changes });
   return {

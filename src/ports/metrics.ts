@@ -77,6 +77,7 @@ export type GaugeName =
   | 'herald_lane_age_seconds'
   | 'herald_lane_depth'
   | 'herald_log_bytes'
+  | 'herald_log_wal_pages'
   | 'herald_outbound_in_flight'
   | 'herald_projector_lag'
   | 'herald_rebuild_events'

@@ -123,6 +123,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_lane_age_seconds: 'How long ago the longest waiting delivery of a lane could have been sent',
   herald_lane_depth: 'Deliveries read ahead that wait in a lane',
   herald_log_bytes: 'Bytes of the log on disk',
+  herald_log_wal_pages: 'Pages of 4 KiB that the write-ahead file of the log holds and log.db does not yet',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_rebuild_events: 'Events that a read model which is filled beside another has folded, and has left',

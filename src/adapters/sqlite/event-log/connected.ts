@@ -8,6 +8,7 @@ import { type AppendResult, type EventLog, StaleOwnerError } from '../../../port
 import type { Logger } from '../../../ports/logger.ts';
 import { openDatabase } from '../sqlite.ts';
 import { createCatalog } from './catalog.ts';
+import { type CheckpointsOf, startCheckpoints } from './checkpoints.ts';
 import { type ClaimDependencies, type Claims, createClaims } from './claims.ts';
 import { createDoorbell } from './doorbell.ts';
 import { createEnds } from './ends.ts';
@@ -25,6 +26,8 @@ export interface ConnectedDependencies {
   readonly logger: Logger;
   /** Of the newest events that are kept for a thread's other readers; null where each event has one reader. */
   readonly recentMax?: RecentLimits | null;
+  /** Where this thread does the checkpoints in place of the one that writes. */
+  readonly checkpoints?: Pick<CheckpointsOf, 'metrics'>;
 }
 
 /** Some 2,600 small events: what read models under load are apart from one another, a beat of 100 ms or, the search, of 400. Of bodies of 200 KiB five to ten. */
@@ -34,7 +37,7 @@ const closeWaitMs = 10_000;
 
 export async function connectEventLog(
   shared: SharedEventLog,
-  { codec, clock, logger, recentMax = recentDefault }: ConnectedDependencies,
+  { codec, clock, logger, recentMax = recentDefault, checkpoints }: ConnectedDependencies,
 ): Promise<EventLog> {
   const db = openDatabase(shared.path, { readOnly: true });
   const catalog = createCatalog(shared.topics, shared.partitioning);
@@ -52,6 +55,10 @@ export async function connectEventLog(
     // Whatever was owned may have another owner from now on.
     onEnd: () => endClaims(),
   });
+
+  const checkpointing =
+    checkpoints === undefined ? null : startCheckpoints({ path: shared.path, clock, logger, ...checkpoints });
+  if (checkpointing !== null) void requests.ask({ kind: 'checkpoints' });
 
   const endClaims = () => {
     for (const claims of members.values()) claims.end();
@@ -135,6 +142,7 @@ export async function connectEventLog(
       waiting.abort();
       requests.close();
       doorbell.close();
+      checkpointing?.close();
       if (db.isOpen) db.close();
     },
   };

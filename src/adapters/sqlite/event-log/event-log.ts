@@ -14,6 +14,7 @@ import type { Metrics } from '../../../ports/metrics.ts';
 import { startGivingBack } from '../giving-back.ts';
 import { openDatabase } from '../sqlite.ts';
 import { type LogShape, prepareCatalog, readSchemaIds, schemaKey, type SchemaIds } from './catalog.ts';
+import { writersCheckpointPages } from './checkpoints.ts';
 import { type Claims, createClaims } from './claims.ts';
 import { createEnds, endsBuffer } from './ends.ts';
 import { createErasureFeed } from './erasure-feed.ts';
@@ -73,6 +74,8 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   const idsOf = createSchemaLookup(schemaIds);
   const consumers = new Set<Claims>();
   const hosts = new Set<Host>();
+  /** Those whose thread does the checkpoints: one, or none. */
+  const checkpointing = new Set<Host>();
   const decode = ({ ids, bytes }: Append) =>
     rows.decode(ids.schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const entryOf = (append: Append, appendedAt: number): LogEntry => {
@@ -141,6 +144,10 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
       for (const one of appends) writer.append(one);
     });
 
+  const checkpointAfter = (pages: number): void => {
+    if (db.isOpen) db.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  };
+
   return {
     partitioning: catalog.partitioning,
     history,
@@ -174,7 +181,14 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
         groups,
         schemaIds,
         trim: async (range) => trimmer.trim(range),
-        onEnd: () => hosts.delete(host),
+        onCheckpoints() {
+          checkpointing.add(host);
+          checkpointAfter(writersCheckpointPages.beside);
+        },
+        onEnd() {
+          hosts.delete(host);
+          if (checkpointing.delete(host)) checkpointAfter(writersCheckpointPages.alone);
+        },
       });
       hosts.add(host);
       return { path, topics: catalog.topics, partitioning: catalog.partitioning, ends: buffer, asleep, port: port2 };

@@ -16,6 +16,8 @@ export interface HostDependencies {
   readonly groups: Groups;
   readonly schemaIds: ReadonlyMap<string, SchemaIds>;
   readonly trim: EventLog['trim'];
+  /** Called when the other end does the checkpoints, until `onEnd`. */
+  onCheckpoints(): void;
   /** Called when the other end is gone. */
   onEnd(): void;
 }
@@ -26,7 +28,8 @@ export interface Host {
   close(): void;
 }
 
-export function createHost({ port, asleep, writer, groups, schemaIds, trim, onEnd }: HostDependencies): Host {
+export function createHost(deps: HostDependencies): Host {
+  const { port, asleep, writer, groups, schemaIds, trim, onEnd } = deps;
   const flag = new Int32Array(asleep);
   const outbox = createOutbox(port);
   /** Calls that leave, by the id of the request that joined. */
@@ -87,6 +90,9 @@ export function createHost({ port, asleep, writer, groups, schemaIds, trim, onEn
           (error: Error) => answer(id, { kind: 'failed', isStaleOwner: false, message: error.message }),
         );
         return;
+      case 'checkpoints':
+        deps.onCheckpoints();
+        return answer(id, { kind: 'noted' });
       case 'ready':
         return answer(id, { kind: 'readiness', ready: writer.ready() });
       default:

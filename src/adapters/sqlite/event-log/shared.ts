@@ -32,6 +32,8 @@ export type Request =
   /** The member has finished with a number that it was to release. */
   | { readonly kind: 'released'; readonly member: number; readonly partition: number }
   | { readonly kind: 'trim'; readonly range: TrimmedRange }
+  /** From now on, and as long as the connection is there, the connected thread does the checkpoints. */
+  | { readonly kind: 'checkpoints' }
   | { readonly kind: 'ready' };
 
 export type Answer =

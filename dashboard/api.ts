@@ -25,8 +25,17 @@ export async function call<P extends Path, M extends MethodOf<P>>(
   path: P,
   asked: Asked<P, M> = {},
 ): Promise<Answer<P, M>> {
+  return (await callWhole(method, path, asked)).body;
+}
+
+/** With the headers, which say of some answers what they are as of. */
+export async function callWhole<P extends Path, M extends MethodOf<P>>(
+  method: M,
+  path: P,
+  asked: Asked<P, M> = {},
+): Promise<{ readonly body: Answer<P, M>; readonly headers: Headers }> {
   const response = await answerOf(method, addressOf(path, asked.params, asked.query), asked);
-  return (await response.json()) as Answer<P, M>;
+  return { body: (await response.json()) as Answer<P, M>, headers: response.headers };
 }
 
 /** All pages of a list that says by its header `Link` where it goes on. */
@@ -41,6 +50,11 @@ export async function allTemplates(signal: AbortSignal): Promise<readonly Templa
     next = cursor === null ? null : addressOf('/templates', undefined, { cursor });
   }
   return all;
+}
+
+/** The list as lines, while they come. Rejects with ApiProblem. */
+export async function openCsv(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+  return answerOf('get', addressOf('/notifications.csv', {}, query), { signal }, { accept: 'text/csv' });
 }
 
 /** Rejects with ApiProblem. */

@@ -50,18 +50,27 @@ export async function startSession(): Promise<void> {
   const linked = /^#token=(.+)$/.exec(location.hash)?.[1];
   // Out of the address before anything else: it is no place for a token.
   if (linked !== undefined) history.replaceState(null, '', location.pathname);
+  // Where there is a token the page doesn't wait for how one is got; a tab has one only where it may keep it.
+  const found = linked ?? sessionStorage.getItem(keptName);
+  if (found !== null) takeToken(found);
   try {
     signIn.value = await readSignIn();
     keepsToken = signIn.value.kind === 'token' && signIn.value.keepsToken;
+    keep();
+    if (token.value !== null) return;
     const answered = signIn.value.kind === 'issuer' ? await finishSignIn(signIn.value) : null;
     // The page that was asked for before.
     readAddress();
-    const found = linked ?? answered ?? (keepsToken ? sessionStorage.getItem(keptName) : null);
-    if (found !== null) return takeToken(found);
+    if (answered !== null) return takeToken(answered);
   } catch (failure) {
     signInProblem.value = shownProblem(failure)?.message ?? null;
   }
-  sessionState.value = 'out';
+  if (token.value === null) sessionState.value = 'out';
+}
+
+function keep(): void {
+  if (keepsToken && token.value !== null) sessionStorage.setItem(keptName, token.value);
+  else if (signIn.value !== null) sessionStorage.removeItem(keptName);
 }
 
 export function takeToken(text: string): void {
@@ -72,7 +81,7 @@ export function takeToken(text: string): void {
   }
   signInProblem.value = null;
   token.value = pasted;
-  if (keepsToken) sessionStorage.setItem(keptName, pasted);
+  keep();
   sessionState.value = 'in';
   const resumed = waiting;
   waiting = [];

@@ -1,11 +1,13 @@
 // Every change of a status as it happens: one stream for the whole dashboard, resumed where it was cut, told to the pages once a frame.
 
 import { openStream } from './api.ts';
+import type { Place, Told } from './place.ts';
+import { numbersOf, placeOf } from './place.ts';
 import { noteMissed, noteReached, noteUnreachable } from './reachable.ts';
 import { createEventReader } from './sse.ts';
 import type { Change } from './wire.ts';
 
-type Listener = (changes: readonly Change[]) => void;
+type Listener = (changes: readonly Told[]) => void;
 
 /** The service says something every 15 s: two of them missed, and the connection is dead. */
 const silenceMaxMs = 40_000;
@@ -17,7 +19,7 @@ const hiddenEveryMs = 500;
 const heldMax = 20_000;
 
 const listeners = new Set<Listener>();
-let held: Change[] = [];
+let held: Told[] = [];
 let isTelling = false;
 
 /** Returns how to end it. */
@@ -37,8 +39,9 @@ export async function followChanges(): Promise<never> {
       noteReached();
       pauseMs = pauseMinMs;
       for await (const { id, data } of eventsOf(response, cut)) {
+        const place = id === null || lastEventId === null ? null : placeOf(numbersOf(lastEventId), numbersOf(id));
         if (id !== null) lastEventId = id;
-        take(JSON.parse(data));
+        take(JSON.parse(data), place);
       }
     } catch {
       // Whatever it was: the pause is the answer, and the line at the top says it.
@@ -68,7 +71,7 @@ async function* eventsOf({ body }: Response, cut: AbortController) {
   }
 }
 
-function take(message: Change | { readonly event: 'connected'; readonly gap?: true }): void {
+function take(message: Change | { readonly event: 'connected'; readonly gap?: true }, place: Place | null): void {
   if ('event' in message) {
     if (message.gap === true) noteMissed();
     return;
@@ -77,7 +80,7 @@ function take(message: Change | { readonly event: 'connected'; readonly gap?: tr
     held = [];
     noteMissed();
   }
-  held.push(message);
+  held.push({ ...message, place });
   if (isTelling) return;
   isTelling = true;
   if (document.hidden) setTimeout(tell, hiddenEveryMs);

@@ -1,12 +1,13 @@
 // Sends again whatever of a filter has failed: first how many there are, then as a job that can be watched and stopped.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 import { call } from '../api.ts';
-import { count, sentenceCase } from '../format.ts';
-import type { Body, Job } from '../wire.ts';
+import { count } from '../format.ts';
+import type { Body } from '../wire.ts';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
+import { JobProgress } from './job-progress.tsx';
 import { ProblemNote } from './problem.tsx';
 import { useAction } from './use-action.ts';
 import { useAnswer } from './use-answer.ts';
@@ -17,7 +18,6 @@ interface Props {
 }
 
 const ratePerSecondDefault = 100;
-const lookEveryMs = 1000;
 
 export function BulkRetry({ filter, onClose }: Props) {
   const [rate, setRate] = useState(String(ratePerSecondDefault));
@@ -34,7 +34,7 @@ export function BulkRetry({ filter, onClose }: Props) {
   return (
     <Dialog title="Send again what has failed" onClose={onClose}>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-      {jobId !== null && <JobProgress id={jobId} />}
+      {jobId !== null && <JobProgress id={jobId} does="sent again" />}
       {jobId === null && (
         <form
           onSubmit={(event) => {
@@ -75,48 +75,4 @@ export function BulkRetry({ filter, onClose }: Props) {
       )}
     </Dialog>
   );
-}
-
-function JobProgress({ id }: { readonly id: string }) {
-  const {
-    value: job,
-    problem,
-    reload,
-  } = useAnswer((signal) => call('get', '/jobs/{id}', { params: { id }, signal }), id);
-  const isOver = job !== null && job.endedAt !== null;
-  useEffect(() => {
-    if (isOver) return undefined;
-    const timer = setInterval(reload, lookEveryMs);
-    return () => clearInterval(timer);
-  }, [isOver, reload]);
-  const action = useAction('toast');
-  if (job === null)
-    return problem === null ? <p class="loading">…</p> : <ProblemNote problem={problem} onRetry={reload} />;
-  return (
-    <div class="stack">
-      <p aria-live="polite">
-        {sentenceCase(job.state)}: {progressOf(job)}
-      </p>
-      <progress max={Math.max(1, job.total)} value={job.done + job.skipped + job.failed} aria-label="How far it is" />
-      {!isOver && (
-        <div class="actions">
-          <button
-            type="button"
-            disabled={action.isBusy}
-            onClick={() => action.run(async () => void (await call('delete', '/jobs/{id}', { params: { id } })))}
-          >
-            Stop it
-          </button>
-        </div>
-      )}
-    </div>
-  );
-}
-
-function progressOf({ done, total, skipped, failed }: Job): string {
-  const others = [
-    skipped === 0 ? [] : [`${count(skipped)} skipped`],
-    failed === 0 ? [] : [`${count(failed)} undecided`],
-  ].flat();
-  return [`${count(done)} of ${count(total)} sent again`, ...others].join(', ');
 }

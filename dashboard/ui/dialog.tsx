@@ -16,7 +16,8 @@ export function Dialog({ title, onClose, children }: Props) {
     const former = document.activeElement;
     dialog.current?.showModal();
     return () => {
-      if (former instanceof HTMLElement) former.focus();
+      // Where it is gone as well, focus.ts finds what it stood in.
+      if (former instanceof HTMLElement && former.isConnected) former.focus();
     };
   }, []);
   return (

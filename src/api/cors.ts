@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { asOfHeader, settingsAsOfHeader } from './look-back.ts';
 import { afterPositionHeader, eventPositionHeader } from './position.ts';
+import { streamPositionHeader } from './stream-position.ts';
 
 export function createCors(origins: readonly string[]) {
   const allowed = new Set(origins);
@@ -15,7 +16,7 @@ export function createCors(origins: readonly string[]) {
     if (req.method !== 'OPTIONS') {
       res.setHeader(
         'access-control-expose-headers',
-        `${eventPositionHeader}, ${asOfHeader}, ${settingsAsOfHeader}, x-request-id, retry-after, link`,
+        `${eventPositionHeader}, ${asOfHeader}, ${settingsAsOfHeader}, ${streamPositionHeader}, x-request-id, retry-after, link`,
       );
       return;
     }

@@ -14,10 +14,11 @@ import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
 import type { CatchUpDependencies } from './dashboard-catch-up.ts';
 import { createCatchUp } from './dashboard-catch-up.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
-import { marksAt, parseDashboardMarks } from './dashboard-marks.ts';
+import { parseDashboardMarks } from './dashboard-marks.ts';
 import type { EventStream } from './event-stream.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
+import { foldedMarks } from './stream-position.ts';
 
 interface Dependencies extends CatchUpDependencies {
   readonly log: Pick<EventLog, 'tail' | 'read' | 'ends' | 'partitioning'>;
@@ -172,10 +173,7 @@ export function createDashboardStreams(deps: Dependencies) {
       const partitions = partitionsOfTenant(tenantId, log.partitioning);
       const resumed = lastEventId === null ? null : parseDashboardMarks(lastEventId, partitions);
       if (resumed !== null && !isBeyond(resumed, await endsNow())) return { marks: resumed, resumes: 'yes' };
-      const folded = new Map(
-        await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
-      );
-      const marks = marksAt(partitions, (topic, partition) => folded.get(partition)?.get(topic) ?? 0);
+      const marks = await foldedMarks(reader, partitions);
       return { marks, resumes: lastEventId === null ? 'no' : 'lost' };
     },
 

@@ -15,7 +15,15 @@ export const asOfHeader = 'x-as-of';
 export const settingsAsOfHeader = 'x-settings-as-of';
 
 /** Their GETs answer from the settings. */
-const pathsOfSettings: ReadonlySet<string> = new Set(['/tenant', '/keys', '/providers', '/templates', '/jobs/:id']);
+const pathsOfSettings: ReadonlySet<string> = new Set([
+  '/tenant',
+  '/keys',
+  '/providers',
+  '/templates',
+  '/templates/:id/versions',
+  '/templates/:id/versions/:version',
+  '/jobs/:id',
+]);
 
 /** 409: the answer to every write, and to whatever else a look-back has none for. */
 export function readOnly(asOf: number, what = 'This service looks back'): DomainError {

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Channel } from '../domain/events.ts';
 import { templateIdOf } from '../domain/ids.ts';
 import { type Template, templatesMax } from '../domain/tenant.ts';
-import { bodyProblem, subjectProblem } from '../domain/template.ts';
+import { sizeProblems } from '../domain/template.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { AuditDependencies, Author } from './record-change.ts';
@@ -64,13 +64,4 @@ export async function checkTemplate(
 
 export function nameTaken(name: string): DomainError {
   return new DomainError('CONFLICT', `There is a template named ${name} already.`);
-}
-
-function sizeProblems({ subject, body }: Pick<Template, 'subject' | 'body'>) {
-  const ofSubject = subject === null ? null : subjectProblem(subject);
-  const ofBody = bodyProblem(body);
-  return [
-    ...(ofSubject === null ? [] : [{ path: 'subject', message: ofSubject }]),
-    ...(ofBody === null ? [] : [{ path: 'body', message: ofBody }]),
-  ];
 }

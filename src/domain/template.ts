@@ -1,5 +1,6 @@
 // What holds of a message before and after its template is rendered: whether it is HTML, and how large it may be.
 
+import type { ErrorDetail } from './errors.ts';
 import { DomainError } from './errors.ts';
 
 /** UTF-8 bytes of a body after rendering. */
@@ -43,6 +44,22 @@ export function subjectProblem(subject: string): string | null {
 export function bodyProblem(body: string): string | null {
   const fits = body.length * 3 <= bodyBytesMax || utf8Bytes(body) <= bodyBytesMax;
   return fits ? null : `must have at most ${bodyBytesMax / 1024} KiB`;
+}
+
+/** What is too long in a template's own text, by field. */
+export function sizeProblems({
+  subject,
+  body,
+}: {
+  readonly subject: string | null;
+  readonly body: string;
+}): ErrorDetail[] {
+  const ofSubject = subject === null ? null : subjectProblem(subject);
+  const ofBody = bodyProblem(body);
+  return [
+    ...(ofSubject === null ? [] : [{ path: 'subject', message: ofSubject }]),
+    ...(ofBody === null ? [] : [{ path: 'body', message: ofBody }]),
+  ];
 }
 
 const tagPattern = /<(?:\/?([a-z][a-z0-9]*)(?=[\s/>])|!doctype\s)[^<>]*>/gi;

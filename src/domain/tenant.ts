@@ -86,6 +86,26 @@ export interface Template {
   readonly updatedAt: number;
 }
 
+/** A template's text as it was saved, now or before. */
+export interface TemplateVersion extends Pick<Template, 'version' | 'name' | 'subject' | 'body' | 'strict'> {
+  readonly savedAt: number;
+}
+
+/** Earlier versions of a template that are kept, by their number and the UTF-8 bytes of their subjects and bodies: a template takes three times its longest text at most. */
+export const earlierVersionsMax = 20;
+export const earlierVersionsBytesMax = 400 * 1024;
+
+export function versionOf({ version, name, subject, body, strict, updatedAt }: Template): TemplateVersion {
+  return { version, name, subject, body, strict, savedAt: updatedAt };
+}
+
+/** How many of the earlier versions stay, the newest first. */
+export function keptVersions(bytesOfEach: readonly number[]): number {
+  let bytes = 0;
+  const kept = bytesOfEach.findIndex((each) => (bytes += each) > earlierVersionsBytesMax);
+  return Math.min(kept < 0 ? bytesOfEach.length : kept, earlierVersionsMax);
+}
+
 /** First 3 characters, six bullets, last 4; 12 characters or fewer: bullets alone. */
 export function maskSecret(secret: string): string {
   return secret.length <= 12 ? bullets : `${secret.slice(0, 3)}${bullets}${secret.slice(-4)}`;

@@ -15,6 +15,7 @@ export function settingsToLookAt(store: SettingsStore, refused: () => Error): Se
     templatePage: store.templatePage,
     template: store.template,
     templateByName: store.templateByName,
+    templateHistory: store.templateHistory,
     retentions: store.retentions,
     mark: store.mark,
     changesSince: store.changesSince,

@@ -3,7 +3,7 @@
 
 import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../domain/ids.ts';
-import type { Scope, Template, Tenant, TenantShare } from '../domain/tenant.ts';
+import type { Scope, Template, TemplateVersion, Tenant, TenantShare } from '../domain/tenant.ts';
 
 /** The main key, and those that it replaced. */
 export interface StoredApiKey {
@@ -106,6 +106,13 @@ export interface TemplatePage {
   readonly isCut: boolean;
 }
 
+/** A template and what it was before. */
+export interface TemplateHistory {
+  readonly template: Template;
+  /** Newest first; those that are kept (`keptVersions`). */
+  readonly earlier: readonly TemplateVersion[];
+}
+
 /** Every call rejects with an Error when the store is away. Each write but `noteKeyUses`, `noteBreakers` and those of marks raises the store's revision. */
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
@@ -148,9 +155,17 @@ export interface SettingsStore {
   templatePage(tenantId: TenantId, place: TemplatePlace): Promise<TemplatePage>;
   template(tenantId: TenantId, id: TemplateId): Promise<Template | null>;
   templateByName(tenantId: TenantId, name: string): Promise<Template | null>;
-  /** `taken`: the tenant has a template of this name; `full`: it has `max` of them. Then nothing was written. */
-  createTemplate(template: Template, max: number): Promise<'created' | 'taken' | 'full'>;
-  /** Only when the stored version is the one before the given; `stale` and `gone` say why not. */
+  templateHistory(tenantId: TenantId, id: TemplateId): Promise<TemplateHistory | null>;
+  /**
+   * `taken`: the tenant has a template of this name; `full`: it has `max` of them. Then nothing was written.
+   * @param earlier what it was before, where it comes from another store; newest first
+   */
+  createTemplate(
+    template: Template,
+    max: number,
+    earlier?: readonly TemplateVersion[],
+  ): Promise<'created' | 'taken' | 'full'>;
+  /** Only when the stored version is the one before the given, which becomes an earlier one; `stale` and `gone` say why not. */
   updateTemplate(template: Template): Promise<'updated' | 'taken' | 'stale' | 'gone'>;
   deleteTemplate(tenantId: TenantId, id: TemplateId): Promise<boolean>;
 

@@ -8,7 +8,7 @@ import { CopyRefusedError } from '../ports/event-log-copy.ts';
 import type { SettingsStore, StoredApiKey, StoredNamedKey, TenantSettings } from '../ports/settings-store.ts';
 
 export interface CopySettingsDependencies {
-  readonly source: Pick<SettingsStore, 'changesSince' | 'settings' | 'templates' | 'retentions'>;
+  readonly source: Pick<SettingsStore, 'changesSince' | 'settings' | 'templates' | 'templateHistory' | 'retentions'>;
   readonly target: SettingsStore;
 }
 
@@ -36,7 +36,7 @@ export async function copySettings({ source, target }: CopySettingsDependencies)
   for await (const id of allTenants(source)) {
     const whole = await wholeOf(source, id);
     if (whole === null) throw new Error(`the tenant ${id} went away while it was copied`);
-    await copyTenant(target, whole);
+    await copyTenant(source, target, whole);
     const there = await wholeOf(target, id);
     if (there === null || !isSame(there, whole))
       throw new Error(`the settings of the tenant ${id} are not in the target as they were written`);
@@ -67,6 +67,7 @@ async function wholeOf(store: Reading, id: TenantId): Promise<Whole | null> {
 }
 
 async function copyTenant(
+  source: Pick<SettingsStore, 'templateHistory'>,
   target: SettingsStore,
   { tenant, share, keys, namedKeys, providers, templates }: Whole,
 ): Promise<void> {
@@ -89,7 +90,7 @@ async function copyTenant(
       await target.deleteProvider(tenant.id, channel, role);
   }
   for (const provider of providers) await target.saveProvider(provider);
-  await copyTemplates(target, there.templates, templates);
+  await copyTemplates(source, target, there.templates, templates);
 }
 
 /** Oldest first: each key ends the one before it when it ended in the source. */
@@ -118,6 +119,7 @@ async function copyNamedKeys(
 
 /** What is another there goes first: its name may be one's that comes. */
 async function copyTemplates(
+  source: Pick<SettingsStore, 'templateHistory'>,
   target: SettingsStore,
   there: readonly Template[],
   templates: readonly Template[],
@@ -127,7 +129,9 @@ async function copyTemplates(
     if (!isThere(template, templates)) await target.deleteTemplate(template.tenantId, template.id);
   }
   for (const template of templates) {
-    if (!isThere(template, there)) await target.createTemplate(template, asMany);
+    if (isThere(template, there)) continue;
+    const history = await source.templateHistory(template.tenantId, template.id);
+    await target.createTemplate(template, asMany, history?.earlier ?? []);
   }
 }
 

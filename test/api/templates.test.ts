@@ -156,6 +156,48 @@ describe('a preview', () => {
   });
 });
 
+describe('a preview of a text that is not saved', () => {
+  const preview = (sent: object) => tenant.dashboard('POST', '/templates/preview', sent);
+
+  it('is what saving it would send, with the names that the data lack, and keeps nothing', async () => {
+    const before = (await tenant.dashboard('GET', '/templates')).body.length;
+    const { status, body } = await preview({
+      channel: 'EMAIL',
+      subject: order.subject,
+      body: order.body,
+      data: { order: { id: 7 }, items: [{ name: '<a>' }] },
+    });
+    const expected = { subject: 'Order 7', body: '<p>Dear </p><li>&lt;a&gt;</li>', missing: ['user.name', 'footer'] };
+    expect([status, body]).toEqual([200, expected]);
+    expect((await tenant.dashboard('GET', '/templates')).body).toHaveLength(before);
+  });
+
+  it('may lack what a template needs: a subject, a body, data', async () => {
+    expect((await preview({ channel: 'EMAIL', body: '' })).body).toEqual({ subject: null, body: '', missing: [] });
+    const plain = { channel: 'SMS', subject: null, body: '<b>{{ a }}</b>', data: { a: '<' } };
+    expect((await preview(plain)).body).toEqual({ subject: null, body: '<b><</b>', missing: [] });
+  });
+
+  it.each([
+    [{ body: 'one\ntwo {% if %}' }, 'body', /line 2, column 10/],
+    [{ subject: '{{ a b }}', body: 'x' }, 'subject', /line 1, column/],
+    [{ body: '{{ a }}', strict: true }, 'data.a', /required/],
+    [{ body: 'x', name: 'x' }, 'name', /./],
+    [{ body: 'x'.repeat(200 * 1024 + 1) }, 'body', /200 KiB/],
+    [{ body: 'x', subject: 'x'.repeat(999) }, 'subject', /998/],
+    [{ body: 'x', data: [] }, 'data', /object/],
+    [{ body: '{% for i in (1..9000) %}{% for j in (1..9000) %}{% endfor %}{% endfor %}' }, 'body', /./],
+  ])('says what is wrong and where: %#', async (sent, path, said) => {
+    const { status, body } = await preview({ channel: 'SMS', ...sent });
+    expect([status, body.details]).toMatchObject([400, [{ path, message: expect.stringMatching(said) }]]);
+  });
+
+  it('is never taken for one of a template', async () => {
+    const { status, headers } = await tenant.dashboard('GET', '/templates/preview');
+    expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+  });
+});
+
 describe('a name', () => {
   it('goes to one of twenty that ask for it at once', async () => {
     const replies = await Promise.all(
@@ -194,6 +236,31 @@ describe('a version', () => {
       });
       expect(shown.body.notification).toMatchObject({ body, template: { id, name: 'versioned', version } });
     }
+  });
+
+  it('that was replaced is listed, and shown whole, until its template goes', async () => {
+    const id = await made({ name: 'history', channel: 'SMS', body: 'one' });
+    await tenant.dashboard('PUT', `/templates/${id}`, { name: 'history-2', channel: 'SMS', body: 'two', strict: true });
+    const at = `/templates/${id}/versions`;
+    const { body } = await tenant.dashboard('GET', at);
+    const savedAt = expect.stringMatching(/Z$/) as unknown;
+    expect(body).toEqual({
+      data: [
+        { version: 2, name: 'history-2', subject: null, strict: true, savedAt },
+        { version: 1, name: 'history', subject: null, strict: false, savedAt },
+      ],
+      nextCursor: null,
+    });
+    const first = { ...body.data[1], channel: 'SMS', body: 'one' };
+    expect((await tenant.dashboard('GET', `${at}/1`)).body).toEqual(first);
+    expect((await tenant.dashboard('GET', `${at}/2`)).body.body).toBe('two');
+    for (const none of ['0', '3', '01', 'x', '1e0'])
+      expect((await tenant.dashboard('GET', `${at}/${none}`)).status).toBe(404);
+    expect((await tenant.dashboard('GET', '/templates/tpl_none/versions')).status).toBe(404);
+    const other = await app.tenant('another-2');
+    expect((await other.dashboard('GET', `${at}/1`)).status).toBe(404);
+    await tenant.dashboard('DELETE', `/templates/${id}`);
+    expect((await tenant.dashboard('GET', at)).status).toBe(404);
   });
 
   it('is new with each of many changes at once, none lost', async () => {

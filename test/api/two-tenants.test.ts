@@ -234,6 +234,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   'PUT /templates/:id': [{ of: (id) => ({ path: `/templates/${id('template')}`, body: templateBody }), status: 404 }],
   'DELETE /templates/:id': [{ of: (id) => ({ path: `/templates/${id('template')}` }), status: 404 }],
+  'POST /templates/preview': [
+    { unnamed: { path: '/templates/preview', body: { channel: 'SMS', body: 'Hello {{ name }}' } }, status: 200 },
+  ],
+  'GET /templates/:id/versions': [{ of: (id) => ({ path: `/templates/${id('template')}/versions` }), status: 404 }],
+  'GET /templates/:id/versions/:version': [
+    { of: (id) => ({ path: `/templates/${id('template')}/versions/1` }), status: 404 },
+  ],
   'POST /templates/:id/preview': [
     { of: (id) => ({ path: `/templates/${id('template')}/preview`, body: { data: {} } }), status: 404 },
   ],

@@ -191,24 +191,35 @@ describe('sending', () => {
 });
 
 describe('settings', () => {
-  it('a template is made, its error is shown with line and column, and data is previewed while it is typed', async () => {
+  it('a template is previewed while it is typed, with the place of its error, and compared with what it was', async () => {
     const { page, close } = await stage.open('templates/new');
     await page.getByLabel('Name', { exact: true }).fill('greeting');
     await page.getByLabel('Subject').fill('Hello');
-    await page.getByLabel('Body').fill('<p>Hi {{ name }}</p>\n{% if %}');
-    await page.getByRole('button', { name: 'Make it' }).click();
-    await page.getByRole('button', { name: /^Go to line 2, column/ }).waitFor();
-    await page.getByLabel('Body').fill('<p>Hi {{ name }}</p>');
-    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByLabel('Body', { exact: true }).fill('<p>Hi {{ name }}</p>\n{% if %}');
+    await page.getByRole('button', { name: /^Go to line 2, column/ }).click();
+    expect(await page.evaluate(() => (document.activeElement as HTMLTextAreaElement).selectionStart)).toBeGreaterThan(
+      20,
+    );
+    await page.getByLabel('Body', { exact: true }).fill('<p>Hi {{ name }}</p>');
+    // Nothing is saved yet.
     await page.getByText('The data lacks name.').waitFor();
     await page.getByLabel('Data (JSON)').fill('{"name":"Ada"}');
     await page.frameLocator('iframe').getByText('Hi Ada').waitFor();
-    await page.getByLabel('Body').fill('<p>Hello {{ name }}</p>');
-    expect(await page.getByRole('region', { name: 'Changed lines' }).innerText()).toMatch(
-      /removed:\s*<p>Hi[\s\S]*added:\s*<p>Hello/,
-    );
+    expect((await stage.herald.dashboard('GET', '/templates')).body).toEqual([]);
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByText('The text in the editor is that of version 1.').waitFor();
+    await page.getByLabel('Body', { exact: true }).fill('<p>Hello {{ name }}</p>');
+    const diff = page.getByRole('region', { name: 'Changed lines' });
+    expect(await diff.innerText()).toMatch(/removed:\s*<p>Hi[\s\S]*added:\s*<p>Hello/);
     await page.getByRole('button', { name: 'Save as version 2' }).click();
-    await page.frameLocator('iframe').getByText('Hello Ada').waitFor();
+    await page.frameLocator('iframe').getByText('Hello').waitFor();
+    await page.getByText('The text in the editor is that of version 2.').waitFor();
+    await page.getByLabel('Compare with').selectOption('1');
+    await diff.getByText('<p>Hi').waitFor();
+    await page.getByRole('button', { name: 'Put version 1 into the editor' }).click();
+    expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('<p>Hi {{ name }}</p>');
+    await page.getByRole('button', { name: 'Save as version 3' }).click();
+    await page.getByText('Version 3 is in use.').waitFor();
     await close();
   });
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ApiKeyId, TemplateId, TenantId } from '../../src/domain/ids.ts';
-import { ordinaryShare } from '../../src/domain/tenant.ts';
+import { earlierVersionsBytesMax, earlierVersionsMax, ordinaryShare } from '../../src/domain/tenant.ts';
 import type { Template } from '../../src/domain/tenant.ts';
 import type {
   SettingsStore,
@@ -536,6 +536,52 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.deleteTemplate(tenantId, 'tpl_1' as TemplateId)).toBe(true);
         await store.createTemplate(storedTemplate(), 1000);
         expect(await strictIn()).toEqual([false, false, false, false]);
+      });
+
+      it('remembers what it was before, newest first, also after a restart, and forgets it when it goes', async () => {
+        const id = 'tpl_1' as TemplateId;
+        await store.createTemplate(storedTemplate(), 1000);
+        expect(await store.templateHistory(tenantId, id)).toEqual({ template: storedTemplate(), earlier: [] });
+        await store.updateTemplate(
+          storedTemplate({ version: 2, strict: true, subject: null, body: 'two', updatedAt: 2000 }),
+        );
+        const latest = storedTemplate({ version: 3, name: 'renamed', body: 'three', updatedAt: 3000 });
+        expect(await store.updateTemplate({ ...latest, version: 2 })).toBe('stale');
+        await store.updateTemplate(latest);
+        await harness.reopen();
+        ({ store } = harness);
+        const earlier = [
+          { version: 2, name: 'welcome', subject: null, body: 'two', strict: true, savedAt: 2000 },
+          { version: 1, name: 'welcome', subject: 'Hello', body: 'Hello {{ name }}', strict: false, savedAt: 1000 },
+        ];
+        expect(await store.templateHistory(tenantId, id)).toEqual({ template: latest, earlier });
+        expect(await store.template(tenantId, id)).toEqual(latest);
+        expect(await store.templates(tenantId)).toEqual([latest]);
+        expect((await store.templatePage(tenantId, { limit: 1, bytesMax: 9999 })).templates).toEqual([latest]);
+        expect(await store.templateByName(tenantId, 'renamed')).toEqual(latest);
+        expect(await store.templateHistory(other, id)).toBeNull();
+        await store.deleteTemplate(tenantId, id);
+        expect(await store.templateHistory(tenantId, id)).toBeNull();
+        await store.createTemplate(latest, 1000, earlier);
+        expect(await store.templateHistory(tenantId, id)).toEqual({ template: latest, earlier });
+        await store.deleteTemplate(tenantId, id);
+        await store.createTemplate(storedTemplate(), 1000);
+        expect((await store.templateHistory(tenantId, id))?.earlier).toEqual([]);
+      });
+
+      it('remembers so many versions, and so many bytes of them, the newest', async () => {
+        const versions = async () =>
+          (await store.templateHistory(tenantId, 'tpl_1' as TemplateId))?.earlier.map(({ version }) => version);
+        await store.createTemplate(storedTemplate(), 1000);
+        for (let version = 2; version <= earlierVersionsMax + 3; version++)
+          await store.updateTemplate(storedTemplate({ version }));
+        const last = earlierVersionsMax + 3;
+        expect(await versions()).toEqual(Array.from({ length: earlierVersionsMax }, (_, i) => last - 1 - i));
+        // The byte of a subject counts, and a character's second byte does.
+        const half = 'é'.repeat(earlierVersionsBytesMax / 4 - 1);
+        const long = (version: number) => storedTemplate({ version, subject: 'xy', body: half });
+        for (const next of [1, 2, 3]) await store.updateTemplate(long(last + next));
+        expect(await versions()).toEqual([last + 2, last + 1]);
       });
 
       it('that was deleted is gone', async () => {

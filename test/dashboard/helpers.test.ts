@@ -14,6 +14,8 @@ import { emptyDraft, requestOf } from '../../dashboard/pages/send/draft.ts';
 import { curlOf, typescriptOf } from '../../dashboard/pages/send/snippets.ts';
 import { lineDiff } from '../../dashboard/pages/templates/line-diff.ts';
 import { placeIn } from '../../dashboard/pages/templates/place.ts';
+import type { Place } from '../../dashboard/place.ts';
+import { isIn, numbersOf, placeOf } from '../../dashboard/place.ts';
 import { createEventReader } from '../../dashboard/sse.ts';
 import { claimsOf, isFor } from '../../dashboard/token-claims.ts';
 
@@ -67,22 +69,44 @@ describe('the stream', () => {
   });
 });
 
+describe('the place of a change', () => {
+  it('is what its message raised of the id before, and an answer has it when it has come as far', () => {
+    const place = placeOf(numbersOf('3.0.1k.0~7.0.0.2f'), numbersOf('3.0.1k.0~7.0.0.2g'));
+    expect(place).toEqual({ part: 7, value: Number.parseInt('2g', 36) });
+    if (place === null) return;
+    expect(isIn(numbersOf('3.0.1k.0~7.0.0.2g'), place)).toBe(true);
+    expect(isIn(numbersOf('3.9.9zz.9~7.0.0.2f'), place)).toBe(false);
+  });
+
+  it('is none where the ids do not follow one another', () => {
+    expect(placeOf(numbersOf('3.0.1k'), numbersOf('3.0.1k.0'))).toBeNull();
+    expect(placeOf(numbersOf('3.0.1k'), numbersOf('3.0.1k'))).toBeNull();
+  });
+});
+
 describe('live counts', () => {
   const none = { QUEUED: 0, SCHEDULED: 0, PROCESSING: 0, RETRYING: 0, DELIVERED: 0, FAILED: 0, CANCELLED: 0 };
-  const change = (notificationId: string, status: keyof typeof none) => ({
+  type Status = keyof typeof none;
+  const change = (notificationId: string, status: Status, place: Place | null = null) => ({
     notificationId,
     status,
     channel: 'EMAIL' as const,
     recipient: 'ada@example.com',
     error: null,
     timestamp: '2027-01-31T12:00:00.000Z',
+    place,
   });
+  const begun = (counts: typeof none) => {
+    const live = createLiveCounts();
+    live.answered(counts, null);
+    return live;
+  };
 
   it('follow notifications from status to status, a repeat counted once', () => {
-    const { after } = createLiveCounts();
-    const first = after(none, [change('a', 'QUEUED'), change('a', 'QUEUED'), change('b', 'SCHEDULED')]);
+    const live = begun(none);
+    const first = live.changed([change('a', 'QUEUED'), change('a', 'QUEUED'), change('b', 'SCHEDULED')]);
     expect(first).toEqual({ ...none, QUEUED: 1, SCHEDULED: 1 });
-    const second = after(first, [
+    const second = live.changed([
       change('a', 'PROCESSING'),
       change('a', 'FAILED'),
       change('a', 'QUEUED'),
@@ -92,12 +116,79 @@ describe('live counts', () => {
   });
 
   it('take what was counted before they began from where it most likely was, and are never negative', () => {
-    expect(createLiveCounts().after({ ...none, QUEUED: 3 }, [change('x', 'DELIVERED')])).toEqual({
+    expect(begun({ ...none, QUEUED: 3 }).changed([change('x', 'DELIVERED')])).toEqual({
       ...none,
       QUEUED: 2,
       DELIVERED: 1,
     });
-    expect(createLiveCounts().after(none, [change('x', 'DELIVERED')])).toEqual({ ...none, DELIVERED: 1 });
+    expect(begun(none).changed([change('x', 'DELIVERED')])).toEqual({ ...none, DELIVERED: 1 });
+  });
+
+  it('are known from the first answer on, and an answer that names no position changes nothing that is counted', () => {
+    const live = createLiveCounts();
+    expect(live.changed([change('a', 'QUEUED')])).toBeNull();
+    expect(live.answered({ ...none, QUEUED: 1 }, '3.0.1.0')).toEqual({ ...none, QUEUED: 1 });
+    live.changed([change('b', 'QUEUED', { part: 1, value: 2 })]);
+    expect(live.answered({ ...none, QUEUED: 1 }, null)).toEqual({ ...none, QUEUED: 2 });
+  });
+
+  it('count a change once, whether the stream or an answer had it first', () => {
+    const live = createLiveCounts();
+    live.answered({ ...none, QUEUED: 1 }, '3.0.1.0');
+    // The answer had it: the stream tells it later.
+    expect(live.changed([change('a', 'QUEUED', { part: 2, value: 1 })])).toEqual({ ...none, QUEUED: 1 });
+    // The stream had it: the answer was read before it.
+    expect(live.changed([change('a', 'DELIVERED', { part: 3, value: 1 })])).toEqual({ ...none, DELIVERED: 1 });
+    expect(live.answered({ ...none, QUEUED: 1 }, '3.0.1.0')).toEqual({ ...none, DELIVERED: 1 });
+    expect(live.answered({ ...none, DELIVERED: 1 }, '3.0.1.1')).toEqual({ ...none, DELIVERED: 1 });
+  });
+
+  it('are exact whenever all is told, however answers and changes meet', () => {
+    const steps: readonly Status[] = ['QUEUED', 'PROCESSING', 'RETRYING', 'DELIVERED'];
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ of: fc.nat(3), row: fc.nat(1), answers: fc.nat(3), late: fc.nat(4) }), { maxLength: 60 }),
+        (events) => {
+          const ids = [
+            [3, 0, 0],
+            [7, 0, 0],
+          ];
+          const idText = () => ids.map((row) => row.map((n) => n.toString(36)).join('.')).join('~');
+          const reached = new Map<string, number>();
+          const truth = { ...none };
+          const live = createLiveCounts();
+          live.answered(none, idText());
+          let told: (() => void)[] = [];
+          for (const { of, row, answers, late } of events) {
+            const id = `${row} ${of}`;
+            const step = reached.get(id) ?? 0;
+            const [status, former] = [steps[step], steps[step - 1]];
+            if (status === undefined) continue;
+            reached.set(id, step + 1);
+            truth[status] += 1;
+            if (former !== undefined) truth[former] -= 1;
+            // Requests on one topic, the rest on another.
+            const slot = step === 0 ? 1 : 2;
+            const numbers = ids[row] ?? [];
+            numbers[slot] = (numbers[slot] ?? 0) + 1;
+            const place = { part: row * 3 + slot, value: numbers[slot] };
+            told.push(() => void live.changed([change(id, status, place)]));
+            const answer = { ...truth };
+            const position = idText();
+            const answered = () => void live.answered(answer, position);
+            // An answer may come before or after what the stream tells of the same moment.
+            if (answers === 1) answered();
+            if (answers === 2) told.push(answered);
+            if (told.length > late) {
+              for (const tell of told) tell();
+              told = [];
+            }
+          }
+          for (const tell of told) tell();
+          expect(live.changed([])).toEqual(truth);
+        },
+      ),
+    );
   });
 });
 

@@ -232,6 +232,11 @@ describe('an answer of success is as documented', () => {
     const params = { id: made.id };
     await call('updateTemplate', { params, body: { ...source, name: 'welcome-2' } });
     await call('previewTemplate', { params, body: { data: {} } });
+    const unsaved = { channel: 'EMAIL', body: '<p>{{ name }}</p>', data: { name: 'Ada' } };
+    expect((await call('previewTemplateText', { body: unsaved })).body).toMatchObject({ body: '<p>Ada</p>' });
+    const kept = await call('listTemplateVersions', { params });
+    expect(kept.body.data.map(({ version }: { version: number }) => version)).toEqual([2, 1]);
+    await call('getTemplateVersion', { params: { ...params, version: '1' } });
     await call('listTemplates');
     await call('deleteTemplate', { params });
   });

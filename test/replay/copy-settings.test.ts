@@ -48,6 +48,15 @@ it('brings tenants, keys of both kinds with their last use, providers and templa
   expect(await target.tenantIdByKeyHash('hash-n2')).toBe(tenantId);
 });
 
+it('brings what a template was before', async () => {
+  const latest = storedTemplate({ version: 2, body: 'two', updatedAt: 2000 });
+  await source.updateTemplate(latest);
+  await copySettings({ source, target });
+  const copied = await target.templateHistory(tenantId, latest.id);
+  expect(copied).toEqual(await source.templateHistory(tenantId, latest.id));
+  expect(copied?.earlier.map(({ version }) => version)).toEqual([1]);
+});
+
 it('run again takes away a fallback that the source has no longer, and the first provider stays', async () => {
   await copySettings({ source, target });
   await source.deleteProvider(tenantId, 'EMAIL', 'fallback');

@@ -474,6 +474,66 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/templates/preview': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Render a text that is not saved
+     * @description As an editor does while somebody types. Text that does not parse is refused with line and column; nothing is kept.
+     */
+    post: operations['previewTemplateText'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/templates/{id}/versions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The versions of a template, newest first
+     * @description The one in use, and of the earlier ones the latest 20 at most, up to 400 KiB of subjects and bodies. They go with their template. An API key needs the scope read.
+     */
+    get: operations['listTemplateVersions'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/templates/{id}/versions/{version}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * A version of a template, whole
+     * @description An API key needs the scope read.
+     */
+    get: operations['getTemplateVersion'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/templates/{id}/preview': {
     parameters: {
       query?: never;
@@ -761,7 +821,7 @@ export interface paths {
     };
     /**
      * Counts, rates, latencies and their course
-     * @description Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes; `channel`, `priority` and `provider` narrow all of it. The series has a point for each minute, hour or day of the range (`by`; of more than 1,000 points only those with notifications). Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`. An API key needs the scope read.
+     * @description Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes; `channel`, `priority` and `provider` narrow all of it. The series has a point for each minute, hour or day of the range (`by`; of more than 1,000 points only those with notifications). Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`. Live counts join at `x-stream-position`. An API key needs the scope read.
      */
     get: operations['getStatistics'];
     put?: never;
@@ -1269,6 +1329,27 @@ export interface components {
       /** @description Names that `data` does not have, in the order of their first use; what is only tested (`if`, `unless`, `case`) or has a `default` is none. `strict` refuses these. */
       missing: string[];
     };
+    TemplateVersion: {
+      version: number;
+      /** @description Of the template when it was saved. */
+      name: string;
+      subject: string | null;
+      strict: boolean;
+      /** Format: date-time */
+      savedAt: string;
+    };
+    WholeTemplateVersion: {
+      version: number;
+      /** @description Of the template when it was saved. */
+      name: string;
+      subject: string | null;
+      strict: boolean;
+      /** Format: date-time */
+      savedAt: string;
+      /** @enum {string} */
+      channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
+      body: string;
+    };
     /** @description One event of the log; which fields it has beyond the first seven follows from its type. */
     HistoryEvent: {
       /** @enum {string} */
@@ -1593,6 +1674,8 @@ export interface components {
     'x-request-id': string;
     /** @description Where the change stands: for `x-after-position`. */
     'x-event-position': string;
+    /** @description Which changes are in the answer already: an id of the dashboard’s stream, which opened with it as `Last-Event-ID` tells just those that aren’t. A message is in the answer when the number of its id that is greater than in the id before is at most the same number here (`.` and `~` stand between them, base 36). Absent where it can’t be told, while very much changes. */
+    'x-stream-position': string;
     /** @description Where it is shown what became of it. */
     location: string;
     /** @description The request was accepted before, under the same Idempotency-Key: this is its answer once more. */
@@ -2508,6 +2591,106 @@ export interface operations {
       };
     };
   };
+  previewTemplateText: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /**
+           * @description EMAIL: a body with HTML tags is HTML.
+           * @enum {string}
+           */
+          channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
+          subject?: string | null;
+          body: string;
+          /**
+           * @description For the placeholders; at most 64 KiB.
+           * @default {}
+           */
+          data?: {
+            [key: string]: unknown;
+          };
+          /** @description Missing names are refused, as they are when it is sent so. */
+          strict?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description As it would be sent. */
+      200: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TemplatePreview'];
+        };
+      };
+    };
+  };
+  listTemplateVersions: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description The template’s id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Without their bodies. */
+      200: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          ratelimit: components['headers']['ratelimit'];
+          'ratelimit-policy': components['headers']['ratelimit-policy'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            data: components['schemas']['TemplateVersion'][];
+            /** @description There is one page. */
+            nextCursor: null;
+          };
+        };
+      };
+    };
+  };
+  getTemplateVersion: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description The template’s id. */
+        id: string;
+        /** @description Its number. */
+        version: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description As it was saved. */
+      200: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          ratelimit: components['headers']['ratelimit'];
+          'ratelimit-policy': components['headers']['ratelimit-policy'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['WholeTemplateVersion'];
+        };
+      };
+    };
+  };
   previewTemplate: {
     parameters: {
       query?: never;
@@ -3132,6 +3315,7 @@ export interface operations {
       200: {
         headers: {
           'x-request-id': components['headers']['x-request-id'];
+          'x-stream-position': components['headers']['x-stream-position'];
           ratelimit: components['headers']['ratelimit'];
           'ratelimit-policy': components['headers']['ratelimit-policy'];
           [name: string]: unknown;

@@ -9,6 +9,7 @@ import { route } from '../../router.ts';
 import { onChanges } from '../../stream.ts';
 import { BulkRetry } from '../../ui/bulk-retry.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { Download } from './download.tsx';
 import { Filters } from './filters.tsx';
 import { failedFilterOf } from './filter-of-address.ts';
 import { rowsOf } from './last-list.ts';
@@ -49,6 +50,7 @@ export function ListPage() {
             Retry all that are found…
           </button>
         )}
+        {shown > 0 && <Download key={key} query={query} />}
       </div>
       {shown === 0 && !rows.hasMore() && problem === null ? (
         <div class="card empty">

@@ -2,11 +2,9 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 
-import { call } from '../../api.ts';
-import { channelName } from '../../format.ts';
-import { route, setQuery } from '../../router.ts';
+import { callWhole } from '../../api.ts';
+import { route } from '../../router.ts';
 import { onChanges } from '../../stream.ts';
-import { Field } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { useAnswer } from '../../ui/use-answer.ts';
 import type { Channel, Statistics } from '../../wire.ts';
@@ -16,28 +14,36 @@ import { Lanes } from './lanes.tsx';
 import type { Counts } from './live-counts.ts';
 import { createLiveCounts } from './live-counts.ts';
 import type { Range } from './range.ts';
-import { includesNow, namedRanges, rangeOf, statsQuery } from './range.ts';
+import { includesNow, rangeOf, statsQuery } from './range.ts';
+import { RangeForm } from './range-form.tsx';
 import { Course } from './course.tsx';
 import { Tiles } from './tiles.tsx';
 
 /** While something changes the figures are read anew so often; between two answers the counts follow the stream. */
 const readEveryMs = 5000;
+/** How far an answer knows the stream. */
+const positionHeader = 'x-stream-position';
 
 export function OverviewPage() {
   const { query } = route.value;
   const range = useMemo(() => rangeOf(query), [query]);
   const channel = channels.find((each) => each === query.get('channel')) ?? null;
   const key = JSON.stringify([range, channel]);
-  const { value, problem, reload } = useAnswer(
+  const {
+    value: answer,
+    problem,
+    reload,
+  } = useAnswer(
     (signal) =>
-      call('get', '/dashboard/stats', {
+      callWhole('get', '/dashboard/stats', {
         query: { ...statsQuery(range), ...(channel === null ? {} : { channel }) },
         signal,
       }),
     key,
   );
+  const value = answer?.body ?? null;
   const rounds = useRounds(reload);
-  const counts = useLiveCounts(value, range, channel);
+  const counts = useLiveCounts(answer, range, channel);
   return (
     <>
       <div class="head">
@@ -73,63 +79,22 @@ function useRounds(reload: () => void): number {
   return rounds;
 }
 
-function useLiveCounts(statistics: Statistics | null, range: Range, channel: Channel | null): Counts | null {
+function useLiveCounts(
+  answer: { readonly body: Statistics; readonly headers: Headers } | null,
+  range: Range,
+  channel: Channel | null,
+): Counts | null {
   const [counts, setCounts] = useState<Counts | null>(null);
   const live = useMemo(createLiveCounts, [range, channel]);
-  useEffect(() => setCounts(statistics?.statusCounts ?? null), [statistics]);
+  useEffect(() => {
+    setCounts(answer === null ? null : live.answered(answer.body.statusCounts, answer.headers.get(positionHeader)));
+  }, [answer, live]);
   useEffect(() => {
     if (!includesNow(range, Date.now())) return undefined;
     return onChanges((changes) => {
       const ours = channel === null ? changes : changes.filter((change) => change.channel === channel);
-      setCounts((former) => (former === null ? null : live.after(former, ours)));
+      setCounts(live.changed(ours));
     });
   }, [live, range, channel]);
   return counts;
-}
-
-function RangeForm({ range, channel }: { readonly range: Range; readonly channel: Channel | null }) {
-  const ofChannel: Record<string, string> = channel === null ? {} : { channel };
-  const ofRange: Record<string, string> =
-    range.kind === 'named' ? { range: range.name } : { from: range.from, to: range.to };
-  return (
-    <form class="range" onSubmit={(event) => event.preventDefault()}>
-      <Field label="Range">
-        {(id) => (
-          <select
-            id={id}
-            value={range.kind === 'named' ? range.name : 'between'}
-            onChange={({ currentTarget }) => setQuery({ ...ofChannel, range: currentTarget.value }, { replace: false })}
-          >
-            {range.kind === 'between' && <option value="between">As chosen</option>}
-            {namedRanges.map(({ name, label }) => (
-              <option key={name} value={name}>
-                {label}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Channel">
-        {(id) => (
-          <select
-            id={id}
-            value={channel ?? ''}
-            onChange={({ currentTarget }) =>
-              setQuery(
-                { ...ofRange, ...(currentTarget.value === '' ? {} : { channel: currentTarget.value }) },
-                { replace: false },
-              )
-            }
-          >
-            <option value="">All</option>
-            {channels.map((each) => (
-              <option key={each} value={each}>
-                {channelName(each)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-    </form>
-  );
 }

@@ -3,8 +3,9 @@
 import { useMemo, useState } from 'preact/hooks';
 
 import { allTemplates, call } from '../../api.ts';
-import { channelName, sentenceCase } from '../../format.ts';
+import { sentenceCase } from '../../format.ts';
 import { Field } from '../../ui/field.tsx';
+import { ChannelField, LongTextField, SubjectField } from '../../ui/message-fields.tsx';
 import { Code } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -12,7 +13,7 @@ import type { Action } from '../../ui/use-action.ts';
 import { useAction } from '../../ui/use-action.ts';
 import { useAnswer } from '../../ui/use-answer.ts';
 import type { Body } from '../../wire.ts';
-import { channels, priorities } from '../../wire.ts';
+import { priorities } from '../../wire.ts';
 import type { Draft } from './draft.ts';
 import { emptyDraft, requestOf } from './draft.ts';
 import { Sent } from './sent.tsx';
@@ -103,23 +104,11 @@ function Fields({ draft, action, dataProblem, onChange }: FieldsProps) {
   return (
     <>
       <div class="columns">
-        <Field label="Channel" problem={action.fieldProblem('channel')}>
-          {(id) => (
-            <select
-              id={id}
-              value={draft.channel}
-              onChange={({ currentTarget }) =>
-                onChange({ channel: channels.find((each) => each === currentTarget.value) ?? 'IN_APP', template: '' })
-              }
-            >
-              {channels.map((channel) => (
-                <option key={channel} value={channel}>
-                  {channelName(channel)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <ChannelField
+          value={draft.channel}
+          problem={action.fieldProblem('channel')}
+          onChange={(channel) => onChange({ channel, template: '' })}
+        />
         <Field label="Priority" problem={action.fieldProblem('priority')}>
           {(id) => (
             <select
@@ -170,50 +159,30 @@ function Fields({ draft, action, dataProblem, onChange }: FieldsProps) {
       </Field>
       {draft.template === '' && (
         <>
-          <Field
-            label={draft.channel === 'EMAIL' ? 'Subject' : 'Subject (optional)'}
+          <SubjectField
+            channel={draft.channel}
+            value={draft.subject}
             problem={action.fieldProblem('subject')}
-          >
-            {(id, about) => (
-              <input
-                id={id}
-                aria-describedby={about}
-                value={draft.subject}
-                required={draft.channel === 'EMAIL'}
-                onInput={({ currentTarget }) => onChange({ subject: currentTarget.value })}
-              />
-            )}
-          </Field>
-          <Field
+            onChange={(subject) => onChange({ subject })}
+          />
+          <LongTextField
             label="Body"
             help="With data, {{ name }} stands for a value of it."
+            rows={6}
+            isRequired
+            value={draft.body}
             problem={action.fieldProblem('body')}
-          >
-            {(id, about) => (
-              <textarea
-                id={id}
-                aria-describedby={about}
-                rows={6}
-                required
-                value={draft.body}
-                onInput={({ currentTarget }) => onChange({ body: currentTarget.value })}
-              />
-            )}
-          </Field>
+            onChange={(body) => onChange({ body })}
+          />
         </>
       )}
-      <Field label="Data (JSON)" problem={dataProblem ?? action.fieldProblem('data')}>
-        {(id, about) => (
-          <textarea
-            id={id}
-            aria-describedby={about}
-            rows={3}
-            spellcheck={false}
-            value={draft.data}
-            onInput={({ currentTarget }) => onChange({ data: currentTarget.value })}
-          />
-        )}
-      </Field>
+      <LongTextField
+        label="Data (JSON)"
+        rows={3}
+        value={draft.data}
+        problem={dataProblem ?? action.fieldProblem('data')}
+        onChange={(data) => onChange({ data })}
+      />
       <Field label="Send at (optional)" help="In your zone; empty: at once." problem={action.fieldProblem('sendAt')}>
         {(id, about) => (
           <input

@@ -5,6 +5,7 @@ import { count } from '../../format.ts';
 import { Time } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { useAnswer } from '../../ui/use-answer.ts';
+import { Erasure } from './erasure.tsx';
 import { Suppressions } from './suppressions.tsx';
 import { WebhookSecret } from './webhook-secret.tsx';
 
@@ -14,6 +15,7 @@ export function SettingsPage() {
       <h1>Settings</h1>
       <Tenant />
       <Suppressions />
+      <Erasure />
       <Refusals />
     </>
   );

@@ -4,14 +4,13 @@ import { useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
 import { channelName, visible } from '../../format.ts';
-import { Field } from '../../ui/field.tsx';
 import { Time } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { RecipientForm } from '../../ui/recipient-fields.tsx';
 import { say } from '../../ui/toasts.tsx';
 import { useAction } from '../../ui/use-action.ts';
 import { useAnswer } from '../../ui/use-answer.ts';
 import type { Answer } from '../../wire.ts';
-import { channels } from '../../wire.ts';
 
 type Page = Answer<'/suppressions', 'get'>;
 const pageSize = '50';
@@ -104,56 +103,22 @@ function Entries({ entries, onChange }: { readonly entries: Page['data']; readon
 }
 
 function AddForm({ onAdded }: { readonly onAdded: () => void }) {
-  const [channel, setChannel] = useState<(typeof channels)[number]>('EMAIL');
-  const [recipient, setRecipient] = useState('');
   const action = useAction('form');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
+    <RecipientForm
+      action={action}
+      onSubmit={(body, empty) =>
         action.run(async () => {
-          await call('post', '/suppressions', { body: { channel, recipient: recipient.trim() } });
-          say(`Nothing goes to ${recipient.trim()} any more.`);
-          setRecipient('');
+          await call('post', '/suppressions', { body });
+          say(`Nothing goes to ${body.recipient} any more.`);
+          empty();
           onAdded();
-        });
-      }}
+        })
+      }
     >
-      <div class="add-row">
-        <Field label="Channel" problem={action.fieldProblem('channel')}>
-          {(id) => (
-            <select
-              id={id}
-              value={channel}
-              onChange={({ currentTarget }) =>
-                setChannel(channels.find((each) => each === currentTarget.value) ?? 'EMAIL')
-              }
-            >
-              {channels.map((each) => (
-                <option key={each} value={each}>
-                  {channelName(each)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="Recipient" problem={action.fieldProblem('recipient')}>
-          {(id, about) => (
-            <input
-              id={id}
-              aria-describedby={about}
-              required
-              spellcheck={false}
-              value={recipient}
-              onInput={({ currentTarget }) => setRecipient(currentTarget.value)}
-            />
-          )}
-        </Field>
-        <button type="submit" disabled={action.isBusy}>
-          Suppress
-        </button>
-      </div>
-      {action.problem !== null && <ProblemNote problem={action.problem} />}
-    </form>
+      <button type="submit" disabled={action.isBusy}>
+        Suppress
+      </button>
+    </RecipientForm>
   );
 }

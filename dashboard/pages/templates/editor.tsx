@@ -1,21 +1,21 @@
-// One template: its text, what is wrong with it where, what has been changed since it was saved, and how it renders with data.
+// One template: its text, what is wrong with it where, how it renders with data while it is typed, and how it differs from what it was.
 
 import { useRef, useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
-import { channelName } from '../../format.ts';
-import type { ApiProblem } from '../../problem.ts';
 import { goTo, linkTo } from '../../router.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
+import { ChannelField, LongTextField, SubjectField } from '../../ui/message-fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { say } from '../../ui/toasts.tsx';
 import { useAction } from '../../ui/use-action.ts';
 import type { Template } from '../../wire.ts';
-import { channels } from '../../wire.ts';
 import { Changes } from './changes.tsx';
 import { Preview } from './preview.tsx';
 import { placeIn } from './place.ts';
+import type { Text } from './use-preview.ts';
+import { usePreview } from './use-preview.ts';
 
 interface Props {
   /** null: a new one. */
@@ -23,12 +23,12 @@ interface Props {
   readonly onSaved: () => void;
 }
 
-type Text = Pick<Template, 'name' | 'channel' | 'subject' | 'body' | 'strict'>;
-
 const emptyText: Text = { name: '', channel: 'EMAIL', subject: '', body: '', strict: false };
 
 export function Editor({ template, onSaved }: Props) {
   const [text, setText] = useState<Text>(() => template ?? emptyText);
+  const [data, setData] = useState('{}');
+  const previewed = usePreview(text, data);
   const action = useAction('form');
   const change = (part: Partial<Text>) => setText({ ...text, ...part });
   const isChanged = (['name', 'subject', 'body', 'strict'] as const).some(
@@ -46,6 +46,7 @@ export function Editor({ template, onSaved }: Props) {
       onSaved();
       if (template === null) goTo(linkTo('templates', saved.id));
     });
+  const ofText = (path: string) => (path === 'subject' || path === 'body' ? previewed.fieldProblem(path) : null);
   return (
     <>
       <p>
@@ -66,8 +67,7 @@ export function Editor({ template, onSaved }: Props) {
           <TextFields
             text={text}
             isNew={template === null}
-            problem={action.problem}
-            fieldProblem={action.fieldProblem}
+            fieldProblem={(path) => action.fieldProblem(path) ?? ofText(path)}
             onChange={change}
           />
           {action.problem !== null && <ProblemNote problem={action.problem} />}
@@ -79,8 +79,8 @@ export function Editor({ template, onSaved }: Props) {
           </div>
         </form>
         <div class="stack">
-          {template !== null && <Preview template={template} isChanged={isChanged} />}
-          {template !== null && isChanged && <Changes before={template} after={text} />}
+          <Preview text={text} previewed={previewed} data={data} onData={setData} />
+          {template !== null && <Changes template={template} after={text} onTake={change} />}
         </div>
       </div>
     </>
@@ -90,15 +90,14 @@ export function Editor({ template, onSaved }: Props) {
 interface FieldsProps {
   readonly text: Text;
   readonly isNew: boolean;
-  readonly problem: ApiProblem | null;
   readonly fieldProblem: (path: string) => string | null;
   readonly onChange: (part: Partial<Text>) => void;
 }
 
-function TextFields({ text, isNew, problem, fieldProblem, onChange }: FieldsProps) {
+function TextFields({ text, isNew, fieldProblem, onChange }: FieldsProps) {
   const { name, channel, subject, body, strict } = text;
   const area = useRef<HTMLTextAreaElement>(null);
-  const place = placeIn(fieldProblem('body') ?? problem?.message ?? '');
+  const place = placeIn(fieldProblem('body') ?? '');
   return (
     <>
       <div class="columns">
@@ -114,52 +113,30 @@ function TextFields({ text, isNew, problem, fieldProblem, onChange }: FieldsProp
             />
           )}
         </Field>
-        <Field label="Channel" problem={fieldProblem('channel')}>
-          {(id, about) => (
-            <select
-              id={id}
-              aria-describedby={about}
-              disabled={!isNew}
-              value={channel}
-              onChange={({ currentTarget }) =>
-                onChange({ channel: channels.find((each) => each === currentTarget.value) ?? 'EMAIL' })
-              }
-            >
-              {channels.map((each) => (
-                <option key={each} value={each}>
-                  {channelName(each)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <ChannelField
+          value={channel}
+          isFixed={!isNew}
+          problem={fieldProblem('channel')}
+          onChange={(next) => onChange({ channel: next })}
+        />
       </div>
-      <Field label={channel === 'EMAIL' ? 'Subject' : 'Subject (optional)'} problem={fieldProblem('subject')}>
-        {(id, about) => (
-          <input
-            id={id}
-            aria-describedby={about}
-            required={channel === 'EMAIL'}
-            value={subject ?? ''}
-            onInput={({ currentTarget }) => onChange({ subject: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Body" help="{{ name }} stands for a value of the request’s data." problem={fieldProblem('body')}>
-        {(id, about) => (
-          <textarea
-            id={id}
-            ref={area}
-            aria-describedby={about}
-            rows={16}
-            required
-            spellcheck={false}
-            value={body}
-            onInput={({ currentTarget }) => onChange({ body: currentTarget.value })}
-          />
-        )}
-      </Field>
-      {place !== null && fieldProblem('body') !== null && (
+      <SubjectField
+        channel={channel}
+        value={subject ?? ''}
+        problem={fieldProblem('subject')}
+        onChange={(next) => onChange({ subject: next })}
+      />
+      <LongTextField
+        label="Body"
+        help="{{ name }} stands for a value of the request’s data."
+        rows={16}
+        isRequired
+        area={area}
+        value={body}
+        problem={fieldProblem('body')}
+        onChange={(next) => onChange({ body: next })}
+      />
+      {place !== null && (
         <div>
           <button
             type="button"

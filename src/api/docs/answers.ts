@@ -3,6 +3,7 @@
 import { assertNever } from '../../domain/assert-never.ts';
 import { idempotentReplayedHeader } from '../idempotency-key.ts';
 import { eventPositionHeader } from '../position.ts';
+import { streamPositionHeader } from '../stream-position.ts';
 import * as examples from './examples.ts';
 import type { JsonSchemas } from './json-schemas.ts';
 import type { DescribedRoute, OperationDocs, StreamMessageDocs } from './operation.ts';
@@ -22,6 +23,12 @@ export const responseHeaders = {
     description: 'Where the change stands: for `x-after-position`.',
     schema: text,
     example: examples.position,
+  },
+  [streamPositionHeader]: {
+    description:
+      'Which changes are in the answer already: an id of the dashboard’s stream, which opened with it as `Last-Event-ID` tells just those that aren’t. A message is in the answer when the number of its id that is greater than in the id before is at most the same number here (`.` and `~` stand between them, base 36). Absent where it can’t be told, while very much changes.',
+    schema: text,
+    example: '3.0.1k.0.0',
   },
   location: {
     description: 'Where it is shown what became of it.',
@@ -71,6 +78,7 @@ export function answerOf(route: DescribedRoute, schemas: JsonSchemas) {
     case 'json': {
       const names: HeaderName[] = ['x-request-id'];
       if (answer.position !== 'never') names.push(eventPositionHeader);
+      if (answer.isJoined === true) names.push(streamPositionHeader);
       if (answer.isPlaced === true) names.push('location');
       if (docs.isKeyed === true) names.push(idempotentReplayedHeader);
       if (isLimited(route)) names.push('ratelimit', 'ratelimit-policy');

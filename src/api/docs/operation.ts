@@ -59,6 +59,8 @@ interface JsonAnswerDocs {
   readonly example: unknown;
   /** Whether it carries `x-event-position`. */
   readonly position: 'never' | 'sometimes' | 'always';
+  /** It carries `x-stream-position` where it can. */
+  readonly isJoined?: true;
   /** It carries `location`. */
   readonly isPlaced?: true;
   /** The same answer at another status. */
@@ -108,7 +110,9 @@ export function isLimited(route: DescribedRoute): boolean {
 export function answers<S extends z.ZodType>(
   schema: S,
   example: z.input<S>,
-  more: Partial<Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced' | 'also' | 'lines'>> = {},
+  more: Partial<
+    Pick<JsonAnswerDocs, 'status' | 'description' | 'position' | 'isPlaced' | 'isJoined' | 'also' | 'lines'>
+  > = {},
 ): JsonAnswerDocs {
   return { kind: 'json', status: 200, description: 'Done.', position: 'never', schema, example, ...more };
 }

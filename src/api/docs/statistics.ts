@@ -37,7 +37,7 @@ const stats: OperationDocs = {
   area,
   summary: 'Counts, rates, latencies and their course',
   description:
-    'Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes; `channel`, `priority` and `provider` narrow all of it. The series has a point for each minute, hour or day of the range (`by`; of more than 1,000 points only those with notifications). Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`.',
+    'Either `range` (today by default: the UTC day) or `from` and `to`, which widen to whole minutes; `channel`, `priority` and `provider` narrow all of it. The series has a point for each minute, hour or day of the range (`by`; of more than 1,000 points only those with notifications). Everything is counted by the time of the request: what was asked for on Monday and fails on Tuesday is in Monday’s `failed`. Live counts join at `x-stream-position`.',
   answer: answers(
     statistics,
     {
@@ -59,7 +59,7 @@ const stats: OperationDocs = {
       reported: { delivered: 1, bounced: 0, complained: 0, opened: 1, clicked: 0 },
       series: [{ at: examples.createdAt, requested: 3, delivered: 1, failed: 1 }],
     },
-    { description: 'The figures of the range.' },
+    { description: 'The figures of the range.', isJoined: true },
   ),
 };
 

@@ -2,11 +2,11 @@
 
 import { z } from 'zod';
 
-import { templatesMax } from '../../domain/tenant.ts';
+import { earlierVersionsBytesMax, earlierVersionsMax, templatesMax } from '../../domain/tenant.ts';
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
-import { message, template, text } from './shapes.ts';
+import { channel as channelName, message, template, text, timestamp } from './shapes.ts';
 
 const area = 'Templates';
 
@@ -70,28 +70,76 @@ const remove: OperationDocs = {
   refusals: { NOT_FOUND: noSuch },
 };
 
+const rendered = z
+  .object({
+    subject: text.nullable(),
+    body: text,
+    missing: z
+      .array(text)
+      .describe(
+        'Names that `data` does not have, in the order of their first use; what is only tested (`if`, `unless`, `case`) or has a `default` is none. `strict` refuses these.',
+      ),
+  })
+  .meta({ id: 'TemplatePreview' });
+const renderedExample = { subject: 'Hello Ada', body: '<p>Welcome, Ada!</p>', missing: [] };
+
 const preview: OperationDocs = {
   id: 'previewTemplate',
   area,
   summary: 'Render a template with data',
   params,
   requests: { 'A name': { data: { name: 'Ada' } } },
+  answer: answers(rendered, renderedExample, { description: 'As it would be sent.' }),
+  refusals: { NOT_FOUND: noSuch },
+};
+
+const previewText: OperationDocs = {
+  id: 'previewTemplateText',
+  area,
+  summary: 'Render a text that is not saved',
+  description:
+    'As an editor does while somebody types. Text that does not parse is refused with line and column; nothing is kept.',
+  requests: { 'An email': { channel, subject, body, data: { name: 'Ada' } } },
+  answer: answers(rendered, renderedExample, { description: 'As it would be sent.' }),
+};
+
+const version = {
+  version: z.int().min(1),
+  name: text.describe('Of the template when it was saved.'),
+  subject: text.nullable(),
+  strict: z.boolean(),
+  savedAt: timestamp,
+};
+const versionExample = { version: 1, name, subject, strict: false, savedAt: examples.createdAt };
+
+const versions: OperationDocs = {
+  id: 'listTemplateVersions',
+  area,
+  summary: 'The versions of a template, newest first',
+  description: `The one in use, and of the earlier ones the latest ${earlierVersionsMax} at most, up to ${earlierVersionsBytesMax / 1024} KiB of subjects and bodies. They go with their template.`,
+  params,
   answer: answers(
-    z
-      .object({
-        subject: text.nullable(),
-        body: text,
-        missing: z
-          .array(text)
-          .describe(
-            'Names that `data` does not have, in the order of their first use; what is only tested (`if`, `unless`, `case`) or has a `default` is none. `strict` refuses these.',
-          ),
-      })
-      .meta({ id: 'TemplatePreview' }),
-    { subject: 'Hello Ada', body: '<p>Welcome, Ada!</p>', missing: [] },
-    { description: 'As it would be sent.' },
+    z.object({
+      data: z.array(z.object(version).meta({ id: 'TemplateVersion' })),
+      nextCursor: z.null().describe('There is one page.'),
+    }),
+    { data: [versionExample], nextCursor: null },
+    { description: 'Without their bodies.' },
   ),
   refusals: { NOT_FOUND: noSuch },
 };
 
-export const templateDocs = { list, create, update, remove, preview };
+const oneVersion: OperationDocs = {
+  id: 'getTemplateVersion',
+  area,
+  summary: 'A version of a template, whole',
+  params: { ...params, version: { description: 'Its number.', example: '1', schema: { type: 'string' } } },
+  answer: answers(
+    z.object({ ...version, channel: channelName, body: text }).meta({ id: 'WholeTemplateVersion' }),
+    { ...versionExample, channel, body },
+    { description: 'As it was saved.' },
+  ),
+  refusals: { NOT_FOUND: 'There is no such version.' },
+};
+
+export const templateDocs = { list, create, update, remove, preview, previewText, versions, version: oneVersion };

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { badField } from '../../domain/errors.ts';
 import { channels, priorities } from '../../domain/events.ts';
 import type { TenantId } from '../../domain/ids.ts';
+import type { EventLog } from '../../ports/event-log.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import { failures } from '../../projections/notifications/failures.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
@@ -24,10 +25,12 @@ import { statistics } from '../../projections/notifications/statistics.ts';
 import { endpoint } from '../endpoint.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
+import { atStreamPosition, streamPositionHeader } from '../stream-position.ts';
 import { given, time } from './schemas.ts';
 
 interface Dependencies {
   readonly reader: ReadModelReader;
+  readonly log: Pick<EventLog, 'partitioning'>;
   /** UTC ms at which what is asked for up to now ends. */
   readonly rangesEnd: () => number;
 }
@@ -63,12 +66,14 @@ const failuresQuery = z.strictObject({
     .optional(),
 });
 
-export function createDashboardHandlers({ reader, rangesEnd }: Dependencies) {
+export function createDashboardHandlers({ reader, log, rangesEnd }: Dependencies) {
   const stats = endpoint('bearerOrKey', {
     query: statsQuery,
     follows: () => [notificationsReadModel],
     async handle({ tenant }, { query }) {
-      return ok(await statisticsOf(reader, tenant.id, query, rangesEnd()));
+      const read = () => statisticsOf(reader, tenant.id, query, rangesEnd());
+      const { value, position } = await atStreamPosition({ reader, log }, tenant.id, read);
+      return { ...ok(value), headers: position === null ? {} : { [streamPositionHeader]: position } };
     },
   });
 

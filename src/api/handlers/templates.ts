@@ -4,11 +4,12 @@ import { z } from 'zod';
 
 import type { Commands } from '../../commands/index.ts';
 import type { Channel } from '../../domain/events.ts';
-import { notFound } from '../../domain/errors.ts';
+import { DomainError, notFound } from '../../domain/errors.ts';
 import { channels } from '../../domain/events.ts';
-import type { TemplateId } from '../../domain/ids.ts';
-import { lackingNames } from '../../domain/template.ts';
-import type { Template } from '../../domain/tenant.ts';
+import type { TemplateId, TenantId } from '../../domain/ids.ts';
+import { lackingNames, sizeProblems } from '../../domain/template.ts';
+import type { Template, TemplateVersion } from '../../domain/tenant.ts';
+import { versionOf } from '../../domain/tenant.ts';
 import type { FieldValue } from '../../ports/read-model-store.ts';
 import type { SettingsStore, TemplatePlace } from '../../ports/settings-store.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
@@ -24,7 +25,7 @@ import { pageLimit } from './schemas.ts';
 
 interface Dependencies {
   readonly commands: Pick<Commands, 'createTemplate' | 'updateTemplate' | 'deleteTemplate'>;
-  readonly settings: Pick<SettingsStore, 'templatePage' | 'template'>;
+  readonly settings: Pick<SettingsStore, 'templatePage' | 'template' | 'templateHistory'>;
   readonly cursors: Cursors;
   readonly turns: ThreadTurns;
   readonly renderer: Pick<TemplateRenderer, 'preview'>;
@@ -58,9 +59,18 @@ const listQuery = z.strictObject({
   cursor: z.string().describe('Of the `Link` of the page before.').optional(),
 });
 
-const previewBody = z.strictObject({
+const rendering = {
   data: dataObject.default({}),
   strict: z.boolean().describe('Missing names are refused, as they are when it is sent so.').optional(),
+};
+
+const previewBody = z.strictObject(rendering);
+
+const previewTextBody = z.strictObject({
+  channel: z.enum(channels).describe('EMAIL: a body with HTML tags is HTML.'),
+  subject: z.string().nullable().optional(),
+  body: z.string(),
+  ...rendering,
 });
 
 export function createTemplateHandlers({ commands, settings, cursors, turns, renderer }: Dependencies) {
@@ -104,7 +114,20 @@ export function createTemplateHandlers({ commands, settings, cursors, turns, ren
     },
   });
 
-  /** As it would be sent now, with the names that the data lack. Nothing is kept. */
+  /** As it would be sent, with the names that the data lack. Nothing is kept. @throws DomainError BAD_REQUEST */
+  async function rendered(
+    owner: TenantId,
+    { channel, subject, body }: Pick<Template, 'channel' | 'subject' | 'body'>,
+    { data, strict }: z.output<typeof previewBody>,
+  ) {
+    const { missing, ...shown } = await renderer.preview({ subject, body }, data, {
+      isEmail: channel === 'EMAIL',
+      owner,
+    });
+    if (strict === true && missing.length > 0) throw lackingNames(missing);
+    return ok({ subject: shown.subject, body: shown.body, missing });
+  }
+
   const preview = endpoint('bearer', {
     body: previewBody,
     bodyIsOptional: true,
@@ -113,18 +136,56 @@ export function createTemplateHandlers({ commands, settings, cursors, turns, ren
       checkData(body.data);
       const template = await settings.template(tenant.id, idOf(params));
       if (template === null) throw notFound('template');
-      const options = { isEmail: template.channel === 'EMAIL', owner: tenant.id };
-      const { subject, body: text, missing } = await renderer.preview(template, body.data, options);
-      if (body.strict === true && missing.length > 0) throw lackingNames(missing);
-      return ok({ subject, body: text, missing });
+      return rendered(tenant.id, template, body);
     },
   });
 
-  return { list, create, update, remove, preview };
+  /** Of a text that isn't saved. */
+  const previewText = endpoint('bearer', {
+    body: previewTextBody,
+    answerBytesMax: previewBytesMax,
+    async handle({ tenant }, { body: { channel, subject, body, ...how } }) {
+      checkData(how.data);
+      const text = { channel, subject: hasText(subject) ? subject : null, body };
+      const details = sizeProblems(text);
+      if (details[0] !== undefined)
+        throw new DomainError('BAD_REQUEST', `${details[0].path}: ${details[0].message}`, { details });
+      return rendered(tenant.id, text, how);
+    },
+  });
+
+  const versionsOf = async (tenantId: TenantId, params: Readonly<Record<string, string>>) => {
+    const history = await settings.templateHistory(tenantId, idOf(params));
+    if (history === null) throw notFound('template');
+    return { template: history.template, versions: [versionOf(history.template), ...history.earlier] };
+  };
+
+  const versions = endpoint('bearerOrKey', {
+    answerBytesMax: versionsBytesMax,
+    async handle({ tenant }, { params }) {
+      const found = await versionsOf(tenant.id, params);
+      return ok({ data: found.versions.map((version) => toVersion(version)), nextCursor: null });
+    },
+  });
+
+  const version = endpoint('bearerOrKey', {
+    answerBytesMax: pageBytesMax,
+    async handle({ tenant }, { params }) {
+      const { template, versions: kept } = await versionsOf(tenant.id, params);
+      const found = kept.find((each) => String(each.version) === params['version']);
+      if (found === undefined) throw notFound('version');
+      return ok({ ...toVersion(found), channel: template.channel, body: found.body });
+    },
+  });
+
+  return { list, create, update, remove, preview, previewText, versions, version };
 }
 
 /** A rendered text has 200 KiB at most. */
 const previewBytesMax = 256 * 1024;
+
+/** 21 of them, with subjects of 998 characters. */
+const versionsBytesMax = 128 * 1024;
 
 function placeOf([createdAt, id]: readonly FieldValue[]): NonNullable<TemplatePlace['after']> {
   return { createdAt: Number(createdAt), id: String(id) as TemplateId };
@@ -149,6 +210,10 @@ function sourceOf({ name, channel, subject, body, strict }: TemplateBody) {
 
 function hasText(subject: string | null | undefined): subject is string {
   return subject !== undefined && subject !== null && subject !== '';
+}
+
+function toVersion({ version, name, subject, strict, savedAt }: Omit<TemplateVersion, 'body'>) {
+  return { version, name, subject, strict, savedAt: isoTime(savedAt) };
 }
 
 function toTemplate({ id, name, channel, subject, body, strict, version, createdAt, updatedAt }: Template) {

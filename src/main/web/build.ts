@@ -106,16 +106,36 @@ async function inboxAssets({ outputFiles }: BuildResult<{ write: false }>): Prom
 
 const pageSources = { '/dashboard': 'dashboard/index.html', '/dashboard/content': 'dashboard/content.html' };
 
-/** `{{dashboard/main.tsx}}` becomes the name of what is built of it. Its links are relative: it may stand below a proxy's path. */
+/**
+ * `{{dashboard/main.tsx}}` becomes the name of what is built of it, `{{imports of dashboard/main.tsx}}` links that have what it imports loaded beside it.
+ * Links are relative: the page may stand below a proxy's path.
+ */
 function withNames(page: string, { outputs }: Metafile): string {
   const names = new Map(
     Object.entries(outputs).flatMap(([name, { entryPoint }]) => (entryPoint === undefined ? [] : [[entryPoint, name]])),
   );
-  return page.replaceAll(/\{\{(.+?)\}\}/g, (_, source: string) => {
+  const nameOf = (source: string): string => {
     const name = names.get(source);
     if (name === undefined) throw new Error(`nothing is built of ${source}`);
-    return `dashboard/${name}`;
+    return name;
+  };
+  return page.replaceAll(/\{\{(imports of )?(.+?)\}\}/g, (_, areImports: string | undefined, source: string) => {
+    if (areImports === undefined) return `dashboard/${nameOf(source)}`;
+    const links = importsOf(nameOf(source), outputs).map(
+      (name) => `<link rel="modulepreload" href="dashboard/${name}" />`,
+    );
+    return links.join('\n    ');
   });
+}
+
+/** What a file can't begin without, whatever it imports included. */
+function importsOf(name: string, outputs: Metafile['outputs'], found = new Set<string>()): readonly string[] {
+  for (const { kind, path } of outputs[name]?.imports ?? []) {
+    if (kind !== 'import-statement' || found.has(path)) continue;
+    found.add(path);
+    importsOf(path, outputs, found);
+  }
+  return [...found];
 }
 
 const types: Readonly<Record<string, string>> = {

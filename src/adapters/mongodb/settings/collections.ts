@@ -5,7 +5,7 @@ import type { Collection, Db } from 'mongodb';
 
 import type { Channel, ProviderRole } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
-import type { Template, TenantShare } from '../../../domain/tenant.ts';
+import type { Template, TemplateVersion, TenantShare } from '../../../domain/tenant.ts';
 import type { SettingsMark, StoredApiKey, StoredNamedKey } from '../../../ports/settings-store.ts';
 import type { StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
@@ -36,6 +36,8 @@ export interface TemplateDocument extends Omit<Template, 'id' | 'strict'> {
   readonly _id: Template['id'];
   /** Absent from those that a former version has made: false. */
   readonly strict?: boolean;
+  /** What it was before, the newest first; absent: nothing is kept. In here, so that it goes with the template. */
+  readonly earlier?: readonly TemplateVersion[];
 }
 
 export interface RevisionDocument {

@@ -3,7 +3,9 @@
 import type { ClientSession } from 'mongodb';
 
 import type { TenantId } from '../../../domain/ids.ts';
-import type { Template } from '../../../domain/tenant.ts';
+import { utf8Bytes } from '../../../domain/template.ts';
+import type { Template, TemplateVersion } from '../../../domain/tenant.ts';
+import { keptVersions, versionOf } from '../../../domain/tenant.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { fittingOf } from '../read-models/wanted.ts';
 import type { Collections, TemplateDocument } from './collections.ts';
@@ -11,7 +13,14 @@ import type { WriteTenant } from './writing.ts';
 
 type Templates = Pick<
   SettingsStore,
-  'templates' | 'templatePage' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
+  | 'templates'
+  | 'templatePage'
+  | 'template'
+  | 'templateByName'
+  | 'templateHistory'
+  | 'createTemplate'
+  | 'updateTemplate'
+  | 'deleteTemplate'
 >;
 
 export function templatesIn({ templates }: Collections, write: WriteTenant): Templates {
@@ -20,7 +29,7 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
 
   return {
     async templates(tenantId) {
-      const found = await templates().find({ tenantId }).sort({ createdAt: -1, _id: -1 }).toArray();
+      const found = await templates().find({ tenantId }, current).sort({ createdAt: -1, _id: -1 }).toArray();
       return found.map(templateOf);
     },
     async templatePage(tenantId, { limit, bytesMax, after }) {
@@ -38,18 +47,22 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
         sizes.slice(0, limit).map(({ bytes }) => bytes),
         bytesMax,
       );
-      const page = await found(fitting).toArray();
+      const page = await found(fitting).project<TemplateDocument>(current.projection).toArray();
       return { templates: page.map(templateOf), isCut: fitting < sizes.length && page.length === fitting };
     },
     async template(tenantId, id) {
-      const found = await templates().findOne({ _id: id, tenantId });
+      const found = await templates().findOne({ _id: id, tenantId }, current);
       return found === null ? null : templateOf(found);
     },
     async templateByName(tenantId, name) {
-      const found = await templates().findOne({ tenantId, name });
+      const found = await templates().findOne({ tenantId, name }, current);
       return found === null ? null : templateOf(found);
     },
-    async createTemplate(template, max) {
+    async templateHistory(tenantId, id) {
+      const found = await templates().findOne({ _id: id, tenantId });
+      return found === null ? null : { template: templateOf(found), earlier: found.earlier ?? [] };
+    },
+    async createTemplate(template, max, earlier = []) {
       const { tenantId, name } = template;
       let outcome: Awaited<ReturnType<SettingsStore['createTemplate']>> = 'created';
       await write(tenantId, async (session) => {
@@ -57,7 +70,7 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
         if ((await idOfName(tenantId, name, session)) !== null) outcome = 'taken';
         else if ((await templates().countDocuments({ tenantId }, { session })) >= max) outcome = 'full';
         if (outcome !== 'created') return false;
-        await templates().insertOne(documentOf(template), { session });
+        await templates().insertOne({ ...documentOf(template), earlier }, { session });
         return true;
       });
       return outcome;
@@ -66,13 +79,14 @@ export function templatesIn({ templates }: Collections, write: WriteTenant): Tem
       const { id: _id, tenantId, name, channel, subject, body, strict, version, updatedAt } = template;
       let outcome: Awaited<ReturnType<SettingsStore['updateTemplate']>> = 'updated';
       await write(tenantId, async (session) => {
-        const known = await templates().findOne({ _id, tenantId }, { session, projection: { version: 1 } });
+        const known = await templates().findOne({ _id, tenantId }, { session });
         outcome = 'updated';
         if (known === null) outcome = 'gone';
         else if (known.version !== version - 1) outcome = 'stale';
         else if (((await idOfName(tenantId, name, session)) ?? _id) !== _id) outcome = 'taken';
-        if (outcome !== 'updated') return false;
-        const changed = { name, channel, subject, body, strict, version, updatedAt };
+        if (known === null || outcome !== 'updated') return false;
+        const earlier = withEarlier(known);
+        const changed = { name, channel, subject, body, strict, version, updatedAt, earlier };
         await templates().updateOne({ _id }, { $set: changed }, { session });
         return true;
       });
@@ -92,7 +106,16 @@ function tieOf({ createdAt, id }: Pick<Template, 'createdAt' | 'id'>) {
   return { createdAt, _id: { $lt: id } };
 }
 
-function templateOf({ _id, strict = false, ...template }: TemplateDocument): Template {
+/** What it was before is read where it is asked for alone. */
+const current = { projection: { earlier: 0 } } as const;
+
+/** What is kept once this one has become an earlier version. */
+function withEarlier(known: TemplateDocument): TemplateVersion[] {
+  const earlier = [versionOf(templateOf(known)), ...(known.earlier ?? [])];
+  return earlier.slice(0, keptVersions(earlier.map(({ subject, body }) => utf8Bytes(body) + utf8Bytes(subject ?? ''))));
+}
+
+function templateOf({ _id, strict = false, earlier: _earlier, ...template }: TemplateDocument): Template {
   return { id: _id, ...template, strict };
 }
 

@@ -4,7 +4,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 
 import type { Channel, ProviderRole } from '../../../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../../../domain/ids.ts';
-import type { Scope, Template, TenantShare } from '../../../domain/tenant.ts';
+import type { Scope, Template, TemplateVersion, TenantShare } from '../../../domain/tenant.ts';
 import { ordinaryShare } from '../../../domain/tenant.ts';
 import type { StoredApiKey, StoredNamedKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
 
@@ -82,6 +82,17 @@ export function templateOf(row: Row): Template {
     version: number(row, 'version'),
     createdAt: number(row, 'created_at'),
     updatedAt: number(row, 'updated_at'),
+  };
+}
+
+export function templateVersionOf(row: Row): TemplateVersion {
+  return {
+    version: number(row, 'version'),
+    name: text(row, 'name'),
+    subject: textOrNull(row, 'subject'),
+    body: text(row, 'body'),
+    strict: number(row, 'strict') === 1,
+    savedAt: number(row, 'saved_at'),
   };
 }
 

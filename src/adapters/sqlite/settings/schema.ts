@@ -114,4 +114,15 @@ export const settingsSchemaSql = `
   );
   -- Beside the templates of former versions, which know no column of it.
   CREATE TABLE IF NOT EXISTS strict_templates (template_id TEXT PRIMARY KEY REFERENCES templates (id) ON DELETE CASCADE);
+  -- What a template was before: it goes with the template.
+  CREATE TABLE IF NOT EXISTS template_versions (
+    template_id TEXT NOT NULL REFERENCES templates (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    subject TEXT,
+    body TEXT NOT NULL,
+    strict INTEGER NOT NULL,
+    saved_at INTEGER NOT NULL,
+    PRIMARY KEY (template_id, version)
+  );
   CREATE INDEX IF NOT EXISTS templates_by_age ON templates (tenant_id, created_at, id);`;

@@ -2,14 +2,23 @@
 
 import type { TemplateId, TenantId } from '../../../domain/ids.ts';
 import type { Template } from '../../../domain/tenant.ts';
+import { versionOf } from '../../../domain/tenant.ts';
 import type { SettingsStore, TemplatePage, TemplatePlace } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
 import { number, templateOf } from './rows.ts';
 import type { WriteTenant } from './store.ts';
+import { earlierVersions, insertVersion, keepVersion } from './template-versions.ts';
 
 type Templates = Pick<
   SettingsStore,
-  'templates' | 'templatePage' | 'template' | 'templateByName' | 'createTemplate' | 'updateTemplate' | 'deleteTemplate'
+  | 'templates'
+  | 'templatePage'
+  | 'template'
+  | 'templateByName'
+  | 'templateHistory'
+  | 'createTemplate'
+  | 'updateTemplate'
+  | 'deleteTemplate'
 >;
 
 export function templatesOn(connection: Connection, write: WriteTenant): Templates {
@@ -33,13 +42,20 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
     templatePage: async (tenantId, place) => pageOf(connection, tenantId, place),
     template: async (tenantId, id) => byId(tenantId, id),
     templateByName: async (tenantId, name) => byName(tenantId, name),
-    async createTemplate(template, max) {
-      const { tenantId, name } = template;
+    async templateHistory(tenantId, id) {
+      const template = byId(tenantId, id);
+      return template === null ? null : { template, earlier: earlierVersions(connection, id) };
+    },
+    async createTemplate(template, max, earlier = []) {
+      const { tenantId, id, name } = template;
       let outcome: Awaited<ReturnType<SettingsStore['createTemplate']>> = 'created';
       write(tenantId, () => {
         if (byName(tenantId, name) !== null) outcome = 'taken';
         else if (countOf(tenantId) >= max) outcome = 'full';
-        else insert(connection, template);
+        else {
+          insert(connection, template);
+          for (const version of earlier) insertVersion(connection, id, version);
+        }
         return outcome === 'created';
       });
       return outcome;
@@ -52,7 +68,10 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
         if (stored === null) outcome = 'gone';
         else if (stored.version !== template.version - 1) outcome = 'stale';
         else if ((byName(tenantId, name)?.id ?? id) !== id) outcome = 'taken';
-        else update(connection, template);
+        else {
+          keepVersion(connection, id, versionOf(stored));
+          update(connection, template);
+        }
         return outcome === 'updated';
       });
       return outcome;

@@ -1,0 +1,55 @@
+// Which of the dashboard's changes an answer has in it already: the id of the stream at which that is to be gone on from, so that counts and changes join
+// without a gap or a repeat.
+
+import type { TenantId } from '../domain/ids.ts';
+import { partitionsOfTenant } from '../domain/topics.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { notificationsReadModel } from '../projections/notifications/index.ts';
+import type { DashboardMarks } from './dashboard-marks.ts';
+import { marksAt } from './dashboard-marks.ts';
+
+export const streamPositionHeader = 'x-stream-position';
+
+/** How far the read model has come, of the tenant's numbers. */
+export async function foldedMarks(reader: ReadModelReader, partitions: readonly number[]): Promise<DashboardMarks> {
+  const { name } = notificationsReadModel.definition;
+  const folded = new Map(
+    await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
+  );
+  return marksAt(partitions, (topic, partition) => folded.get(partition)?.get(topic) ?? 0);
+}
+
+export interface AtPosition<T> {
+  readonly value: T;
+  /** Where a stream goes on that tells just what `value` doesn't have; null: it can't be told, since the read model moved on while it was read. */
+  readonly position: string | null;
+}
+
+interface Dependencies {
+  readonly reader: ReadModelReader;
+  readonly log: Pick<EventLog, 'partitioning'>;
+}
+
+/** Read again when the read model moved meanwhile: under load it moves each 25 to 300 ms, and a read takes some. */
+const readsMax = 4;
+/** What takes longer is read once: it would not fit between two moves, and costs more than it is worth. */
+const quickMs = 20;
+
+/** Resolves as `read` does. */
+export async function atStreamPosition<T>(
+  { reader, log }: Dependencies,
+  tenantId: TenantId,
+  read: () => Promise<T>,
+): Promise<AtPosition<T>> {
+  const partitions = partitionsOfTenant(tenantId, log.partitioning);
+  let { text: before } = await foldedMarks(reader, partitions);
+  for (let reads = 1; ; reads++) {
+    const startedAt = performance.now();
+    const value = await read();
+    const { text: after } = await foldedMarks(reader, partitions);
+    if (after === before) return { value, position: after };
+    if (reads === readsMax || performance.now() - startedAt > quickMs) return { value, position: null };
+    before = after;
+  }
+}

@@ -13,12 +13,13 @@ import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { BatchItem } from './batch-items.ts';
 import { batchItem } from './batch-request.ts';
 import { parseText } from './body.ts';
+import type { FlushTurns } from './flush-turns.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 export const intakeLimits = {
-  /** Checked in one go, some 2 ms of the thread at most: then everybody else has a turn. */
-  pieceItemsMax: 100,
+  /** Checked in one go, some 2 ms of the thread at most: then everybody else has a turn. Small items are 1 ms. */
+  pieceItemsMax: 250,
   pieceBytesMax: 64 * 1024,
   /** Appended together: as many as one transaction of the embedded log holds. */
   flushItemsMax: 500,
@@ -42,6 +43,7 @@ export interface IntakeDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly turns: ThreadTurns;
+  readonly flushTurns: FlushTurns;
 }
 
 export interface IntakeOf {
@@ -73,12 +75,14 @@ interface Checked {
 }
 
 export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
-  const { commands, limits, ownWrites, outbound, clock, logger, turns } = deps;
+  const { commands, limits, ownWrites, outbound, clock, logger, turns, flushTurns } = deps;
   const results: string[] = [];
   const underWay = new Set<Promise<void>>();
   const piece = createHeap<Waiting>(intakeLimits.pieceItemsMax, intakeLimits.pieceBytesMax);
   const flush = createHeap<Checked>(intakeLimits.flushItemsMax, intakeLimits.flushBytesMax);
   let resultsBytes = 0;
+  /** How often something was to be taken. */
+  let takes = 0;
   let index = 0;
   const counts = { accepted: 0, rejected: 0, replayed: 0 };
   let stoppedBy: DomainError | null = null;
@@ -154,20 +158,25 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     ownWrites.noteAll(tenantId, positions);
   };
 
-  const acceptAll = async (items: readonly Checked[]): Promise<void> => {
+  /** Those with a key, a fifth as many, may wait for others of their key: the turn doesn't. */
+  const acceptAll = async (items: readonly Checked[], giveTurnBack: () => void): Promise<void> => {
     const keyed = items.filter((item): item is Checked & { key: string } => item.key !== null);
     const others = keyed.length === 0 ? items : items.filter(({ key }) => key === null);
-    const together = acceptTogether(others).catch((error: unknown) => {
-      for (const { index: at } of others) refuse(at, error);
-    });
+    const together = acceptTogether(others)
+      .catch((error: unknown) => {
+        for (const { index: at } of others) refuse(at, error);
+      })
+      .finally(giveTurnBack);
     await Promise.all([together, ...keyed.map(acceptKeyed)]);
   };
 
   const beginFlush = async (): Promise<void> => {
     while (underWay.size >= intakeLimits.flushesMax) await Promise.race(underWay);
+    const giveTurnBack = await flushTurns.take(tenantId);
     const items = flush.takeAll();
-    if (items.length === 0) return;
-    const running: Promise<void> = turns.as(tenantId, () => acceptAll(items)).then(() => void underWay.delete(running));
+    if (items.length === 0) return giveTurnBack();
+    const accepting = turns.as(tenantId, () => acceptAll(items, giveTurnBack));
+    const running: Promise<void> = accepting.then(() => void underWay.delete(running));
     underWay.add(running);
   };
 
@@ -186,6 +195,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   return {
     /** False: reading stops here. */
     async take(items: Iterable<BatchItem>): Promise<boolean> {
+      takes++;
       for (const item of items) {
         const at = index++;
         if (item.kind === 'bad') reject(at, item.error);
@@ -197,11 +207,18 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       return true;
     },
 
-    /** Nothing more has come for now: what was checked doesn't wait for it. */
-    rest: beginFlush,
+    /** Nothing more has come for now: what was checked waits for it over a turn of the event loop, in which a body that is on its way comes on. */
+    rest(): void {
+      const resting = takes;
+      const begin = () => {
+        if (resting === takes) void beginFlush();
+      };
+      setImmediate(() => setImmediate(begin));
+    },
 
     /** When all that was taken has its result. */
     async end(): Promise<TakenIn> {
+      takes++;
       if (stoppedBy === null) await checkPiece();
       await beginFlush();
       await Promise.all(underWay);

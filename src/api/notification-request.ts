@@ -11,6 +11,7 @@ import { wireForms } from './docs/wire-forms.ts';
 import { badFields } from './errors.ts';
 import { copiesProblems, mailFields } from './mail-fields.ts';
 import { timeFields, timesOf } from './notification-times.ts';
+import { isObject, isPlain } from './plain-notification.ts';
 import { recipientProblem } from './recipients.ts';
 import { isShallow, tooDeep } from './text-check.ts';
 import { validate } from './validate.ts';
@@ -71,6 +72,8 @@ export const notificationSchema = z.strictObject({
     .optional(),
 });
 
+export type NotificationFields = z.output<typeof notificationSchema>;
+
 export type NotificationRequest = Omit<NotificationInput, 'tenantId' | 'trace'>;
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
@@ -79,7 +82,7 @@ export function notificationRequest(
   now: number,
   outbound: Pick<Outbound, 'problemWithUrl'>,
 ): NotificationRequest {
-  const fields = validate(notificationSchema, body);
+  const fields: NotificationFields = isPlain(body) ? body : validate(notificationSchema, body);
   const details: ErrorDetail[] = [];
   const template = either(fields, 'template', 'templateName', details);
   const subject = either(fields, 'subject', 'rawSubject', details);
@@ -112,22 +115,21 @@ export function notificationRequest(
     bcc: fields.bcc ?? nobody,
     transactional: fields.transactional ?? false,
     resendOf: null,
-    ...times,
+    sendAt: times.sendAt,
+    expiry: times.expiry,
   };
 }
 
 const noMetadata: Readonly<Record<string, string>> = Object.freeze({});
 const nobody: readonly string[] = Object.freeze([]);
 
-type Fields = z.output<typeof notificationSchema>;
-
 /** A field that has two names: both may be given when they say the same. */
-function either<A extends keyof Fields, B extends keyof Fields>(
-  fields: Fields,
+function either<A extends keyof NotificationFields, B extends keyof NotificationFields>(
+  fields: NotificationFields,
   a: A,
   b: B,
   details: ErrorDetail[],
-): Fields[A] | Fields[B] {
+): NotificationFields[A] | NotificationFields[B] {
   const first = fields[a];
   const second = fields[b];
   if (first === undefined) return second;
@@ -158,10 +160,6 @@ function checkContent(channel: Channel, { template, subject, content }: Content,
   if (channel === 'EMAIL' && (subject === undefined || subject === '')) {
     details.push({ path: 'subject', message: 'is required for EMAIL when no template is given' });
   }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isEmpty(value: object): boolean {

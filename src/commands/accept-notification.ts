@@ -183,7 +183,7 @@ export function requested(
 ): NotificationRequested {
   const { tenantId, channel, recipient, priority, trace } = input;
   const isRaw = template === null;
-  return {
+  const event: NotificationRequested = {
     type: 'NotificationRequested',
     eventId: eventIdFrom('requested', notificationId),
     occurredAt: requestedAt,
@@ -215,8 +215,8 @@ export function requested(
       tracestate: trace.tracestate,
       baggage: trace.baggage,
     },
-    ...(input.resendOf === null ? {} : { resendOf: input.resendOf }),
   };
+  return input.resendOf === null ? event : { ...event, resendOf: input.resendOf };
 }
 
 /** A body of 200 KiB isn't kept twice: null where nothing was filled in. */

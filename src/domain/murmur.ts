@@ -5,9 +5,24 @@ const encoder = new TextEncoder();
 const scratch = new Uint8Array(1024);
 
 function utf8(text: string): { readonly bytes: Uint8Array; readonly length: number } {
+  if (putDownAscii(text)) return { bytes: scratch, length: text.length };
   if (text.length * 3 <= scratch.length) return { bytes: scratch, length: encoder.encodeInto(text, scratch).written };
   const bytes = encoder.encode(text);
   return { bytes, length: bytes.length };
+}
+
+/** Ids, mostly: letter by letter they take half of what a call of the encoder does. */
+const asciiMax = 64;
+
+/** Whether the text is short and ASCII: then it stands in `scratch`. */
+function putDownAscii(text: string): boolean {
+  if (text.length > asciiMax) return false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0x7f) return false;
+    scratch[i] = code;
+  }
+  return true;
 }
 
 /**

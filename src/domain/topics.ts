@@ -106,10 +106,21 @@ export function suppressionPartition(tenantId: TenantId, recipient: string, by: 
 
 /** The numbers that a tenant's notifications can have, ascending, each once. */
 export function partitionsOfTenant(tenantId: TenantId, by: Partitioning): number[] {
-  const numbers = Array.from({ length: by.shards }, (_, shard) => murmur2(`${tenantId}:${shard}`) % by.partitions);
-  return [...new Set(numbers)].sort((a, b) => a - b);
+  return [...new Set(numbersByShard(tenantId, by))].sort((a, b) => a - b);
 }
 
 function partitionOfKey(tenantId: TenantId, key: string, by: Partitioning): number {
-  return murmur2(`${tenantId}:${murmur2(key) % by.shards}`) % by.partitions;
+  if (asked.tenantId !== tenantId || asked.by !== by) asked = { tenantId, by, numbers: numbersByShard(tenantId, by) };
+  return asked.numbers[murmur2(key) % by.shards] ?? 0;
+}
+
+/** Of the tenant that was asked for last: a batch asks for one tenant's 500 times in a row. */
+let asked: { readonly tenantId: TenantId | null; readonly by: Partitioning; readonly numbers: readonly number[] } = {
+  tenantId: null,
+  by: defaultPartitioning,
+  numbers: [],
+};
+
+function numbersByShard(tenantId: TenantId, { partitions, shards }: Partitioning): readonly number[] {
+  return Array.from({ length: shards }, (_, shard) => murmur2(`${tenantId}:${shard}`) % partitions);
 }

@@ -18,11 +18,12 @@ import type { Input } from '../endpoint.ts';
 import { endpoint } from '../endpoint.ts';
 import { ClientGoneError } from '../errors.ts';
 import { idempotencyKeyHeader } from '../idempotency-key.ts';
+import { createFlushTurns } from '../flush-turns.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
 
-interface Dependencies extends IntakeDependencies {
+interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
   readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptOnce' | 'recordBatch'>;
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
@@ -31,19 +32,20 @@ interface Dependencies extends IntakeDependencies {
 
 export function createBatchHandlers(deps: Dependencies) {
   const { commands, reader, log, metrics, ownWrites, clock, logger } = deps;
+  const flushTurns = createFlushTurns();
 
   /** Whatever ends the reading, what was accepted is accepted: it is counted and recorded. */
   const takeIn = async (of: IntakeOf, { request, room }: Input['unread']): Promise<TakenIn> => {
     const format = jsonFormatOf(request);
     if (Number(request.headers['content-length'] ?? 0) > batchLimits.bytesMax) throw batchTooLarge();
     await room.take(intakeLimits.roomBytes);
-    const intake = createIntake(deps, of);
+    const intake = createIntake({ ...deps, flushTurns }, of);
     const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
     let isGone = false;
     try {
       for await (const items of itemsOf(chunks, format)) {
         if (!(await intake.take(items))) break;
-        if (request.readableLength === 0) await intake.rest();
+        if (request.readableLength === 0) intake.rest();
       }
     } catch (error) {
       if (request.complete || !request.destroyed) throw error;

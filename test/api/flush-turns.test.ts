@@ -1,0 +1,89 @@
+// Flushes of batches: so many at a time over all batches, and a tenant never has the last one that is free while others have none.
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { intakeLimits } from '../../src/api/batch-intake.ts';
+import { createFlushTurns, flushesAtOnceMax } from '../../src/api/flush-turns.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+
+const [a, b, c, d] = ['a', 'b', 'c', 'd'] as TenantId[] as [TenantId, TenantId, TenantId, TenantId];
+
+/** Whether a wait is over, without waiting for anything more to happen. */
+async function isOver(taken: Promise<unknown>): Promise<boolean> {
+  return Promise.race([taken.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+}
+
+describe('the turns of flushes', () => {
+  it('are a tenant’s as many as are still free: half, then a quarter', async () => {
+    const turns = createFlushTurns(4);
+    await Promise.all([turns.take(a), turns.take(a)]);
+    const third = turns.take(a);
+    expect(await isOver(third)).toBe(false);
+    await turns.take(b);
+    expect(await isOver(turns.take(b))).toBe(false);
+    const giveBack = await turns.take(c);
+    const other = turns.take(d);
+    expect(await isOver(other)).toBe(false);
+    giveBack();
+    expect([await isOver(third), await isOver(other)]).toEqual([false, true]);
+  });
+
+  it('go on in the order in which they were asked for', async () => {
+    const turns = createFlushTurns(2);
+    const first = await turns.take(a);
+    const [second, third] = [turns.take(a), turns.take(a)];
+    expect(await isOver(second)).toBe(false);
+    first();
+    expect([await isOver(second), await isOver(third)]).toEqual([true, false]);
+    (await second)();
+    expect(await isOver(third)).toBe(true);
+  });
+});
+
+describe('of many batches at once', () => {
+  let app: App;
+  /** Appends of batches that the log has not answered yet: each ends its wait. */
+  const held: (() => void)[] = [];
+  let isHolding = false;
+  let most = 0;
+
+  beforeAll(async () => {
+    app = await startApp({
+      delivers: false,
+      folds: false,
+      options: { itemLimit: { limit: 1_000_000, windowMs: 10_000 } },
+      replace: ({ log: own }) => ({
+        log: {
+          ...own,
+          async appendAll(events) {
+            if (isHolding) await new Promise<void>((resolve) => (most = Math.max(most, held.push(resolve))));
+            return own.appendAll(events);
+          },
+        },
+      }),
+    });
+  });
+  afterAll(() => app.close());
+
+  const items = 2 * intakeLimits.flushItemsMax;
+  const lines = Array.from({ length: items }, (_, i) => `{"channel":"IN_APP","recipient":"r${i}","body":"hi"}`);
+  const headers = { 'content-type': 'application/x-ndjson' };
+
+  it('one tenant’s leave another’s its turn, and all are accepted once the log answers', async () => {
+    const [flooding, other] = [await app.tenant('flooding'), await app.tenant('other')];
+    const post = (of: typeof other) => of.withKey('POST', '/notify/batch', lines.join('\n'), headers);
+    isHolding = true;
+    const flood = [1, 2, 3, 4].map(() => post(flooding));
+    await until(() => held.length === flushesAtOnceMax / 2, { what: 'a tenant to have its share of flushes' });
+    const others = post(other);
+    await until(() => held.length === flushesAtOnceMax / 2 + 1, { what: 'the other to have one' });
+    isHolding = false;
+    for (const go of held) go();
+    const replies = await Promise.all([...flood, others]);
+    expect(replies.map(({ status, body }) => [status, body.accepted])).toEqual(replies.map(() => [202, items]));
+    expect(most).toBeLessThanOrEqual(flushesAtOnceMax);
+  }, 60_000);
+});

@@ -57,7 +57,7 @@ export interface TakenIn {
   readonly rejected: number;
   /** Of them, those that an item's key had made before. */
   readonly replayed: number;
-  /** JSON texts, by index. */
+  /** JSON texts by index, of one item or of several that follow one another. */
   readonly results: readonly string[];
   /** What is to be said of the whole batch, where nothing of it was accepted and one reason says why. */
   readonly refusal: DomainError | null;
@@ -114,11 +114,6 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     if (refusal.code === 'SERVICE_UNAVAILABLE') unavailable.set(refusal.message, refusal);
   };
 
-  const accept = (at: number, notificationId: NotificationId): void => {
-    counts.accepted++;
-    tell(at, `{"index":${at},"notificationId":"${notificationId}","status":"queued"}`);
-  };
-
   /** What is asked for goes into the flush. */
   const check = ({ index: at, text }: Waiting): void => {
     try {
@@ -136,7 +131,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       const { notificationId, position, isReplayed } = await commands.acceptOnce({ input, key, batchId });
       if (isReplayed) counts.replayed++;
       ownWrites.note(tenantId, position);
-      accept(at, notificationId);
+      counts.accepted++;
+      tell(at, accepted(at, notificationId));
     } catch (error) {
       refuse(at, error);
     }
@@ -147,14 +143,17 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     const inputs = items.map(({ input }) => input);
     const outcomes = await commands.acceptNotifications(tenantId, inputs, batchId);
     const positions: Position[] = [];
+    const run = createRun(tell);
     for (const [i, outcome] of outcomes.entries()) {
       const at = items[i]?.index ?? 0;
       if (outcome.kind === 'refused') refuse(at, outcome.error);
       else {
         positions.push(outcome.position);
-        accept(at, outcome.notificationId);
+        counts.accepted++;
+        run.add(at, accepted(at, outcome.notificationId));
       }
     }
+    run.end();
     ownWrites.noteAll(tenantId, positions);
   };
 
@@ -249,6 +248,28 @@ function createHeap<T>(itemsMax: number, bytesMax: number) {
       bytes = 0;
       return taken;
     },
+  };
+}
+
+function accepted(at: number, notificationId: NotificationId): string {
+  return `{"index":${at},"notificationId":"${notificationId}","status":"queued"}`;
+}
+
+/** Results that follow one another are told as one text: what is kept until the batch ends is one string for hundreds of items, not several of each. */
+function createRun(tell: (at: number, text: string) => void) {
+  let texts: string[] = [];
+  let next = 0;
+  const end = (): void => {
+    if (texts.length > 0) tell(next - texts.length, texts.join(','));
+    texts = [];
+  };
+  return {
+    add(at: number, text: string): void {
+      if (at !== next) end();
+      texts.push(text);
+      next = at + 1;
+    },
+    end,
   };
 }
 

@@ -17,8 +17,8 @@ const batchIdPattern = /^batch_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const jobIdPattern = /^job_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the given 10 random bytes. */
-export function uuidV7Bytes(timeMs: number, random: Uint8Array): Uint8Array {
+/** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the 10 random bytes from `at` on. */
+export function uuidV7Bytes(timeMs: number, random: Uint8Array, at = 0): Uint8Array {
   const bytes = new Uint8Array(16);
   const high = Math.floor(timeMs / 2 ** 32);
   bytes[0] = high >>> 8;
@@ -27,7 +27,7 @@ export function uuidV7Bytes(timeMs: number, random: Uint8Array): Uint8Array {
   bytes[3] = timeMs >>> 16;
   bytes[4] = timeMs >>> 8;
   bytes[5] = timeMs;
-  for (let i = 0; i < 10; i++) bytes[6 + i] = random[i] ?? 0;
+  for (let i = 0; i < 10; i++) bytes[6 + i] = random[at + i] ?? 0;
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes;
@@ -107,12 +107,14 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
  */
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
   const words = murmur3(parts.join('\n'));
-  const bytes = new Uint8Array(16);
-  for (let i = 0; i < 16; i++) bytes[i] = (words[i >> 2] ?? 0) >>> (24 - 8 * (i & 3));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return uuidText(bytes) as EventId;
+  for (let i = 0; i < 16; i++) eventBits[i] = (words[i >> 2] ?? 0) >>> (24 - 8 * (i & 3));
+  eventBits[6] = ((eventBits[6] ?? 0) & 0x0f) | 0x80;
+  eventBits[8] = ((eventBits[8] ?? 0) & 0x3f) | 0x80;
+  return uuidText(eventBits) as EventId;
 }
+
+/** Of the event id that is being spelled: a piece of memory for each costs as much as hashing it. */
+const eventBits = new Uint8Array(16);
 
 /** The letters of an id are put down here and read as one text: one that grows letter by letter is put together anew by whoever writes it. */
 const letters = Buffer.alloc(36);

@@ -16,14 +16,14 @@ export function createClock(): Clock {
   const pool = new Uint8Array(poolBytes);
   let used = poolBytes;
 
-  /** Valid until the next call. */
-  const draw = (length: number): Uint8Array => {
+  /** Where in the pool they begin: valid until the next call. */
+  const draw = (length: number): number => {
     if (used + length > poolBytes) {
       randomFillSync(pool);
       used = 0;
     }
     used += length;
-    return pool.subarray(used - length, used);
+    return used - length;
   };
 
   return {
@@ -32,13 +32,13 @@ export function createClock(): Clock {
     random: () => Math.random(),
     randomBytes(length) {
       if (length > poolBytes) return randomFillSync(new Uint8Array(length));
-      const drawn = draw(length);
-      const bytes = drawn.slice();
+      const at = draw(length);
+      const bytes = pool.slice(at, at + length);
       // What was handed out may become a secret: it isn't kept here.
-      drawn.fill(0);
+      pool.fill(0, at, at + length);
       return bytes;
     },
-    uuidV7: () => uuidV7Bytes(Date.now(), draw(uuidRandomBytes)),
+    uuidV7: () => uuidV7Bytes(Date.now(), pool, draw(uuidRandomBytes)),
     async sleep(ms, signal) {
       const wait = Math.min(Math.max(ms, 0), sleepMaxMs);
       try {

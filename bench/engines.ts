@@ -3,6 +3,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import type { Format } from '../src/export/formats/index.ts';
 import { engineVariables } from '../test/support/engines.ts';
 import type { CostTargets } from './cost.ts';
 import { isAnswered } from './listening.ts';
@@ -20,6 +21,13 @@ export interface Share {
   remove(): Promise<void>;
 }
 
+export interface ExportTargets {
+  readonly perSecond: Readonly<Record<Format, Target>>;
+  /** What that leaves of its thread for an event. */
+  readonly busiestThreadUs: Readonly<Record<Format, Target>>;
+  readonly memoryMiB: Target;
+}
+
 export interface Targets {
   readonly apiToExpress: Target;
   readonly allRolesToExpress: Target | null;
@@ -35,6 +43,8 @@ export interface Targets {
   readonly searchBehindSeconds: Target | null;
   readonly storedViewsGiB: Target | null;
   readonly startSeconds: Target | null;
+  /** Events of the log into files: a process of one thread. */
+  readonly exported: ExportTargets;
   /** null: other than files of SQLite. */
   readonly viewsBytes: Target | null;
   readonly memoryMiB: Target | null;
@@ -76,6 +86,15 @@ export class EnginesAwayError extends Error {}
 const atLeast = (value: number): Target => ({ kind: 'at least', value });
 const atMost = (value: number): Target => ({ kind: 'at most', value });
 
+function exportedBy({ ndjson, csv, parquet }: Readonly<Record<Format, number>>): ExportTargets {
+  const us = (perSecond: number) => atMost(1_000_000 / perSecond);
+  return {
+    perSecond: { ndjson: atLeast(ndjson), csv: atLeast(csv), parquet: atLeast(parquet) },
+    busiestThreadUs: { ndjson: us(ndjson), csv: us(csv), parquet: us(parquet) },
+    memoryMiB: atMost(300),
+  };
+}
+
 const embedded: Engines = {
   set: 'embedded',
   heading: 'Herald on the embedded engines (SQLite)',
@@ -92,6 +111,7 @@ const embedded: Engines = {
     searchBehindSeconds: atMost(20),
     storedViewsGiB: atMost(2),
     startSeconds: atMost(1.7),
+    exported: exportedBy({ ndjson: 40_000, csv: 40_000, parquet: 25_000 }),
     viewsBytes: atMost(2000),
     memoryMiB: atMost(220),
     largeBodiesMiB: atMost(300),
@@ -127,6 +147,7 @@ const real: Omit<Engines, 'share'> = {
     searchBehindSeconds: null,
     storedViewsGiB: null,
     startSeconds: null,
+    exported: exportedBy({ ndjson: 25_000, csv: 25_000, parquet: 25_000 }),
     viewsBytes: null,
     memoryMiB: null,
     largeBodiesMiB: null,

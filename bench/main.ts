@@ -12,6 +12,7 @@ import type { Options, PartName } from './options.ts';
 import { OptionsError, readOptions, usage } from './options.ts';
 import { measureAccept } from './parts/accept.ts';
 import { measureDelivery } from './parts/delivery.ts';
+import { measureExport } from './parts/export.ts';
 import { measureFold } from './parts/fold.ts';
 import { measureLatency } from './parts/latency.ts';
 import { measureBodies, measureMemory } from './parts/memory.ts';
@@ -33,6 +34,7 @@ const parts: Readonly<Record<PartName, (stage: Stage) => Promise<void>>> = {
   search: measureSearch,
   queries: measureQueries,
   start: measureStart,
+  export: measureExport,
   bodies: measureBodies,
   memory: measureMemory,
   peers: measurePeers,

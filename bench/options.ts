@@ -18,6 +18,7 @@ export const partNames = [
   'search',
   'queries',
   'start',
+  'export',
   'bodies',
   'memory',
   'peers',
@@ -49,7 +50,7 @@ export const usage = `npm run bench -- [options]
   --only PARTS             of ${usual.join(',')}; all unless said
   --peers                  the same load against BullMQ with Express and Redis as well; installs them in bench/peers
   --repeat N               that often, medians of all: 3 for figures to be quoted
-  --stored N               notifications for search, queries and start; 1,000,000 unless said
+  --stored N               notifications for search, queries, start and export; 1,000,000 unless said
   --cache DIR              where they are kept from run to run
   --short                  everything small: whether it runs, no figures
   --profile DIR            CPU profiles of every thread, and tables by module; the figures are those of a profiled service then

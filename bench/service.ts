@@ -43,9 +43,9 @@ export const inspected = ['--inspect=127.0.0.1:0'] as const;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** `node <flags> bin/herald.js`: as `npm run herald` has it, without npm in between. */
-const command = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
+export const serviceCommand = nodeArguments(readFileSync(join(root, 'package.json'), 'utf8'));
 /** Of Node, as users start it. */
-export const serviceFlags = command.filter((argument) => argument.startsWith('--'));
+export const serviceFlags = serviceCommand.filter((argument) => argument.startsWith('--'));
 /** Topics and indexes are made at the first start, which a machine that others use as well takes most of a minute for. */
 const startWithinMs = 180_000;
 /** A crowd leaves gigabytes of bodies behind, which are folded until they are searchable; 5,000,000 notifications take 20 minutes. */
@@ -81,7 +81,7 @@ export async function startService(
   const stderr = openSync(log, 'a');
   const startedAt = monotonicMs();
   const roles = role === null ? [] : ['--role', role];
-  const child = spawn(process.execPath, [...nodeFlags, ...command, 'serve', ...roles], {
+  const child = spawn(process.execPath, [...nodeFlags, ...serviceCommand, 'serve', ...roles], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', stderr],
   });
@@ -113,7 +113,7 @@ export async function startService(
 /** Runs another command of the service in the same place and answers what it printed. */
 export async function runCommand(place: Place, args: readonly string[]): Promise<string> {
   const options = { env: { ...process.env, ...place.environment }, maxBuffer: 16 * 1024 * 1024 };
-  return (await promisify(execFile)(process.execPath, [...command, ...args], options)).stdout;
+  return (await promisify(execFile)(process.execPath, [...serviceCommand, ...args], options)).stdout;
 }
 
 export interface BenchedTenant {

@@ -30,6 +30,7 @@ const usualSeconds: Readonly<Record<PartName, number>> = {
   search: 240,
   queries: 60,
   start: 30,
+  export: 180,
   bodies: 60,
   memory: 120,
   peers: 90,

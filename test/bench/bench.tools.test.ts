@@ -53,7 +53,7 @@ describe('a short run of the bench', () => {
   );
 
   it(
-    'searches, asks and starts on a log that a second run finds again, each row the median of its runs',
+    'searches, asks, starts and exports on a log that a second run finds again, each row the median of its runs',
     async () => {
       const expected = [
         'search in 10,000: behind the records of a fold',
@@ -65,8 +65,13 @@ describe('a short run of the bench', () => {
         'queries in 10,000: page=400: one query, p50',
         'queries in 10,000: filters: one query, p99',
         'start with 10,000 in the log: until ready',
+        ...['ndjson', 'csv', 'parquet'].flatMap((format) => [
+          `export of 10,000 as ${format}`,
+          `export of 10,000 as ${format}: resident memory, highest`,
+          `cost: an event, ${format}: busiest thread`,
+        ]),
       ];
-      const first = await bench('--only', 'search,queries,start');
+      const first = await bench('--only', 'search,queries,start,export');
       expect(known(first)).toEqual(expect.arrayContaining(expected));
       const [kept] = await readdir(join(work, 'kept'));
       const filledAt = await readFile(join(work, 'kept', kept ?? '', 'filled.json'), 'utf8');

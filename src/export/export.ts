@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { settingsTopic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { TableName } from './columns.ts';
 import { beginRound, sweep } from './files.ts';
@@ -126,6 +127,7 @@ function resumed(options: ExportOptions): Progress | null {
 
 async function begun(options: ExportOptions): Promise<Progress> {
   const { log, clock, folder } = options;
+  const erasures = [...(await log.ends(settingsTopic))];
   const ranges = await rangesOf(log, { ...options, since: options.since?.manifest ?? null });
   const progress: Progress = {
     version: 1,
@@ -134,6 +136,7 @@ async function begun(options: ExportOptions): Promise<Progress> {
     begunAt: new Date(clock.now()).toISOString(),
     columns: tables[options.table].columns.map((column) => ({ ...column })),
     ranges,
+    erasures,
     rows: 0,
     files: [],
     round: 1,

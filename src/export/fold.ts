@@ -44,13 +44,20 @@ export function foldedSource(options: FoldedSourceOptions): Source {
   const { ranges, scratch } = options;
   const numbers = [...new Set(ranges.map(({ partition }) => partition))];
   const ofNumber = (number: number) => ranges.filter(({ partition }) => partition === number);
+  let deleted = 0;
 
   async function* piecesOf(number: number, unit: number, from: number): AsyncGenerator<Piece> {
     const own = ofNumber(number);
     // Nothing happened in the range: nothing of it is asked for.
     if (own.every((range) => range.from === range.to)) return;
     const laid = beginShards(scratch);
-    for (const range of own) yield* layAside(options, range, laid);
+    for (const range of own) {
+      deleted += range.to;
+      for await (const piece of layAside(options, range, laid)) {
+        deleted -= piece.read;
+        yield piece;
+      }
+    }
     laid.end();
     for (let shard = from; shard < shards; shard++) {
       for await (const rows of foldedRows(laid.path(shard), options)) yield { rows, read: 0, next: null };
@@ -62,6 +69,7 @@ export function foldedSource(options: FoldedSourceOptions): Source {
 
   return {
     total: ranges.reduce((sum, { to }) => sum + to, 0),
+    deleted: () => deleted,
     async *pieces({ unit, at }) {
       for (const [i, number] of numbers.entries()) {
         if (i >= unit) yield* piecesOf(number, i, i === unit ? at : 0);

@@ -44,6 +44,8 @@ const plan = {
   columns: z.array(z.strictObject({ name: text, kind: z.enum(columnKinds), about: text })),
   /** Offsets [from, to) of each partition, and how many events the log had of them. */
   ranges: z.array(z.strictObject({ topic: text, partition: whole, from: whole, to: whole, events: whole })),
+  /** By partition number, up to where the log was read for what is erased before anything else of it was: rows hold nothing of that. */
+  erasures: z.array(whole).optional(),
   rows: whole,
   files: z.array(z.strictObject({ path: text, rows: whole, bytes: whole, sha256: text })),
 };

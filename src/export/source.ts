@@ -28,6 +28,8 @@ export interface Source {
   readonly total: number;
   /** Counts the events of each range, as far as the pieces that were handed out go. */
   pieces(from: Place): AsyncIterable<Piece>;
+  /** Of the events of the ranges whose pieces were all handed out, how many the log has no more. */
+  deleted(): number;
 }
 
 export interface SourceOptions {
@@ -46,26 +48,31 @@ const pieceEvents = 5_000;
 /** One range after another: units are ranges, and how far one is its offset. */
 export function eventsSource({ log, ranges, filter, pieceRows }: SourceOptions): Source {
   const isWanted = filterOf(filter);
+  let deleted = 0;
 
   async function* piecesOf(range: Range, unit: number, from: number): AsyncGenerator<Piece> {
     const { topic, partition, to } = range;
     let rows: Row[] = [];
     let read = 0;
+    deleted += to - from;
     for await (const entry of log.read({ topic, partition, from, to })) {
       read++;
       if (isWanted(entry)) rows.push(eventRow(entry));
       if (rows.length < pieceRows && read < pieceEvents) continue;
       range.events += read;
+      deleted -= read;
       yield { rows, read, next: { unit, at: entry.offset + 1 } };
       rows = [];
       read = 0;
     }
     range.events += read;
+    deleted -= read;
     yield { rows, read, next: { unit: unit + 1, at: 0 } };
   }
 
   return {
     total: ranges.reduce((sum, { from, to }) => sum + to - from, 0),
+    deleted: () => deleted,
     async *pieces({ unit, at }) {
       for (const [i, range] of ranges.entries()) {
         if (i < unit || range.from === range.to) continue;

@@ -12,7 +12,7 @@ import { type Asked, exportToFolder, removeLock, sinceFolder } from '../export/e
 import { ExportRefusedError, type Manifest, readManifest } from '../export/manifest.ts';
 import type { ExportedLog } from '../export/plan.ts';
 import { exportToStream } from '../export/stream.ts';
-import { verifyExport } from '../export/verify.ts';
+import { type Verified, verifyExport } from '../export/verify.ts';
 import type { Config } from './config.ts';
 import { readConfig } from './config.ts';
 import { openLogBeside } from './engines.ts';
@@ -74,11 +74,24 @@ async function verify(config: Config, folder: string): Promise<void> {
   const { manifest } = found;
   await withLog(config, 'verify', async (log, { progress }) => {
     const scratch = mkdtempSync(join(tmpdir(), 'herald-verify-'));
-    const wrong = await verifyExport({ log, folder, manifest, scratch, onProgress: progress.update });
+    const found = await verifyExport({ log, folder, manifest, scratch, onProgress: progress.update });
+    const { wrong, erasedRows } = found;
     progress.end(wrong.length === 0 ? `complete: ${summaryOf(manifest, folder)}` : 'not complete');
-    for (const line of wrong) process.stdout.write(`${line}\n`);
-    if (wrong.length > 0) process.exitCode = 1;
+    for (const line of [...wrong, ...changesOf(found)]) process.stdout.write(`${line}\n`);
+    if (wrong.length > 0 || erasedRows > 0) process.exitCode = 1;
   });
+}
+
+/** What the log has done since to what was exported. */
+function changesOf({ deletedEvents, erasedRows }: Verified): string[] {
+  return [
+    ...(deletedEvents > 0
+      ? [`${deletedEvents} of its events are deleted in the log by now: the others were counted`]
+      : []),
+    ...(erasedRows > 0
+      ? [`${erasedRows} of its rows hold what was erased since it was begun: remove it, and export it anew`]
+      : []),
+  ];
 }
 
 /** What goes on from another export is of the same table and filter. @throws UsageError when something else is asked for */

@@ -11,6 +11,7 @@ import { exportToFolder, sinceFolder } from '../../src/export/export.ts';
 import type { Manifest } from '../../src/export/manifest.ts';
 import { readManifest } from '../../src/export/manifest.ts';
 import type { ExportedLog } from '../../src/export/plan.ts';
+import type { Verified } from '../../src/export/verify.ts';
 import { verifyExport } from '../../src/export/verify.ts';
 
 export type Exported = Readonly<Record<string, unknown>>;
@@ -21,7 +22,9 @@ export interface Exporting {
   export(name: string, options?: Partial<ExportOptions>): Promise<Manifest>;
   /** Goes on from an export of the same folder. */
   exportSince(name: string, since: string, options?: Partial<ExportOptions>): Promise<Manifest>;
+  /** What is wrong. */
   verify(name: string): Promise<readonly string[]>;
+  verified(name: string): Promise<Verified>;
   /** Of an NDJSON export, the files one after another. */
   rows(name: string): Exported[];
   path(name: string, file?: string): string;
@@ -30,9 +33,10 @@ export interface Exporting {
 
 export const everything: ExportOptions['filter'] = { tenant: null, channels: null, types: null };
 
-export async function startExporting(log: SqliteEventLog): Promise<Exporting> {
+/** @param log of the process that writes it, or beside that */
+export async function startExporting(log: SqliteEventLog | ExportedLog): Promise<Exporting> {
   const folder = await mkdtemp(join(tmpdir(), 'herald-export-'));
-  const exported: ExportedLog = { ...log, id: log.history.id };
+  const exported: ExportedLog = 'history' in log ? { ...log, id: log.history.id } : log;
   const path = (name: string, file = '') => join(folder, name, file);
   const run = (name: string, options: Partial<ExportOptions> = {}) =>
     exportToFolder({
@@ -50,16 +54,18 @@ export async function startExporting(log: SqliteEventLog): Promise<Exporting> {
       onProgress: () => undefined,
       ...options,
     });
+  const verified = (name: string) => {
+    const manifest = manifestOf(path(name));
+    const scratch = path(name, '.verified');
+    return verifyExport({ log: exported, folder: path(name), manifest, scratch, onProgress: () => undefined });
+  };
   return {
     folder,
     path,
     export: run,
     exportSince: (name, since, options = {}) => run(name, { since: sinceFolder(path(since)), ...options }),
-    async verify(name) {
-      const manifest = manifestOf(path(name));
-      const scratch = path(name, '.verified');
-      return verifyExport({ log: exported, folder: path(name), manifest, scratch, onProgress: () => undefined });
-    },
+    verify: async (name) => (await verified(name)).wrong,
+    verified,
     rows: (name) => manifestOf(path(name)).files.flatMap((file) => linesOf(path(name, file.path))),
     remove: () => rm(folder, { recursive: true, force: true }),
   };

@@ -1,5 +1,7 @@
 // The log read beside the process that writes it: a read-only connection, which holds nothing up and makes nothing.
 
+import type { DatabaseSync } from 'node:sqlite';
+
 import type { Codec } from '../../../codec/index.ts';
 import type { EventLog } from '../../../ports/event-log.ts';
 import { UnfitFileError } from '../../../ports/unfit-file.ts';
@@ -30,9 +32,8 @@ export function openLogBeside({ path, codec }: { readonly path: string; readonly
     const partitioning = { partitions: Number(meta('partitions')), shards: Number(meta('shards')) };
     const { partitions } = partitioning;
     const catalog = createCatalog(topicsOf(db), partitioning);
-    const last = db.prepare('SELECT max("offset") AS last FROM events WHERE topic = ? AND "partition" = ?');
-    const endOf = (slot: number) =>
-      Number(last.get(Math.floor(slot / partitions), slot % partitions)?.['last'] ?? -1) + 1;
+    const end = db.prepare(endStatement(db));
+    const endOf = (slot: number) => Number(end.get(Math.floor(slot / partitions), slot % partitions)?.['end'] ?? 0);
     const { rows } = createErasureFeed({
       rows: createRows({ db, catalog, codec }),
       catalog,
@@ -44,4 +45,12 @@ export function openLogBeside({ path, codec }: { readonly path: string; readonly
     db.close();
     throw error;
   }
+}
+
+/** A partition that retention has emptied ends where it did. */
+function endStatement(db: DatabaseSync): string {
+  const last = 'coalesce((SELECT max("offset") + 1 FROM events WHERE topic = ?1 AND "partition" = ?2), 0)';
+  const isTold = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'trimmed'").get() !== undefined;
+  const noted = 'coalesce((SELECT "end" FROM trimmed WHERE topic = ?1 AND "partition" = ?2), 0)';
+  return isTold ? `SELECT max(${last}, ${noted}) AS "end"` : `SELECT ${last} AS "end"`;
 }

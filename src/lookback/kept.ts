@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { settingsTopic } from '../domain/topics.ts';
 import type { ReadModelDefinition } from '../ports/read-model-store.ts';
 import type { Cut } from './cut-log.ts';
 
@@ -24,6 +25,8 @@ export interface KeptFold {
   /** The id of the log. */
   readonly log: string;
   readonly cut: Cut;
+  /** Up to where it knows what is erased: see erased-since.ts. */
+  readonly erasures: readonly number[];
   /** Of the Herald that folded it. */
   readonly version: string;
   readonly definitions: readonly ReadModelDefinition[];
@@ -44,11 +47,13 @@ export function readKept(folder: string): KeptFold | null {
   if (note === null || note.format !== format)
     throw new LookBackRefusedError(`${path} is not what a look-back of this version of Herald has written.`);
   const { asOf, log, cut, version, definitions } = note;
-  return { asOf: Date.parse(asOf), log, cut: new Map(Object.entries(cut)), version, definitions };
+  // One that doesn't say knows those of its moment.
+  const { erasures = cut[settingsTopic] ?? [] } = note;
+  return { asOf: Date.parse(asOf), log, cut: new Map(Object.entries(cut)), erasures, version, definitions };
 }
 
 /** The last thing that is done. */
-export function writeKept(folder: string, { asOf, log, cut, version, definitions }: KeptFold): void {
+export function writeKept(folder: string, { asOf, log, cut, erasures, version, definitions }: KeptFold): void {
   const note: Note = {
     format,
     asOf: new Date(asOf).toISOString(),
@@ -56,6 +61,7 @@ export function writeKept(folder: string, { asOf, log, cut, version, definitions
     version,
     fold: foldVersionOf(definitions),
     cut: Object.fromEntries(cut),
+    erasures,
     definitions,
   };
   const draft = join(folder, `${noteFile}.draft`);
@@ -98,11 +104,12 @@ function foldVersionOf(definitions: readonly ReadModelDefinition[]): string {
   return createHash('sha256').update(JSON.stringify(definitions)).digest('hex').slice(0, 16);
 }
 
-interface Note extends Omit<KeptFold, 'asOf' | 'cut'> {
+interface Note extends Omit<KeptFold, 'asOf' | 'cut' | 'erasures'> {
   readonly format: typeof format;
   /** ISO 8601. */
   readonly asOf: string;
   readonly cut: Readonly<Record<string, readonly number[]>>;
+  readonly erasures?: readonly number[];
   /** A short form of the definitions. */
   readonly fold: string;
 }

@@ -11,7 +11,8 @@ import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { createCodec } from '../codec/index.ts';
 import { allTopics } from '../domain/topics.ts';
-import { type Cut, cutAt, cutLog, type LogBeside } from '../lookback/cut-log.ts';
+import { cutAt, cutLog, type LogBeside } from '../lookback/cut-log.ts';
+import { anyErased, isAnyErasedSince, knownErasures } from '../lookback/erased-since.ts';
 import { foldLookBack } from '../lookback/fold.ts';
 import { checkKept, clearFolder, type KeptFold, LookBackRefusedError, readKept } from '../lookback/kept.ts';
 import { viewsIn, writeKept } from '../lookback/kept.ts';
@@ -41,6 +42,8 @@ export interface LookBack {
   readonly log: LogBeside;
   readonly reader: ReadModelReader & DocumentScan;
   readonly definitions: readonly ReadModelDefinition[];
+  /** Resolves once something is erased that it shows; not when the signal aborts before. @throws StartError when the log can't be read */
+  erased(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,13 +58,14 @@ export async function openLookBack(config: Config, parts: Process, options: Look
     const { id } = beside;
     const offsetAt: LogBeside['offsetAt'] = (...at) => patiently(parts, () => beside.offsetAt(...at));
     const log: LogBeside = { id, offsetAt, ...patientLog(beside, parts) };
-    const cut = await explained(() => foldedOrKept(log, folder.path, parts, options));
+    const { cut, erasures } = await explained(() => foldedOrKept(log, folder.path, parts, options));
     const reader = openReadModelReader({ path: viewsIn(folder.path), turns: parts.turns });
     return {
       asOf: options.asOf,
       log: cutLog(log, cut),
       reader,
       definitions,
+      erased: (signal) => anyErased(log, erasures, { clock: parts.clock, signal }),
       async close() {
         reader.close();
         folder.close();
@@ -83,24 +87,28 @@ export async function openKept(folder: string, { turns }: Process) {
   return { ...kept, reader, close: async () => reader.close() };
 }
 
-async function foldedOrKept(log: LogBeside, folder: string, parts: Process, options: LookBackOptions): Promise<Cut> {
+type Folded = Pick<KeptFold, 'cut' | 'erasures'>;
+
+async function foldedOrKept(log: LogBeside, folder: string, parts: Process, options: LookBackOptions): Promise<Folded> {
   const { asOf } = options;
   const asked = { asOf, log: log.id, version: readVersion(), definitions };
   const kept = readKept(folder);
   if (kept !== null) {
     checkKept(folder, kept, asked);
     await checkEnds(log, folder, kept);
-    return kept.cut;
+    await checkErasures(log, folder, kept);
+    return kept;
   }
   const lock = options.keep === null ? null : lockOrExplain(folder);
   try {
     // Folded since it was looked for.
     if (readKept(folder) !== null) return await foldedOrKept(log, folder, parts, options);
     clearFolder(folder);
+    const erasures = await knownErasures(log);
     const cut = await cutAt(log, allTopics, asOf);
     await fold(cutLog(log, cut), folder, parts, options);
-    writeKept(folder, { ...asked, cut });
-    return cut;
+    writeKept(folder, { ...asked, cut, erasures });
+    return { cut, erasures };
   } finally {
     lock?.release();
     if (lock !== null) rmSync(join(folder, lockFile), { force: true });
@@ -111,21 +119,23 @@ async function fold(log: LogBeside, folder: string, { clock, logger }: Process, 
   const progress = createProgress(`as of ${new Date(asOf).toISOString()}`);
   const more = secrets === undefined ? {} : { secrets };
   const store = openReadModelStore({ path: viewsIn(folder), clock, logger, ...more });
-  let events = 0;
+  let [events, before] = [0, 0];
   try {
     await foldLookBack({
       log,
       store,
       readModels: projectedReadModels,
       onProgress(done, total) {
-        events = done;
+        [events, before] = [done, total];
         progress.update(done, total);
       },
     });
   } finally {
     await store.close();
   }
-  progress.end(`${events} events folded`);
+  const deleted = before - events;
+  const gone = `; ${deleted} more, which the log had then, are deleted: what they told isn't shown`;
+  progress.end(`${events} events folded${deleted > 0 ? gone : ''}`);
 }
 
 /** A log that was put back from a backup since goes on with other events. */
@@ -137,6 +147,14 @@ async function checkEnds(log: LogBeside, folder: string, { cut }: KeptFold): Pro
         `${folder} was folded from events that the log does not hold: it was put back from a backup since. Fold it anew into another folder.`,
       );
   }
+}
+
+/** What was erased at once is shown by no look-back. */
+async function checkErasures(log: LogBeside, folder: string, { erasures }: KeptFold): Promise<void> {
+  if (await isAnyErasedSince(log, erasures))
+    throw new LookBackRefusedError(
+      `${folder} was folded before a recipient was erased, and holds what is to be forgotten: remove it, and fold it anew.`,
+    );
 }
 
 /** @returns where it is, and how it is left: one that isn't kept goes with the process, however that ends but by kill -9 */

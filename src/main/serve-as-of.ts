@@ -16,7 +16,7 @@ import { isCluster } from './config.ts';
 import { dataFiles } from './data-files.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { apiOptionsOf, type Http, openApi } from './http.ts';
-import { openLookBack } from './look-back.ts';
+import { type LookBack, openLookBack } from './look-back.ts';
 import type { AsOfOptions } from './look-back-options.ts';
 import { createProcess, type Process } from './process.ts';
 import { callbackAddressesOf, checkSecretFiles, inboxTokensOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
@@ -42,14 +42,17 @@ export async function serveAsOf(config: Config, options: AsOfOptions): Promise<v
   };
   // What is folded by then is of no use, and goes with the process.
   const isTold = signal.then(() => null);
+  const closing = new AbortController();
   try {
-    const http = await Promise.race([isTold, start(config, options, parts, opened)]);
-    if (http === null) process.exit(0);
+    const started = await Promise.race([isTold, start(config, options, parts, opened)]);
+    if (started === null) process.exit(0);
+    const { http, lookBack } = started;
     process.stdout.write(
       `Herald as of ${new Date(options.asOf).toISOString()}, to be read alone, listens on ${http.url}\nWhat isn't in the log (keys, providers, templates, jobs) is shown as it is now.\n`,
     );
-    await signal;
+    await Promise.race([signal, lookBack.erased(closing.signal).then(refuseErased)]);
   } finally {
+    closing.abort();
     await closeAll();
   }
   process.exit(0);
@@ -60,7 +63,7 @@ async function start(
   { asOf, keep, port }: AsOfOptions,
   parts: Process,
   opened: Opened[],
-): Promise<Http> {
+): Promise<{ readonly http: Http; readonly lookBack: LookBack }> {
   const { clock, logger } = parts;
   checkThere(config);
   await checkSecretFiles(config, logger);
@@ -103,7 +106,13 @@ async function start(
       return http.stop();
     },
   });
-  return http;
+  return { http, lookBack };
+}
+
+function refuseErased(): never {
+  throw new StartError(
+    'A recipient was erased since this was folded, and what is to be forgotten was still shown here: start it again.',
+  );
 }
 
 /** What a start of the service would make is read here, and nothing is made in its place. @throws StartError naming what isn't there */

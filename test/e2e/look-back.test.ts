@@ -1,7 +1,7 @@
 // Looking back: a history with retries, cancels, sendAt, inbox reads, batches and suppressions is recorded while it runs; as of each of its quiet moments
 // every GET answers what the service answered then.
 
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,7 @@ import type { DataDir, Herald } from '../support/herald.ts';
 import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
 import { type HttpSink, startHttpSink } from '../support/http-sink.ts';
 import { type Answers, answersOf, type Asked, type Credentials, startLookBack } from '../support/look-back.ts';
+import { askedAsNow, askedAsThen, getsOf, isOf, toldOtherwise } from '../support/look-back-routes.ts';
 import { allRecords, statisticsOf } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
@@ -40,9 +41,12 @@ let service: Herald;
 let credentials: Credentials;
 let tenant: string;
 let folder: string;
+/** What was said to ada alone. */
+const marker = `x${randomBytes(11).toString('hex')}`;
 const recorded: Recorded[] = [];
 const batches: string[] = [];
 const jobs: string[] = [];
+const templates: string[] = [];
 const suppressed: string[] = [];
 
 /** mulberry32. */
@@ -69,7 +73,12 @@ beforeAll(async () => {
   credentials = { apiKey: service.apiKey, token: await token(dataDir) };
   tenant = String((await service.dashboard('GET', '/tenant')).body['id']);
   const template = { name: 'welcome', channel: 'IN_APP', body: 'Welcome, {{ name }}' };
-  await expectStatus(service.dashboard('POST', '/templates', template), 201);
+  const { body: made } = await expectStatus(service.dashboard('POST', '/templates', template), 201);
+  templates.push(String((made['template'] as { readonly id?: string } | undefined)?.id ?? made['id']));
+  await expectStatus(
+    service.notify({ channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: `summer ${marker}` }),
+    202,
+  );
   const chance = createChance(seed);
   for (let moment = 0; moment < moments; moment++) {
     for (let deed = 0; deed < deeds; deed++) await doSomething(chance);
@@ -164,56 +173,10 @@ async function doSomething(chance: (below: number) => number): Promise<void> {
 
 /** Every GET that says something, of whatever there is by then. */
 async function everyGet(): Promise<readonly Asked[]> {
-  const ids = (await allRecords(service)).map(({ id }) => id);
-  const newest = ids.slice(0, 10);
-  const byToken = [
-    '/notifications?limit=7',
-    '/notifications?limit=100&page=1',
-    ...['QUEUED', 'SCHEDULED', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELLED'].map(
-      (status) => `/notifications?status=${status}`,
-    ),
-    '/notifications?channel=WEBHOOK&priority=HIGH',
-    '/notifications?q=summer&limit=100',
-    '/notifications?q=moment%20winter&status=DELIVERED&limit=100',
-    '/notifications?recipientPrefix=gra&limit=100',
-    '/notifications?recipient=ada',
-    '/notifications?metadata.order=1&limit=100',
-    '/notifications?errorClass=recipient',
-    '/notifications?from=2020-01-01T00:00:00Z',
-    '/notifications?limit=0',
-    '/notifications/notif_00000000000000000000000000',
-    ...['today', '24h', '7d', '30d', 'all'].map((range) => `/dashboard/stats?range=${range}`),
-    '/dashboard/stats?range=24h&by=minute',
-    '/dashboard/stats?range=24h&by=hour&channel=WEBHOOK',
-    '/dashboard/stats?range=today&provider=inbox',
-    '/dashboard/failures',
-    '/dashboard/failures?by=hour&channel=WEBHOOK',
-    '/suppressions',
-    '/suppressions?limit=2',
-    ...batches.map((id) => `/notifications?batchId=${id}`),
-    ...ids.map((id) => `/notifications/${id}/attempts`),
-    ...newest.map((id) => `/notifications/${id}`),
-  ];
-  const byKey = [
-    ...people
-      .map(encodeURIComponent)
-      .flatMap((of) => [`/notify/inapp/${of}`, `/notify/inapp/${of}?limit=3`, `/notify/inapp/${of}?unread=true`]),
-    '/notify/inapp/nobody',
-    ...batches.map((id) => `/notify/batch/${id}`),
-    ...newest.map((id) => `/notify/${id}`),
-  ];
-  return [
-    ...byToken.map((path) => ({ path, by: 'token' }) as const),
-    ...byKey.map((path) => ({ path, by: 'key' }) as const),
-  ];
+  return askedAsThen({ ids: (await allRecords(service)).map(({ id }) => id), batches, people });
 }
 
-/** What the settings say, which is shown as it is now. */
-const ofSettings = (): readonly Asked[] =>
-  ['/tenant', '/keys', '/providers', '/templates', ...jobs.map((id) => `/jobs/${id}`)].map((path) => ({
-    path,
-    by: 'token',
-  }));
+const ofSettings = (): readonly Asked[] => askedAsNow({ jobs, templates });
 
 /** Once nothing goes on any more: the moment, and what was answered then. */
 async function recordQuietly(): Promise<Recorded> {
@@ -303,6 +266,35 @@ describe('looking back', () => {
     expect(recorded).toHaveLength(moments);
     expect(new Set(recorded.map(({ answers }) => textOf(answers))).size).toBe(moments);
   }, 600_000);
+
+  it('has every GET of the document among those answers, or another word for it', async () => {
+    const document: unknown = await (await fetch(`${service.url}/openapi.json`)).json();
+    const gets = getsOf(document);
+    const answered = recorded.flatMap(({ answers }) =>
+      [...answers].flatMap(([path, { status }]) => (status === 200 ? [path] : [])),
+    );
+    const missing = gets.filter((get) => !(get in toldOtherwise) && !answered.some((path) => isOf(get, path)));
+    expect(gets.length).toBeGreaterThan(Object.keys(toldOtherwise).length + 9);
+    expect(missing).toEqual([]);
+    const lookBack = await startLookBack(dataDir, at(0).at, { environment: settings });
+    try {
+      for (const [get, { told }] of Object.entries(toldOtherwise)) {
+        const id = get.startsWith('/templates') ? templates[0] : jobs[0];
+        const path = get.replace('{userId}', 'ada').replace('{version}', '1').replace('{id}', id ?? 'none');
+        const headers = get.startsWith('/notify')
+          ? { 'x-api-key': credentials.apiKey }
+          : { authorization: `Bearer ${credentials.token}` };
+        const response = await fetch(`${lookBack.url}/api/v1${path}`, { headers });
+        const body = (await response.json()) as { readonly code?: string; readonly data?: readonly unknown[] };
+        if (told === 'refused') expect([get, response.status, body.code]).toEqual([get, 409, 'READ_ONLY']);
+        else expect([get, response.status]).toEqual([get, get === '/jobs/{id}' && jobs.length === 0 ? 404 : 200]);
+        if (told === 'empty') expect([get, body.data]).toEqual([get, []]);
+        expect([get, response.headers.has('x-settings-as-of')]).toEqual([get, told === 'as now' && response.ok]);
+      }
+    } finally {
+      await lookBack.stop();
+    }
+  }, 60_000);
 
   it('shows the settings as they are, and says so; refuses every write and each stream, and says why', async () => {
     const lookBack = await startLookBack(dataDir, at(0).at, { environment: settings });
@@ -437,6 +429,89 @@ describe('looking back', () => {
     service = await startHerald(dataDir, settings);
     expect((await statisticsOf(service)).total).toBe((await allRecords(service)).length);
   }, 120_000);
+
+  it('shows of an erased recipient nothing as of any moment, and everything else as it was', async () => {
+    const { at: asOf, asked, answers } = at(moments - 1);
+    expect(textOf(answers)).toContain(marker);
+    const folded = join(folder, 'before-erasure');
+    const running = await startLookBack(dataDir, asOf, { environment: settings, args: ['--keep', folded] });
+    const { body } = await expectStatus(service.dashboard('DELETE', '/recipients/in-app/ada'), 202);
+    // What was folded before it holds it still: it ends by itself, and isn't opened again.
+    await until(() => running.exitCode() !== null, { timeoutMs: 30_000, what: 'the look-back to end by itself' });
+    expect([running.exitCode(), running.logs()]).toEqual([1, expect.stringContaining('A recipient was erased since')]);
+    const again = await herald(
+      ['stats', '--as-of', isoOf(moments - 1), '--tenant', tenant, '--keep', folded],
+      dataDir.environment,
+    );
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('before a recipient was erased') });
+    const job = `/jobs/${String(body['jobId'])}`;
+    await until(async () => (await service.dashboard('GET', job)).body['state'] === 'done', {
+      timeoutMs: 60_000,
+      what: 'the erasing',
+    });
+
+    const lookBack = await startLookBack(dataDir, asOf, { environment: settings });
+    try {
+      const found = await answersOf(lookBack.url, asked, credentials);
+      expect(textOf(found)).not.toContain(marker);
+      expect([...found].filter(([, { status }]) => status === 503)).toEqual([]);
+      const isAdas = ({ body: of }: { readonly body: unknown }) => JSON.stringify(of).includes('"recipient":"ada"');
+      let [others, adas] = [0, 0];
+      for (const [path, answer] of answers) {
+        const isCounted = path.startsWith('/dashboard/') || path.startsWith('/notify/batch/');
+        if (isCounted || (/^\/notif(?:y|ications)\/notif_[a-z0-9]+$/.test(path) && !isAdas(answer))) {
+          others++;
+          expect([path, found.get(path)]).toEqual([path, answer]);
+        } else if (isAdas(answer) && /^\/notifications\/notif_[a-z0-9]+$/.test(path)) {
+          adas++;
+          expect(found.get(path)?.body).toMatchObject({ notification: { recipient: '', body: '', metadata: {} } });
+        }
+      }
+      expect(others).toBeGreaterThan(10);
+      expect(adas).toBeGreaterThan(0);
+      expect(found.get('/notify/inapp/ada')?.body).toMatchObject({ notifications: [], unreadCount: 0 });
+    } finally {
+      await lookBack.stop();
+    }
+  }, 120_000);
+
+  it('shows what the log still tells once retention has taken the rest, and says that something is gone', async () => {
+    await service.stop();
+    service = await startHerald(dataDir, { ...settings, RETENTION: '10s' });
+    const { at: asOf, asked, answers } = at(moments - 1);
+    const ended = ['DELIVERED', 'FAILED', 'CANCELLED'];
+    const waits = (path: string) => {
+      const { notification } = (answers.get(path)?.body ?? {}) as {
+        notification?: { id: string; status: string; recipient: string };
+      };
+      return notification !== undefined && !ended.includes(notification.status) && notification.recipient !== 'ada';
+    };
+    const waiting = asked.filter(({ path }) => path.startsWith('/notifications/') && waits(path));
+    // The records first, then the log's bytes.
+    const left = async () => (await allRecords(service)).filter(({ status }) => ended.includes(status)).length;
+    await until(async () => (await left()) === 0, {
+      timeoutMs: 60_000,
+      everyMs: 200,
+      what: 'what has ended to be forgotten',
+    });
+    const [one] = recorded[0]?.asked.filter(({ path }) => path.endsWith('/attempts')) ?? [];
+    const inLog = async () =>
+      ((await service.dashboard('GET', `/events?type=AttemptSucceeded`)).body['data'] as unknown[]).length;
+    await until(async () => (await inLog()) === 0, {
+      timeoutMs: 60_000,
+      everyMs: 200,
+      what: 'its events to be deleted',
+    });
+    const lookBack = await startLookBack(dataDir, asOf, { environment: settings });
+    try {
+      expect(lookBack.logs()).toMatch(/[1-9]\d* more, which the log had then, are deleted: what they told isn't shown/);
+      const found = await answersOf(lookBack.url, [...waiting, ...(one === undefined ? [] : [one])], credentials);
+      for (const { path } of waiting) expect([path, found.get(path)]).toEqual([path, answers.get(path)]);
+      expect(found.get(one?.path ?? '')?.status).toBe(404);
+    } finally {
+      await lookBack.stop();
+    }
+  }, 240_000);
 });
 
 /** SHA-256 by name. SQLite's own files beside a database, which readers make as well, hold nothing of a service that is stopped. */

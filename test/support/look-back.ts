@@ -11,6 +11,8 @@ export interface LookBack {
   readonly url: string;
   /** stderr so far. */
   logs(): string;
+  /** null while it runs. */
+  exitCode(): number | null;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
 }
@@ -42,6 +44,7 @@ export async function startLookBack(
   return {
     url,
     logs: () => logs,
+    exitCode: () => child.exitCode,
     async stop() {
       child.kill('SIGTERM');
       return exited;
@@ -51,8 +54,11 @@ export async function startLookBack(
 
 /** A GET, and by what it is authenticated. */
 export interface Asked {
+  /** Each once among those that are asked together. */
   readonly path: string;
   readonly by: 'key' | 'token';
+  /** JSON unless it says so. */
+  readonly accept?: string;
 }
 
 export interface Credentials {
@@ -76,17 +82,24 @@ export async function answersOf(
   const answers = new Map<string, { status: number; body: unknown }>();
   // In the order asked, whichever comes first.
   for (const { path } of asked) answers.set(path, { status: 0, body: null });
-  await inParallel(asked, besideMax, async ({ path, by }) => {
-    const headers = by === 'key' ? { 'x-api-key': apiKey } : { authorization: `Bearer ${token}` };
+  await inParallel(asked, besideMax, async ({ path, by, accept = 'application/json' }) => {
+    const credentials = by === 'key' ? { 'x-api-key': apiKey } : { authorization: `Bearer ${token}` };
     const ask = async () => {
-      const response = await fetch(`${url}/api/v1${path}`, { headers });
-      const body = (await response.json()) as Record<string, unknown>;
+      const response = await fetch(`${url}/api/v1${path}`, { headers: { ...credentials, accept } });
+      const body = await bodyOf(response);
       if (response.status === 429 || response.status === 503) return null;
-      delete body['requestId'];
       onAnswer(path, response.headers);
       return { status: response.status, body };
     };
     answers.set(path, await until(ask, { timeoutMs: 30_000, everyMs: 200, what: path }));
   });
   return answers;
+}
+
+/** A text as its lines, JSON without what every answer has of its own. */
+async function bodyOf(response: Response): Promise<unknown> {
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  if (!isJson) return (await response.text()).split('\n');
+  const { requestId: _, ...body } = (await response.json()) as Record<string, unknown>;
+  return body;
 }

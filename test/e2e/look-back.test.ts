@@ -74,7 +74,7 @@ beforeAll(async () => {
   tenant = String((await service.dashboard('GET', '/tenant')).body['id']);
   const template = { name: 'welcome', channel: 'IN_APP', body: 'Welcome, {{ name }}' };
   const { body: made } = await expectStatus(service.dashboard('POST', '/templates', template), 201);
-  templates.push(String((made['template'] as { readonly id?: string } | undefined)?.id ?? made['id']));
+  templates.push(String(made['id']));
   await expectStatus(
     service.notify({ channel: 'IN_APP', recipient: 'ada', subject: 'Hello', body: `summer ${marker}` }),
     202,
@@ -280,7 +280,10 @@ describe('looking back', () => {
     try {
       for (const [get, { told }] of Object.entries(toldOtherwise)) {
         const id = get.startsWith('/templates') ? templates[0] : jobs[0];
-        const path = get.replace('{userId}', 'ada').replace('{version}', '1').replace('{id}', id ?? 'none');
+        const path = get
+          .replace('{userId}', 'ada')
+          .replace('{version}', '1')
+          .replace('{id}', id ?? 'none');
         const headers = get.startsWith('/notify')
           ? { 'x-api-key': credentials.apiKey }
           : { authorization: `Bearer ${credentials.token}` };

@@ -13,7 +13,7 @@ import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader
 import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
-import { formerReadModels, readModels } from '../projections/index.ts';
+import { formerReadModels, projectedReadModels, readModels } from '../projections/index.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
@@ -118,6 +118,18 @@ export async function openClusterLogAndViews(deps: ClusterDependencies): Promise
   } catch (error) {
     await views.close();
     throw error;
+  }
+}
+
+/** By processes with the role projector. */
+export async function areFoldedInCluster(deps: ClusterDependencies): Promise<boolean> {
+  const log = await openClusterLog(deps);
+  try {
+    for (const { definition } of projectedReadModels)
+      if ((await patiently(deps, () => log.activeMembers(projectorGroup(definition.name)))) > 0) return true;
+    return false;
+  } finally {
+    await log.close();
   }
 }
 

@@ -108,7 +108,9 @@ async function compareSides(one: Side, other: Side): Promise<boolean> {
   for (const { readModel, ofOne, ofOther } of pairs) {
     const before = { store: one.reader, collection: ofOne };
     const after = { store: other.reader, collection: ofOther };
-    const found = await compareCollections(before, after, (read) => progress.update((done += read), total));
+    const found = await compareCollections(before, after, {
+      onCompared: (read) => progress.update((done += read), total),
+    });
     process.stdout.write(told(`${readModel}, ${ofOne}`, found, one, other));
     if (isDifferent(found)) isSame = false;
   }

@@ -155,9 +155,11 @@ export async function openSettings(
   return (await import('./embedded-engines.ts')).openEmbeddedSettings(config);
 }
 
-/** Whether a process folds the read models now and rebuilds them when it is asked to: in a cluster none does. */
-export async function canRebuildBeside({ config }: Pick<EngineDependencies, 'config'>): Promise<boolean> {
-  return !isCluster(config) && (await import('./embedded-engines.ts')).isDataDirHeld(config);
+/** Whether a process folds the read models now, and so rebuilds them when it is asked to. */
+export async function areFolded(deps: EngineDependencies): Promise<boolean> {
+  const { config } = deps;
+  if (isCluster(config)) return (await import('./cluster-engines.ts')).areFoldedInCluster({ ...deps, config });
+  return (await import('./embedded-engines.ts')).isDataDirHeld(config);
 }
 
 /** @throws StartError when there is no log */

@@ -7,8 +7,9 @@ import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
 import { createCodec } from '../codec/index.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import type { CatchingUp } from '../projections/catching-up.ts';
 import { noteWhenCaughtUp } from '../projections/catching-up.ts';
+import type { FillingStates } from '../projections/filling.ts';
+import { fillingStillMs } from '../projections/filling.ts';
 import { createFoldReport } from '../projections/fold-report.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import { runLiveRebuilds } from '../projections/live-rebuild.ts';
@@ -54,8 +55,7 @@ if (input.runsProjectors)
         ? runProjector({ ...deps, readModel })
         : runReplacing({ ...deps, readModel, filling, formerKeptMs, isFollowed }, former)),
     );
-    if (input.engines.kind === 'embedded')
-      running.push(runLiveRebuilds({ ...deps, readModel, filling, oldKeptMs: formerKeptMs }));
+    running.push(runLiveRebuilds({ ...deps, readModel, filling, oldKeptMs: formerKeptMs }));
   }
 if (input.runsScheduler) running.push(await runScheduler(deps));
 
@@ -81,8 +81,8 @@ main.started();
 main.tellChanges(report.states);
 
 /** How far each read model is that is filled beside another. */
-function measureFilling(by: Metrics): Map<string, CatchingUp> {
-  const states = new Map<string, CatchingUp>();
+function measureFilling(by: Metrics): FillingStates {
+  const states: FillingStates = new Map();
   by.gauges(
     'herald_rebuild_events',
     () =>
@@ -91,6 +91,13 @@ function measureFilling(by: Metrics): Map<string, CatchingUp> {
         [{ read_model: readModel, state: 'left' }, total - done] as const,
       ]),
     { read_model: '', state: '' },
+  );
+  const isStill = (readModel: string): boolean =>
+    clock.monotonic() - (states.get(readModel)?.movedAt ?? Infinity) >= fillingStillMs;
+  by.gauges(
+    'herald_rebuild_standing_still',
+    () => projectedReadModels.map(({ definition: { name } }) => [{ read_model: name }, Number(isStill(name))] as const),
+    { read_model: '' },
   );
   return states;
 }

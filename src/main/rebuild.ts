@@ -1,4 +1,4 @@
-// herald rebuild: folds the read models anew from the log and swaps them in. Where one embedded service runs it is asked to, and goes on serving; else it is done
+// herald rebuild: folds the read models anew from the log and swaps them in. Where a service folds them it is asked to, and goes on serving; else it is done
 // here, and compared with what was in use.
 
 import { createClock } from '../adapters/node/clock.ts';
@@ -12,17 +12,17 @@ import type { ReadModel } from '../projections/read-model.ts';
 import type { RebuildProgress } from '../projections/rebuild.ts';
 import { rebuild } from '../projections/rebuild.ts';
 import { isFormerInUse } from '../projections/replacement.ts';
-import type { RebuildComparison } from '../ports/read-model-rebuild.ts';
+import type { BesideComparison, RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Config } from './config.ts';
 import type { EngineDependencies, RebuildBeside } from './engines.ts';
-import { canRebuildBeside, openLogAndViews, openRebuildBeside } from './engines.ts';
+import { areFolded, openLogAndViews, openRebuildBeside } from './engines.ts';
 import { patientLog } from './patient-log.ts';
 import { createProgress } from './progress.ts';
 
-/** @throws StartError while the service projects (cluster), and when the log can't be read for some minutes */
+/** @throws StartError while the scheduler alone runs (cluster), and when the log can't be read for some minutes */
 export async function rebuildReadModels(config: Config): Promise<void> {
   const deps = dependenciesOf(config);
-  await ((await canRebuildBeside(deps)) ? rebuildBeside(deps) : rebuildHere(deps));
+  await ((await areFolded(deps)) ? rebuildBeside(deps) : rebuildHere(deps));
 }
 
 /** Shows how far a rebuild is that is under way, until it is over. @throws StartError when there is nothing to be rebuilt */
@@ -81,7 +81,8 @@ const lookEveryMs = 500;
 async function untilRebuilt({ clock }: EngineDependencies, beside: RebuildBeside): Promise<void> {
   const progress = createProgress('rebuild');
   const placeOf = createPlaces(beside);
-  const seen = new Set<string>();
+  /** Of each that was seen: when it had been compared before. */
+  const seen = new Map<string, number | null>();
   for (;;) {
     let [done, total] = [0, 0];
     const left = new Set<string>();
@@ -90,14 +91,19 @@ async function untilRebuilt({ clock }: EngineDependencies, beside: RebuildBeside
       if (place === null) continue;
       const reached = await place.reached(await place.ends());
       [done, total] = [done + reached.done, total + reached.total];
-      left.add(readModel.definition.name);
-      seen.add(readModel.definition.name);
+      const { name } = readModel.definition;
+      left.add(name);
+      if (!seen.has(name)) seen.set(name, (await beside.store.lastComparison(name))?.at ?? null);
     }
     if (left.size === 0) break;
     progress.update(done, total);
     await clock.sleep(lookEveryMs);
   }
-  progress.end(seen.size === 0 ? 'none is under way' : `${[...seen].join(', ')} done`);
+  progress.end(seen.size === 0 ? 'none is under way' : `${[...seen.keys()].join(', ')} done`);
+  for (const [name, before] of seen) {
+    const comparison = await beside.store.lastComparison(name);
+    if (comparison !== null && comparison.at !== before) createProgress(name).end(toldOfBeside(comparison));
+  }
 }
 
 /** Of the next version of a read model, or of the one that is filled beside the one it replaces; null: neither is there. */
@@ -118,6 +124,12 @@ function createPlaces({ log, store }: RebuildBeside): (readModel: ReadModel) => 
     if (former === undefined || !(await isFormerInUse(store, readModel, former))) return null;
     return createFilledPlace({ log, store, readModel });
   };
+}
+
+function toldOfBeside({ compared, differing, fields, examples }: BesideComparison): string {
+  if (differing === 0) return `${compared} documents compared, equal to those before`;
+  const counts = fields.map(([field, documents]) => `${field} ${documents}`).join(', ');
+  return `${compared} documents compared, ${differing} NOT equal to those before (${counts}), e.g. ${examples.join(' | ')}`;
 }
 
 function told({ equal, documents, differing }: RebuildComparison): string {

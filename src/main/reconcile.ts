@@ -5,6 +5,8 @@ import { dispatcherGroup } from '../dispatchers/dispatcher.ts';
 import { channels, priorities } from '../domain/events.ts';
 import { workTopic } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
+import { readModels } from '../projections/index.ts';
+import { createServingReader } from '../projections/serving-reader.ts';
 import type { Cell, Figures } from '../reconcile/account.ts';
 import type { Gap } from '../reconcile/reconcile.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
@@ -40,7 +42,7 @@ export async function reconcileLog(config: Config, options: ReconcileOptions): P
     const { youngerThanMs } = options;
     const asked = {
       log: { ...log, ...patientLog(log, parts) },
-      reader,
+      reader: createServingReader({ log, reader, readModels, clock }),
       groupOf,
       clock,
       youngerThanMs,

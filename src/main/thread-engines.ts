@@ -7,6 +7,7 @@ import type { ChangeSignalEnd } from '../adapters/sqlite/read-models/change-sign
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import type { Codec } from '../codec/index.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { DocumentScan } from '../ports/document-scan.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -42,7 +43,7 @@ interface ThreadDependencies {
 
 export interface ProjectorEngines {
   readonly log: EventLog;
-  readonly store: ReadModelStore & RebuildableStore;
+  readonly store: ReadModelStore & RebuildableStore & DocumentScan;
   /** Whether another process, or this one, consumes the group. Rejects when the log is away. */
   isFollowed(group: string): Promise<boolean>;
   close(): Promise<void>;
@@ -59,7 +60,7 @@ export async function openThreadEngines(input: ThreadEngines, deps: ThreadDepend
   const store = openReadModelStore({ ...deps, path, changes });
   return {
     log,
-    store: createDamageWatch({ ...deps, path, file: 'views' }).guarded<ReadModelStore & RebuildableStore>(store),
+    store: createDamageWatch({ ...deps, path, file: 'views' }).guarded(store),
     // One process has the folder; what it followed itself it has stopped before it asks.
     isFollowed: async () => false,
     async close() {

@@ -87,7 +87,7 @@ function feedsOfReadModel(watched: Watched, readModel: ReadModel): readonly (() 
   if (former === undefined) return [() => feedOfReadModel(watched, readModel, async () => 'serves')];
   const isReplaced = async () => !(await isFormerInUse(watched.reader, readModel, former));
   return [
-    () => feedOfReadModel(watched, readModel, async () => ((await isReplaced()) ? 'serves' : 'is filled')),
+    () => feedOfReadModel(watched, readModel, async () => ((await isReplaced()) ? 'serves' : 'is not used')),
     () => feedOfReadModel(watched, former, async () => ((await isReplaced()) ? 'is not used' : 'serves')),
   ];
 }

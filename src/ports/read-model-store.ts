@@ -73,6 +73,14 @@ export class NewerOwnerError extends StaleOwnerError {
   }
 }
 
+/** Thrown by own while the version is held for a swap (RebuildableStore): it may be owned again in a moment. */
+export class HeldError extends StaleOwnerError {
+  constructor(readModel: string) {
+    super(`${readModel} is held: its next version comes level and is swapped in`);
+    this.name = 'HeldError';
+  }
+}
+
 /** How much of the documents is wanted. What isn't is not brought into this process. */
 export interface Only {
   /**
@@ -241,7 +249,7 @@ export interface ReadModelStore extends ReadModelReader {
   removeSome(readModel: string): Promise<'more' | 'done'>;
   /**
    * Takes a partition number over: raises its epoch and reads its offsets.
-   * @throws NewerOwnerError; Error when the store is away
+   * @throws NewerOwnerError, HeldError; Error when the store is away
    */
   own(readModel: string, partition: number, by: Claimed): Promise<Ownership>;
   /**

@@ -39,17 +39,26 @@ const exampleFieldsMax = 10;
 const fieldsMax = 100;
 const furtherFields = '(further fields)';
 
-/** @param onCompared told how many documents were read since it was told last. @throws Error when a store is away */
+export interface Comparing {
+  /** Told how many documents were read since it was told last. */
+  onCompared?(documents: number): void;
+  /** Told of each document that differs, by its id. */
+  onDifferent?(id: string): void;
+  /** Of ids; absent: all of them. */
+  readonly documentsMax?: number;
+}
+
+/** @throws Error when a store is away */
 export async function compareCollections(
   before: ComparedSide,
   after: ComparedSide,
-  onCompared: (documents: number) => void = () => undefined,
+  { onCompared = () => undefined, onDifferent = () => undefined, documentsMax = Infinity }: Comparing = {},
 ): Promise<CollectionDifference> {
-  const found = createFindings();
+  const found = createFindings(onDifferent);
   const left = documentsOf(before, onCompared);
   const right = documentsOf(after, onCompared);
   let [a, b] = [await next(left), await next(right)];
-  while (a !== null || b !== null) {
+  for (let compared = 0; (a !== null || b !== null) && compared < documentsMax; compared++) {
     const order = orderOf(a, b);
     found.note(order <= 0 ? a : null, order >= 0 ? b : null);
     if (order <= 0) a = await next(left);
@@ -98,7 +107,7 @@ async function next(documents: AsyncGenerator<StoredText, void>): Promise<Stored
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function createFindings() {
+function createFindings(onDifferent: (id: string) => void) {
   const documents = { before: 0, after: 0 };
   const counts = { changed: 0, onlyBefore: 0, onlyAfter: 0 };
   const fields = new Map<string, number>();
@@ -109,6 +118,7 @@ function createFindings() {
   };
   const noteOnly = (kind: 'onlyBefore' | 'onlyAfter', { id, text }: StoredText): void => {
     counts[kind]++;
+    onDifferent(id);
     noteExample(() => ({ id: shownId(id, parsed(text)), kind, fields: [] }));
   };
   const noteChanged = (id: string, before: Fields, after: Fields): void => {
@@ -117,6 +127,7 @@ function createFindings() {
     // The same fields in another order.
     if (differing.length === 0) return;
     counts.changed++;
+    onDifferent(id);
     for (const field of differing) {
       const name = fields.has(field) || fields.size < fieldsMax ? field : furtherFields;
       fields.set(name, (fields.get(name) ?? 0) + 1);

@@ -1,24 +1,29 @@
 // A read model that is rebuilt while it serves: whoever asks for it begins its next version in the store (`herald rebuild`), and the projectors fill that
 // beside the one in use, giving way to it.
 //
-//   begun ──> filled to the log's end ──> the version in use is held ──the next one has all of it──> swapped ──> the old one is removed
+//   begun ──> filled, never beyond the one in use ──> both are held, the next one comes level (level-swap.ts) ──> swapped ──> the old one is removed
 //
-// The version in use is held for the moment in which the next one comes level: nothing that was shown is missing after the swap. Whoever is interrupted
-// goes on with the version that was begun.
+// Every process with the role takes its numbers of the next version; one of them, whoever has number 0, finishes it. Whoever is interrupted goes on with the
+// version that was begun.
 
-import type { RebuildableStore } from '../ports/read-model-rebuild.ts';
+import type { Claim } from '../ports/event-log.ts';
+import type { BesideComparison, NextVersionStore, RebuildableStore } from '../ports/read-model-rebuild.ts';
+import type { DocumentScan } from '../ports/document-scan.ts';
 import type { ReadModelStore } from '../ports/read-model-store.ts';
-import type { CatchingUp } from './catching-up.ts';
-import { createFilledPlace, untilFilled } from './filling.ts';
+import { compareBeside } from './beside-comparison.ts';
+import type { FillingStates } from './filling.ts';
+import { untilFilled } from './filling.ts';
+import type { Swapping } from './level-swap.ts';
+import { createServedFirst, swapLevel } from './level-swap.ts';
 import type { FoldDependencies } from './partition-fold.ts';
 import type { RunningProjector } from './projector.ts';
 import { projectorGroup, runProjector } from './projector.ts';
 import { removalRestMs } from './replacement.ts';
 
 export interface LiveRebuildDependencies extends Omit<FoldDependencies, 'store' | 'report'> {
-  readonly store: ReadModelStore & RebuildableStore;
+  readonly store: ReadModelStore & RebuildableStore & DocumentScan;
   /** Told how far the next version is, by the read model's name, while it is filled. */
-  readonly filling: Map<string, CatchingUp>;
+  readonly filling: FillingStates;
   /** The old version is kept for so long after the swap: as long as a query of it may take. */
   readonly oldKeptMs: number;
 }
@@ -29,11 +34,10 @@ interface Rebuilding extends LiveRebuildDependencies {
 
 /** Whoever asks for a rebuild waits for minutes at least. */
 const askEveryMs = 1000;
-/** While it is held nothing is folded into the version in use. */
-const levelEveryMs = 25;
 
 /** Rebuilds the read model whenever its next version was begun, until it is stopped. */
 export function runLiveRebuilds(deps: LiveRebuildDependencies): RunningProjector {
+  deps.metrics.increment('herald_rebuild_differences_total', { read_model: deps.readModel.definition.name }, 0);
   const stopping = new AbortController();
   const running = rebuildWhenBegun({ ...deps, signal: stopping.signal });
   return {
@@ -69,9 +73,10 @@ async function rebuildWhenBegun(rebuilding: Rebuilding): Promise<void> {
 }
 
 async function rebuildInto(rebuilding: Rebuilding, version: number): Promise<void> {
-  const { log, store, readModel, clock, logger, metrics, turns } = rebuilding;
+  const { log, store, readModel, clock, logger, metrics, turns, signal } = rebuilding;
   const { definition } = readModel;
   const next = await store.resumeRebuild(definition);
+  let first: Claim | null = null;
   const projector = await runProjector({
     log,
     store: next,
@@ -81,35 +86,67 @@ async function rebuildInto(rebuilding: Rebuilding, version: number): Promise<voi
     metrics,
     ...(turns === undefined ? {} : { turns }),
     isBeside: () => true,
+    mayFold: createServedFirst({ store, readModel, clock }),
+    onClaimed(claim) {
+      if (claim.partition === 0) first = claim;
+    },
     group: rebuildGroup(definition.name),
   });
+  /** One process of those that fill it. */
+  const finishes = (): boolean => first !== null && !first.signal.aborted;
+  const isOver = async (): Promise<boolean> => (await store.nextVersion(definition)) !== version;
   try {
-    const isOver = async () => (await store.nextVersion(definition)) !== version;
-    if ((await untilFilled({ ...rebuilding, store: next, isOver })) !== 'filled') return;
-    await store.hold(definition);
-    if (!(await isLevel(rebuilding, next))) return;
-    // Nobody is to take a number of it once the projectors of the version in use may.
-    await projector.stop();
-    await store.swap(definition);
-    logger.info('a read model is in use as it was rebuilt', { readModel: definition.name });
+    const serving = { store, readModel };
+    if ((await untilFilled({ ...rebuilding, store: next, serving, isOver })) !== 'filled') return;
+    for (let tries = 1; ; tries++) {
+      if (finishes() && (await swapped(rebuilding, next, { version, tries }))) return;
+      if (signal.aborted || (await isOver())) return;
+      await clock.sleep(askEveryMs, signal);
+    }
   } finally {
     await projector.stop();
     await next.close();
+    rebuilding.filling.delete(definition.name);
   }
 }
 
-/** Waits until the next version has all that the held one has; false when the signal ended first. */
-async function isLevel({ log, store, readModel, clock, signal }: Rebuilding, next: ReadModelStore): Promise<boolean> {
-  const { name } = readModel.definition;
-  const numbers = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
-  const held = await Promise.all(numbers.map((partition) => store.positions(name, partition)));
-  const { reached } = createFilledPlace({ log, store: next, readModel });
-  while (!signal.aborted) {
-    const { done, total } = await reached(held);
-    if (done >= total) return true;
-    await clock.sleep(levelEveryMs, signal);
+/** Tried again and again, for longer each time: a busy machine takes its time. Never rejects. */
+async function swapped(rebuilding: Rebuilding, next: NextVersionStore, to: Pick<Swapping, 'version' | 'tries'>) {
+  const { store, readModel, logger } = rebuilding;
+  const { name, collections } = readModel.definition;
+  const { tries } = to;
+  try {
+    const pairs = collections.map((of) => ({ before: of.name, after: of.name }));
+    const findings = await compareBeside({ ...rebuilding, before: store, after: next, collections: pairs }, 'each');
+    let comparison: BesideComparison | null = null;
+    const whenLevel: Swapping['whenLevel'] = async (held) => {
+      comparison = await findings.settle(held);
+      // Before the swap, so that whoever watches finds it once that is over.
+      await store.noteComparison(name, comparison);
+    };
+    if ((await swapLevel(rebuilding, { ...to, whenLevel })) !== 'swapped') return false;
+    logger.info('a read model is in use as it was rebuilt', { readModel: name });
+    if (comparison !== null) tellOf(rebuilding, comparison);
+    return true;
+  } catch (err) {
+    logger.warn('a read model that is rebuilt is not in use yet: tried again', { readModel: name, tries, err });
+    return false;
   }
-  return false;
+}
+
+/** The same fold of the same events: what differs was wrong, and is right now. */
+function tellOf({ readModel, logger, metrics }: Rebuilding, comparison: BesideComparison): void {
+  const { name } = readModel.definition;
+  const { compared, differing, fields, examples } = comparison;
+  metrics.increment('herald_rebuild_differences_total', { read_model: name }, differing);
+  const told = { readModel: name, compared, differing };
+  if (differing === 0) logger.info('a read model that was rebuilt is as it was before', told);
+  else
+    logger.error('a read model that was rebuilt was wrong before', {
+      ...told,
+      fields: Object.fromEntries(fields),
+      examples,
+    });
 }
 
 /** Its numbers are shared out among the same processes, apart from those of the version in use. */

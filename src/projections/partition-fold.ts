@@ -7,7 +7,6 @@ import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
 import { StaleOwnerError } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import { NewerOwnerError } from '../ports/read-model-store.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import { areLarge, isLarge, restAfter } from './batch-rests.ts';
 import type { CutDocument } from './cut-documents.ts';
@@ -16,6 +15,7 @@ import { appendDeadLetter } from './dead-letters.ts';
 import { foldPiece } from './fold-pieces.ts';
 import type { FoldReport } from './fold-report.ts';
 import type { ReadModel } from './read-model.ts';
+import { takeOver } from './taking-over.ts';
 import type { Turns } from './turns.ts';
 import { foldBytesMax, isDecoded, offsetsAfter, startingOffsets } from './read-model.ts';
 
@@ -32,6 +32,10 @@ export interface FoldDependencies {
   readonly report?: FoldReport;
   /** Which shares out the numbers; absent: the projectors' of the read model. */
   readonly group?: string;
+  /** Told of each claim, before its number is taken over. */
+  onClaimed?(claim: Claim): void;
+  /** Resolves once these may be folded, or when the claim ends; absent: at once. */
+  mayFold?(claim: Claim, entries: readonly LogEntry[]): Promise<void>;
   /** While it says so another read model serves in place of this one, says what doesn't decode, and comes first. */
   isBeside?(): boolean;
 }
@@ -57,7 +61,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
   const { store, readModel, metrics, logger, clock } = deps;
   const { name } = readModel.definition;
   const pace = readModel.mayLag === true ? slower(store.pace) : store.pace;
-  const owned = await retried(deps, claim, 'own', () => takeOver(store, name, claim));
+  const owned = await retried(deps, claim, 'own', () => takeOver(deps, claim));
   if (owned === null) return null;
   let owner: Ownership = owned;
   const reader = claim.read(startingOffsets(readModel, owner.offsets));
@@ -86,6 +90,10 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       return (await retried(deps, claim, 'read', () => reader.atEnd())) ?? false;
     },
     async fold(entries) {
+      if (deps.mayFold !== undefined) {
+        await retried(deps, claim, 'read', async () => deps.mayFold?.(claim, entries));
+        if (claim.signal.aborted) return null;
+      }
       if (!entries.every(isDecoded) && !(await reportUndecodable(deps, claim, entries))) return null;
       const written: Write[] = [];
       let left = entries;
@@ -135,22 +143,6 @@ function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, 
   return new Map([...now].filter(([topic, offset]) => offset > (before.get(topic) ?? 0)));
 }
 
-/**
- * A store that knows of a newer generation is right, unless the group was made anew since and counts from 1 again. Then the group, asked after the store,
- * says that the number is this claim's: within one group it couldn't, being in the newer generation by then. In the moment until the store is asked again
- * the number may go on to others: they find the same and change the generation that is named here, so that this take-over is refused.
- */
-async function takeOver(store: ReadModelStore, readModel: string, claim: Claim): Promise<Ownership> {
-  const { partition, generation } = claim;
-  try {
-    return await store.own(readModel, partition, { generation });
-  } catch (error) {
-    if (!(error instanceof NewerOwnerError)) throw error;
-    await claim.confirm();
-    return store.own(readModel, partition, { generation, after: error.generation });
-  }
-}
-
 /** How a piece of a batch comes to its turn on the thread. A store elsewhere takes large batches of many numbers side by side. */
 function inTurn(
   deps: FoldDependencies,
@@ -197,11 +189,12 @@ export async function backOff(clock: Clock, failures: number, signal: AbortSigna
 
 /** The step's result however often it has to be tried; null when the claim ended. @throws StaleOwnerError */
 async function retried<T>(
-  { clock, logger, metrics, readModel, report }: FoldDependencies,
+  deps: FoldDependencies,
   claim: Claim,
   step: 'own' | 'read' | 'fold' | 'write',
   run: () => Promise<T>,
 ): Promise<T | null> {
+  const { clock, logger, metrics, readModel, report } = deps;
   const { name } = readModel.definition;
   for (let failures = 1; ; failures++) {
     try {
@@ -211,8 +204,11 @@ async function retried<T>(
     } catch (error) {
       if (claim.signal.aborted) return null;
       if (error instanceof StaleOwnerError) throw error;
-      report?.failed(name, claim.partition, step, error);
-      metrics.increment('herald_fold_failures_total', { read_model: name });
+      // Nobody is answered from what is filled beside another: whether it comes on is told apart (filling.ts).
+      if (deps.isBeside?.() !== true) {
+        report?.failed(name, claim.partition, step, error);
+        metrics.increment('herald_fold_failures_total', { read_model: name });
+      }
       logger.error('a read model stands still', {
         readModel: name,
         partition: claim.partition,

@@ -16,10 +16,7 @@ export interface RunningProjector {
   stop(): Promise<void>;
 }
 
-export interface ProjectorDependencies extends FoldDependencies {
-  /** Told of each number once its position is known. */
-  readonly onOwned?: (partition: number) => void;
-}
+export type ProjectorDependencies = FoldDependencies;
 
 /** Makes the read model's collections, then follows the log until it is stopped. */
 export async function runProjector(deps: ProjectorDependencies): Promise<RunningProjector> {
@@ -27,7 +24,6 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
   const { name } = readModel.definition;
 
   return runOnClaims(deps, async ({ partition }, fold) => {
-    deps.onOwned?.(partition);
     for (;;) {
       const entries = await fold.take();
       if (entries === null) return;
@@ -55,6 +51,7 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
     gatherMs: eventsGatheredMs,
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
     owned(claim) {
+      deps.onClaimed?.(claim);
       const running: Promise<void> = untilClaimEnds(deps, claim, follow).finally(() => {
         loops.delete(running);
         report?.ended(readModel.definition.name, claim.partition);

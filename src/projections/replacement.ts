@@ -4,16 +4,22 @@
 //
 // Where each is stands in the store, so whoever is interrupted goes on, and every process of a cluster takes its numbers of both.
 
-import type { CatchingUp } from './catching-up.ts';
+import type { Claim } from '../ports/event-log.ts';
+import type { DocumentScan } from '../ports/document-scan.ts';
+import type { RebuildableStore } from '../ports/read-model-rebuild.ts';
+import type { ReadModelStore } from '../ports/read-model-store.ts';
+import { compareBeside } from './beside-comparison.ts';
 import { noteWhenCaughtUp } from './catching-up.ts';
+import type { FillingStates } from './filling.ts';
 import { untilFilled } from './filling.ts';
 import type { ProjectorDependencies, RunningProjector } from './projector.ts';
 import { projectorGroup, runProjector } from './projector.ts';
 import type { ReadModel } from './read-model.ts';
 
 export interface ReplacingDependencies extends ProjectorDependencies {
+  readonly store: ReadModelStore & DocumentScan & Pick<RebuildableStore, 'noteComparison'>;
   /** Told how far the read model is, by its name, while it is filled. */
-  readonly filling: Map<string, CatchingUp>;
+  readonly filling: FillingStates;
   /** The former one is folded for so long after it was replaced: as long as whoever reads it may not know that yet. */
   readonly formerKeptMs: number;
   /** Whether any process follows this group of projectors. Rejects when the log is away. */
@@ -25,9 +31,14 @@ export async function runReplacing(deps: ReplacingDependencies, former: ReadMode
   const { store, readModel } = deps;
   const stopping = new AbortController();
   let isBeside = await isFormerInUse(store, readModel, former);
-  const projector = await runProjector({ ...deps, isBeside: () => isBeside });
+  let first: Claim | null = null;
+  const onClaimed = (claim: Claim): void => {
+    if (claim.partition === 0) first = claim;
+  };
+  const projector = await runProjector({ ...deps, isBeside: () => isBeside, onClaimed });
   const ofFormer = isBeside ? await runProjector({ ...deps, readModel: former }) : null;
-  const replacing: Replacing = { ...deps, former, signal: stopping.signal };
+  const finishes = (): boolean => first !== null && !first.signal.aborted;
+  const replacing: Replacing = { ...deps, former, finishes, signal: stopping.signal };
 
   const follow = async (): Promise<void> => {
     if (ofFormer === null) await noteWhenCaughtUp(replacing);
@@ -63,6 +74,8 @@ export async function isFormerInUse(
 }
 
 interface Replacing extends ReplacingDependencies {
+  /** One process of those that fill it, at a time. */
+  finishes(): boolean;
   readonly former: ReadModel;
   readonly signal: AbortSignal;
 }
@@ -73,16 +86,39 @@ async function fill(replacing: Replacing): Promise<void> {
   const { name } = readModel.definition;
   const isOver = () => store.hasCaughtUp(name);
   while (!signal.aborted) {
-    const end = await untilFilled({ ...replacing, isOver });
+    const end = await untilFilled({ ...replacing, serving: { store, readModel: former }, isOver });
     if (end === 'stopped') return;
+    // Somebody else does: whether it is over is looked at again.
+    if (end === 'filled' && !replacing.finishes()) continue;
     try {
-      if (end === 'filled') await store.noteCaughtUp(name);
+      if (end === 'filled') {
+        await tellOfComparison(replacing);
+        await store.noteCaughtUp(name);
+      }
+      replacing.filling.delete(name);
       const fields = { readModel: name, former: former.definition.name };
       return logger.info('a read model is in use in place of the former one', fields);
     } catch (err) {
       logger.warn('a read model that is filled is not in use yet: tried again', { readModel: name, err });
     }
   }
+}
+
+/** Another fold gives other documents: which, by a sample, for whoever wants to know before it is too late to go back. */
+async function tellOfComparison(replacing: Replacing): Promise<void> {
+  const { store, readModel, logger } = replacing;
+  const { name } = readModel.definition;
+  const collections = Object.entries(readModel.replaces?.collections ?? {}).map(([after, before]) => ({
+    before,
+    after,
+  }));
+  const comparison = await (
+    await compareBeside({ ...replacing, before: store, after: store, collections }, 'some')
+  ).now();
+  const { compared, differing, fields, examples } = comparison;
+  const told = { readModel: name, compared, differing, fields: Object.fromEntries(fields), examples };
+  logger.info('a read model that replaces another differs from it so', told);
+  await store.noteComparison(name, comparison);
 }
 
 /** A step takes some 10 ms of the thread. */

@@ -74,8 +74,8 @@ function positionOf(committed: CommittedPosition | null, end: number | undefined
 const doubtAfterMs = 4_000;
 const doubtMaxMs = 2_000;
 
-/** What is filled beside another is behind by its nature: that is no lag of what is asked for. What isn't used isn't looked at. */
-export type ReadModelUse = 'serves' | 'is filled' | 'is not used';
+/** What is filled beside another is behind by its nature, and tells of itself (`projections/filling.ts`): nobody is answered from it, so a process is ready without. */
+export type ReadModelUse = 'serves' | 'is not used';
 
 /** Also measures how far the read model is behind, in `herald_projector_lag`. */
 export function readModelFeed(of: {

@@ -10,6 +10,7 @@ import {
   documentBytesMax,
   type FieldFilter,
   type FieldValue,
+  HeldError,
   isFieldRange,
   NoFittingIndexError,
   type Query,
@@ -644,6 +645,8 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         await next.close();
       };
 
+      const versionOfNext = async () => (await harness.store.nextVersion(letters)) ?? NaN;
+
       it('is seen by nobody until it is swapped in, and then in place of the old', async () => {
         await fold([put('1', { text: 'old' }), put('gone')], 2);
         const next = await harness.store.beginRebuild(letters);
@@ -692,14 +695,55 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         const owner = await harness.store.own('letters', 0, { generation: 1 });
         const moved = await harness.store.transact(owner, new Map([['work', 2]]), [put('1')]);
         await rebuilt([put('1'), put('2')], 3);
-        await harness.store.hold(letters);
+        const held = await harness.store.hold(letters, await versionOfNext());
+        if (held === null) throw new Error('it was not held');
         await expect(harness.store.transact(moved, new Map([['work', 3]]), [])).rejects.toThrow(StaleOwnerError);
-        await expect(harness.store.own('letters', 0, { generation: 2 })).rejects.toThrow(StaleOwnerError);
+        await expect(harness.store.own('letters', 0, { generation: 2 })).rejects.toThrow(HeldError);
         expect((await harness.reader.get('letters', ['1', '2'])).size).toBe(1);
-        await harness.store.swap(letters);
+        expect(await held.swap()).toBe('swapped');
+        await held.release();
+        expect(await held.swap()).toBe('over');
         const next = await harness.store.own('letters', 0, { generation: 2 });
         expect(next.offsets).toEqual(new Map([['work', 3]]));
         await harness.store.transact(next, new Map([['work', 4]]), [put('3')]);
+      });
+
+      it('held, the next version is moved by its holder alone, until it is released; then both go on', async () => {
+        const owner = await harness.store.own('letters', 0, { generation: 1 });
+        const next = await harness.store.beginRebuild(letters);
+        const filler = await next.own('letters', 0, { generation: 1 });
+        const held = await harness.store.hold(letters, await versionOfNext());
+        await expect(next.transact(filler, new Map([['work', 1]]), [])).rejects.toThrow(StaleOwnerError);
+        await expect(next.own('letters', 0, { generation: 2 })).rejects.toThrow(HeldError);
+        await expect(next.own('letters', 1, { generation: 1 })).rejects.toThrow(HeldError);
+        const own = await held?.next.own('letters', 0, { generation: 0, after: 1 });
+        if (own === undefined) throw new Error('it was not held');
+        await held?.next.transact(own, new Map([['work', 1]]), [put('1')]);
+        await held?.release();
+        await expect(harness.store.transact(owner, new Map([['work', 1]]), [])).rejects.toThrow(StaleOwnerError);
+        await harness.store.own('letters', 0, { generation: 1 });
+        expect((await next.own('letters', 0, { generation: 2 })).offsets).toEqual(new Map([['work', 1]]));
+        await held?.next.close();
+        await next.close();
+      });
+
+      it('is held as the version that was asked for alone, and not by who came later than the swap', async () => {
+        await fold([put('1')], 2);
+        await rebuilt([put('1')], 2);
+        const version = await versionOfNext();
+        expect(await harness.store.hold(letters, version + 1)).toBeNull();
+        await (await harness.store.hold(letters, version))?.swap();
+        expect(await harness.store.hold(letters, version)).toBeNull();
+        const owner = await harness.store.own('letters', 0, { generation: 2 });
+        await harness.store.transact(owner, new Map([['work', 3]]), [put('2')]);
+      });
+
+      it('abandoned while it is held leaves the version in use as it was', async () => {
+        await fold([put('1')], 2);
+        await rebuilt([], 1);
+        await harness.store.hold(letters, await versionOfNext());
+        await harness.store.abandon(letters);
+        expect((await harness.store.own('letters', 0, { generation: 2 })).offsets).toEqual(new Map([['work', 2]]));
       });
 
       it('equals what has grown when every document is the same at the same position', async () => {

@@ -84,6 +84,10 @@ const cases: Readonly<Record<string, Case>> = {
     series: { herald_retention_lag_seconds: steady(25_000), herald_retention_seconds: steady(30 * 24 * 3600) },
   },
   HeraldTopicsLose: { series: { 'herald_topics{state="losing"}': steady(1) }, labels: { state: 'losing' } },
+  HeraldRebuildStandsStill: {
+    series: { 'herald_rebuild_standing_still{read_model="notifications_2"}': steady(1) },
+    labels: { read_model: 'notifications_2' },
+  },
   HeraldFoldFails: {
     series: { 'herald_fold_failures_total{read_model="timers"}': rising },
     labels: { read_model: 'timers' },

@@ -7,8 +7,8 @@ import type { DomainError } from '../../src/domain/errors.ts';
 import type { Topic } from '../../src/domain/topics.ts';
 import type { LogEntry } from '../../src/ports/event-log.ts';
 import type { Document, ReadModelReader, Write } from '../../src/ports/read-model-store.ts';
-import type { CatchingUp } from '../../src/projections/catching-up.ts';
 import { noteWhenCaughtUp } from '../../src/projections/catching-up.ts';
+import type { FillingStates } from '../../src/projections/filling.ts';
 import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { notificationsReadModel as former } from '../../src/projections/notifications/index.ts';
 import type { RunningProjector } from '../../src/projections/projector.ts';
@@ -80,7 +80,7 @@ describe('a read model that is filled beside the one that it replaces', () => {
   let engines: Engines;
   let isFollowedBy: number;
   let running: RunningProjector[];
-  const filling = new Map<string, CatchingUp>();
+  const filling: FillingStates = new Map();
 
   beforeEach(async () => {
     [engines, running, isFollowedBy] = [await openEngines(), [], 0];

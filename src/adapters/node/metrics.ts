@@ -92,6 +92,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_jobs_ended_total: 'Jobs that ended, by how',
   herald_numbers_owned_again_total:
     'Partition numbers of a read model that were given up and owned again while their claim went on',
+  herald_rebuild_differences_total: 'Documents that a rebuilt read model has otherwise than the one that was in use',
   herald_reports_total:
     'Reports of providers by what they tell; foreign: of messages that carry no id of a notification',
   herald_replayed_total: 'Requests answered again by their Idempotency-Key: accepted before',
@@ -126,6 +127,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_log_wal_pages: 'Pages of 4 KiB that the write-ahead file of the log holds and log.db does not yet',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
+  herald_rebuild_standing_still: 'Whether nothing was folded for 30 s into a read model that is filled beside another',
   herald_rebuild_events: 'Events that a read model which is filled beside another has folded, and has left',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',
   herald_retention_horizon_seconds:

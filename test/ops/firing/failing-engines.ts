@@ -12,6 +12,8 @@ import { createCodec } from '../../../src/codec/index.ts';
 import type { NotificationRequested } from '../../../src/domain/events.ts';
 import { allTopics, defaultPartitioning } from '../../../src/domain/topics.ts';
 import type { DataDir, Environment, Herald } from '../../support/herald.ts';
+import { herald } from '../../support/herald.ts';
+import { readinessOf } from '../../support/nodes.ts';
 import { recordOf } from '../../support/records.ts';
 import { requested } from '../../support/requested.ts';
 import { until } from '../../support/until.ts';
@@ -186,6 +188,25 @@ export const failingEngines: readonly Failure[] = [
     },
   },
   {
+    what: 'a rebuild beside the service is refused by its file',
+    fires: ['HeraldRebuildStandsStill'],
+    async run({ folder, start }) {
+      const dataDir = await folder();
+      const service = await start({ dataDir });
+      await delivered(service);
+      const before = await scrape(service);
+      onFile(dataDir, 'views.db', (db) => db.exec(nextVersionsRefused));
+      const asked = herald(['rebuild'], dataDir.environment);
+      const isStill = (page: typeof before) => sumOf(page, 'herald_rebuild_standing_still') > 0;
+      const failing = await scraped(service, isStill, 'the filling to stand still');
+      const readiness = await readinessOf(service.operationsUrl);
+      onFile(dataDir, 'views.db', (db) => db.exec('DROP TRIGGER refused_next'));
+      await asked;
+      if (readiness?.status !== 'ready') throw new Error('what serves does well, and it is not ready');
+      return { before, failing };
+    },
+  },
+  {
     what: 'numbers of the read models are taken over by nobody of the group',
     fires: ['HeraldNumbersOwnedAgain'],
     async run({ folder, start }) {
@@ -233,6 +254,10 @@ const searchRefused = `
 
 const trimmingRefused = `
   CREATE TRIGGER kept BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`;
+/** What serves is of the first version. */
+const nextVersionsRefused = `
+  CREATE TRIGGER refused_next BEFORE UPDATE OF offsets ON positions WHEN NEW.version > 1
+  BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`;
 
 /** How full the disk is says a file: no test fills a machine's disk. */
 function madeUpDisk({ path }: DataDir): { readonly environment: Environment; has(bytes: number): Promise<void> } {

@@ -13,7 +13,7 @@ import type { ReadModelReader } from '../../../ports/read-model-store.ts';
 import type { Listeners } from './listeners.ts';
 import { type PositionDocument, positionsOf, readModelOf } from './positions.ts';
 import { anyId } from './stored-collection.ts';
-import { type View, viewMs } from './versions.ts';
+import type { View } from './versions.ts';
 
 export interface ChangesDependencies {
   readonly db: Db;
@@ -125,7 +125,7 @@ function createHearing({ view, listeners, clock, signal }: ChangesDependencies):
   const lookLater = async (readModel: string): Promise<void> => {
     if (isLooking) return;
     isLooking = true;
-    await clock.sleep(viewMs, signal);
+    await clock.sleep(view.maxAgeMs(), signal);
     isLooking = false;
     // Away or not prepared: the next move will tell.
     await view.model(readModel).catch(() => undefined);

@@ -5,7 +5,7 @@ import { type Binary, type ClientSession, type Db, type Filter, type MongoClient
 
 import type { Logger } from '../../../ports/logger.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
-import { type Claimed, NewerOwnerError, type Ownership } from '../../../ports/read-model-store.ts';
+import { type Claimed, HeldError, NewerOwnerError, type Ownership } from '../../../ports/read-model-store.ts';
 import type { PositionDocument } from './positions.ts';
 import { positionId, positionsOf } from './positions.ts';
 import type { ModelVersion } from './versions.ts';
@@ -30,7 +30,7 @@ export interface MongoOwnership extends Ownership {
 const lockWaitMs = 1000;
 const attemptsMax = 5;
 
-/** @throws NewerOwnerError; Error when the store is away, or the version is no longer in use (after a swap) */
+/** @throws NewerOwnerError, HeldError; Error when the store is away, or the version is no longer in use (after a swap) */
 export async function takeOver(
   deps: { readonly client: MongoClient; readonly db: Db; readonly endSession: EndSession },
   model: ModelVersion,
@@ -46,8 +46,7 @@ export async function takeOver(
       const former = await positions.findOne({ _id }, { projection: { lsid: 1, generation: 1, retired: 1 } });
       if (former !== null) {
         throwIfNewer(model, partition, by, former.generation ?? 0);
-        if (former.retired === true)
-          throw new StaleOwnerError(`version ${model.version} of ${model.name} is held or swapped out`);
+        if (former.retired === true) throw new HeldError(model.name);
         await endSession(former.lsid);
       }
       const position = await positions.findOneAndUpdate(

@@ -1,6 +1,6 @@
 // The next version of a read model beside the one in use: begun empty, compared at equal positions, swapped in or thrown away.
 
-import type { Db, FindCursor } from 'mongodb';
+import type { Db, Filter, FindCursor } from 'mongodb';
 
 import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
@@ -58,15 +58,15 @@ export async function compareVersions(db: Db, readModel: string): Promise<Rebuil
 }
 
 /**
- * All or nothing: readers change over by one write of one document. Before it the owners of the next version are fenced, after it those of the former,
+ * False when the filter wasn't met by then. All or nothing: readers change over by one write of one document. Before it the owners of the next version are fenced, after it those of the former,
  * which stays until no reader can be in it.
  */
-export async function swapVersions(db: Db, readModel: string): Promise<void> {
+export async function swapVersions(db: Db, readModel: string, filter: Filter<VersionsDocument> = {}): Promise<boolean> {
   const versions = await versionsOf(db).findOne({ _id: readModel });
   const next = nextOf(versions, readModel);
   const positions = positionsOf(db);
   await positions.updateMany(ofVersion(next), { $inc: { epoch: 1 } });
-  const swapped = await versionsOf(db).findOneAndUpdate({ _id: readModel, 'next.version': next.version }, [
+  const swapped = await versionsOf(db).findOneAndUpdate({ _id: readModel, 'next.version': next.version, ...filter }, [
     {
       $set: {
         version: '$next.version',
@@ -89,15 +89,20 @@ export async function swapVersions(db: Db, readModel: string): Promise<void> {
       },
     },
   ]);
-  const former = currentOf(nextOf(swapped, readModel) === null ? null : swapped);
+  if (swapped === null) return false;
+  const former = currentOf(swapped);
   if (former !== null) await fenceRetired(db, former);
   // Moves them, so that those who listen hear of the swap.
   await positions.updateMany(ofVersion(next), { $set: { inUse: true } });
+  return true;
 }
 
 export async function abandonNextVersion(db: Db, readModel: string): Promise<void> {
   const before = await versionsOf(db).findOneAndUpdate({ _id: readModel }, { $set: { next: null } });
   if (before === null || before.next === null) return;
+  // It may have been held for that.
+  const current = currentOf(before);
+  if (current !== null) await unfence(db, current);
   await removeVersion(db, nextOf(before, readModel));
 }
 
@@ -107,15 +112,14 @@ export async function begunVersion(db: Db, readModel: string): Promise<ModelVers
   return versions === null || versions.next === null ? null : nextOf(versions, readModel);
 }
 
-/** Whoever goes on with the rebuild swaps it, also when the process that has held it is gone. */
-export async function holdCurrent(db: Db, readModel: string): Promise<void> {
-  const current = currentOf(await versionsOf(db).findOne({ _id: readModel }));
-  if (current !== null) await fenceRetired(db, current);
-}
-
 /** No owner of it can write any more, and nobody can come to own it. */
 export async function fenceRetired(db: Db, version: ModelVersion): Promise<void> {
   await positionsOf(db).updateMany(ofVersion(version), { $inc: { epoch: 1 }, $set: { retired: true } });
+}
+
+/** It may be owned again. */
+export async function unfence(db: Db, version: ModelVersion): Promise<void> {
+  await positionsOf(db).updateMany({ ...ofVersion(version), retired: true }, { $unset: { retired: '' } });
 }
 
 /** Its positions first: a late owner is refused rather than let write into a collection that is gone. */
@@ -124,13 +128,13 @@ export async function removeVersion(db: Db, version: ModelVersion): Promise<void
   await dropCollections(db, version);
 }
 
-function nextOf(versions: VersionsDocument | null, readModel: string): ModelVersion {
+export function nextOf(versions: VersionsDocument | null, readModel: string): ModelVersion {
   const next = versions?.next ?? null;
   if (next === null) throw new Error(`no rebuild of ${readModel} was begun`);
   return modelVersionFrom(next.definition, next.version);
 }
 
-function currentOf(versions: VersionsDocument | null): ModelVersion | null {
+export function currentOf(versions: VersionsDocument | null): ModelVersion | null {
   if (versions === null || versions.version === null) return null;
   return modelVersionFrom(versions.definition, versions.version);
 }

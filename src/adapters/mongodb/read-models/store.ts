@@ -3,7 +3,7 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { DocumentScan } from '../../../ports/document-scan.ts';
 import type { Logger } from '../../../ports/logger.ts';
-import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
+import type { BesideComparison, NextVersionStore, RebuildableStore } from '../../../ports/read-model-rebuild.ts';
 import type { FoldPace, ReadModelStore } from '../../../ports/read-model-store.ts';
 import type { MongoConnection } from '../connection.ts';
 import { createChanges } from './changes.ts';
@@ -13,10 +13,11 @@ import { answers, createLifetime, whileOpen } from './open.ts';
 import { prepareCurrent } from './preparing.ts';
 import { createReading } from './reading.ts';
 import { abandonNextVersion, beginNextVersion, begunVersion, compareVersions } from './rebuild.ts';
-import { holdCurrent, swapVersions } from './rebuild.ts';
+import { holdVersions } from './holding.ts';
+import { swapVersions } from './rebuild.ts';
 import { createRetiredVersions } from './retired.ts';
 import { createScan } from './scan.ts';
-import { createView, fixedView, type ModelVersion } from './versions.ts';
+import { createView, fixedView, type ModelVersion, versionsOf } from './versions.ts';
 import { createWriting } from './writing.ts';
 
 export interface MongoReadModelOptions {
@@ -61,24 +62,46 @@ export function openMongoReadModelStore(
         return 'done';
       },
       async beginRebuild(definition) {
-        return openNextVersion(options, await beginNextVersion(db, definition));
+        return openNextVersion(options, await beginNextVersion(db, definition), 'next');
       },
       compare: (definition) => compareVersions(db, definition.name),
       nextVersion: async (definition) => (await begunVersion(db, definition.name))?.version ?? null,
       async resumeRebuild(definition) {
         const next = await begunVersion(db, definition.name);
         if (next === null) throw new Error(`no rebuild of ${definition.name} was begun`);
-        return openNextVersion(options, next);
+        return openNextVersion(options, next, 'next');
       },
-      hold: (definition) => holdCurrent(db, definition.name),
+      async hold(definition, version) {
+        const held = await holdVersions(db, definition.name, version);
+        if (held === null) return null;
+        await view.refresh();
+        return {
+          next: openNextVersion(options, held.next, 'held'),
+          release: () => held.release(),
+          async swap() {
+            if (!(await held.swap())) return 'over';
+            await view.refresh();
+            await retired.collect();
+            return 'swapped';
+          },
+        };
+      },
       async removeRetired() {
         await retired.collect();
         return 'done';
       },
       async swap(definition) {
-        await swapVersions(db, definition.name);
+        if (!(await swapVersions(db, definition.name)))
+          throw new Error(`no rebuild of ${definition.name} was begun that is still the next version`);
         await view.refresh();
         await retired.collect();
+      },
+      async noteComparison(_id, comparison) {
+        await versionsOf(db).updateOne({ _id }, { $set: { compared: JSON.stringify(comparison) } });
+      },
+      async lastComparison(_id) {
+        const compared = (await versionsOf(db).findOne({ _id }))?.compared;
+        return compared === undefined ? null : (JSON.parse(compared) as BesideComparison);
       },
       abandon: (definition) => abandonNextVersion(db, definition.name),
     } satisfies Pick<ReadModelStore, 'prepare' | 'removeSome'> & RebuildableStore),
@@ -97,14 +120,15 @@ function portOf({ own, transact, noteCaughtUp }: ReturnType<typeof createWriting
 function openNextVersion(
   { connection: { client, db }, clock, logger }: MongoReadModelOptions,
   next: ModelVersion,
-): ReadModelStore {
+  owns: 'next' | 'held',
+): NextVersionStore {
   const { signal, end } = createLifetime(client);
   const view = fixedView(next);
-  const writing = createWriting({ client, db, view, clock, logger, owns: 'next' });
+  const writing = createWriting({ client, db, view, clock, logger, owns });
   const open = whileOpen(signal);
   return {
     pace,
-    ...open({ ...createReading(db, view, clock), ...portOf(writing) }),
+    ...open({ ...createReading(db, view, clock), ...createScan(db, view), ...portOf(writing) }),
     onChange: () => () => undefined,
     ready: () => answers(db, signal),
     async prepare({ name }) {

@@ -13,6 +13,8 @@ import { anyId, type StoredCollection, storedCollectionOf } from './stored-colle
 
 /** A view is believed for so long. */
 export const viewMs = 1000;
+/** And so long while there is a next version: what is held moves no more, and a view that is older than the swap shows that. */
+const viewOfRebuiltMs = 100;
 /** A retired version is kept for so long: a view's time, two queries of 4.5 s at the worst, and as much again. */
 export const retiredKeptMs = 15_000;
 
@@ -24,11 +26,19 @@ export interface VersionsDocument {
   readonly definition: string;
   /** The definition whose fields all documents have beside their text: another one than `definition` while they are being filled. */
   readonly filled: string;
-  readonly next: { readonly version: number; readonly definition: string } | null;
+  readonly next: {
+    readonly version: number;
+    readonly definition: string;
+    /** How often the two were held: the last one to do so holds them. */
+    readonly holds?: number;
+    readonly isHeld?: boolean;
+  } | null;
   /** The highest number ever given. */
   readonly lastVersion: number;
   /** See ReadModelReader; absent where a process of before it has made the read model. */
   readonly secret?: string;
+  /** The last comparison with a version beside it, JSON. */
+  readonly compared?: string;
   /** Its first version was made and hasn't reached the log's end yet. */
   readonly catchingUp?: true;
   readonly retired?: readonly { readonly version: number; readonly definition: string; readonly at: Date }[];
@@ -47,6 +57,8 @@ export interface View {
   collection(collection: string): Promise<StoredCollection>;
   /** The version that was in use when the view was last read. */
   versionSeen(readModel: string): number | undefined;
+  /** For how long it is believed now. */
+  maxAgeMs(): number;
   /** Reads the versions anew, whatever the view's age. */
   refresh(): Promise<void>;
 }
@@ -69,6 +81,7 @@ export function createView(db: Db, clock: Clock, swapped: (readModel: string) =>
   let models = new Map<string, ModelVersion>();
   let collections = new Map<string, StoredCollection>();
   let loadedAt = Number.NEGATIVE_INFINITY;
+  let maxAgeMs = viewMs;
   let loading: Promise<void> | null = null;
 
   const load = async (): Promise<void> => {
@@ -82,6 +95,7 @@ export function createView(db: Db, clock: Clock, swapped: (readModel: string) =>
     );
     collections = new Map([...models.values()].flatMap((model) => model.collections.map((of) => [of.collection, of])));
     loadedAt = startedAt;
+    maxAgeMs = documents.some(({ next }) => next !== null) ? viewOfRebuiltMs : viewMs;
     for (const [name, { version }] of models) {
       if (before.has(name) && before.get(name)?.version !== version) swapped(name);
     }
@@ -91,7 +105,7 @@ export function createView(db: Db, clock: Clock, swapped: (readModel: string) =>
     return loading;
   };
   const current = async (): Promise<void> => {
-    if (clock.monotonic() - loadedAt >= viewMs) await refreshed();
+    if (clock.monotonic() - loadedAt >= maxAgeMs) await refreshed();
   };
   return {
     async model(readModel) {
@@ -109,6 +123,7 @@ export function createView(db: Db, clock: Clock, swapped: (readModel: string) =>
       return collection;
     },
     versionSeen: (readModel) => models.get(readModel)?.version,
+    maxAgeMs: () => maxAgeMs,
     async refresh() {
       // One on its way may have read before the caller's reason to ask.
       if (loading !== null) await loading;
@@ -130,6 +145,7 @@ export function fixedView(model: ModelVersion): View {
       return collection;
     },
     versionSeen: (readModel) => (readModel === model.name ? model.version : undefined),
+    maxAgeMs: () => viewMs,
     async refresh() {
       // It stays what it is.
     },

@@ -11,6 +11,7 @@ import { type Db, type MongoClient, MongoError, MongoServerError, MongoWriteConc
 import type { Clock } from '../../../ports/clock.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
+import { HeldError } from '../../../ports/read-model-store.ts';
 import type { Ownership, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Batch, batchOf, writeBatch } from './batch.ts';
 import { createEndSession, type Hold, type MongoOwnership, stale, takeOver } from './owning.ts';
@@ -25,8 +26,11 @@ export interface WritingDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Which version of a read model is owned by it. */
-  readonly owns: 'current' | 'next';
+  readonly owns: Owned;
 }
+
+/** `held`: the next version, by whoever holds it. */
+type Owned = 'current' | 'next' | 'held';
 
 export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'> & {
   /** Ends its sessions: what it owned is fenced by whoever owns it next. */
@@ -63,7 +67,7 @@ export function createWriting(deps: WritingDependencies): Writing {
       for (let attempt = 1; ; attempt++) {
         await view.refresh();
         const model = await view.model(readModel);
-        if (deps.owns === 'next' && !(await isInUse(db, readModel, model.version, 'next')))
+        if (deps.owns !== 'current' && !(await isInUse(db, readModel, model.version, deps.owns)))
           throw new StaleOwnerError(`version ${model.version} of ${readModel} is no longer the next one`);
         const { hold, position } = await takeOver({ client, db, endSession }, model, partition, by);
         keep(hold);
@@ -176,9 +180,13 @@ async function movePosition(db: Db, hold: Hold, { epoch, sequence }: MongoOwners
   return matchedCount === 1;
 }
 
-async function isInUse(db: Db, readModel: string, version: number, as: 'current' | 'next'): Promise<boolean> {
+/** @throws HeldError for a next version that is another's to move */
+async function isInUse(db: Db, readModel: string, version: number, as: Owned): Promise<boolean> {
   const document = await versionsOf(db).findOne({ _id: readModel });
-  return (as === 'current' ? document?.version : document?.next?.version) === version;
+  if (as === 'current') return document?.version === version;
+  if (document?.next?.version !== version) return false;
+  if (as === 'next' && document.next.isHeld === true) throw new HeldError(readModel);
+  return true;
 }
 
 function mongoOwnership(owner: Ownership): MongoOwnership {

@@ -7,7 +7,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { DocumentScan } from '../../../ports/document-scan.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
-import type { RebuildableStore } from '../../../ports/read-model-rebuild.ts';
+import type { BesideComparison, NextVersionStore, RebuildableStore } from '../../../ports/read-model-rebuild.ts';
 import type { FoldPace, ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { startGivingBack } from '../giving-back.ts';
@@ -21,7 +21,8 @@ import { createScan } from './scan.ts';
 import { makeSecret } from './secrets.ts';
 import { prepareTable } from './tables.ts';
 import { createView, loadVersions, type ModelVersion, modelVersionOf, stateTablesSql, type View } from './view.ts';
-import { createWriting } from './writing.ts';
+import type { HeldSet } from './writing.ts';
+import { createWriting, fence, heldKey } from './writing.ts';
 
 export interface ReadModelStoreOptions {
   readonly path: string;
@@ -48,7 +49,13 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   const giveBack = startGivingBack({ db: connection.db, clock, logger, metrics, file: 'views' });
   const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
   const view = createView(() => loadVersions(connection.db, 'current'));
-  const { store, changed, hold, release } = storeOn(connection, view, tell);
+  const held: HeldSet = new Set();
+  const { store, changed } = storeOn(connection, view, held, tell);
+  const swap = (readModel: string): void => {
+    swapVersions(connection, readModel);
+    view.refresh();
+    changed(readModel);
+  };
   return {
     ...store,
     async prepare(definition) {
@@ -67,20 +74,46 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
     },
     async beginRebuild(definition) {
       const next = beginNextVersion(connection, definition);
-      return nextStore(connection, next);
+      return nextStore(connection, next, held);
     },
     compare: async (definition) => compareVersions(connection, definition.name),
     nextVersion: async (definition) => leftVersion(connection.db, definition.name)?.version ?? null,
-    resumeRebuild: async (definition) => nextStore(connection, nextVersionOf(connection.db, definition.name)),
-    hold: async (definition) => hold(definition.name),
-    async swap(definition) {
-      swapVersions(connection, definition.name);
-      view.refresh();
-      release(definition.name);
-      changed(definition.name);
+    resumeRebuild: async (definition) => nextStore(connection, nextVersionOf(connection.db, definition.name), held),
+    async hold({ name }, version) {
+      const next = leftVersion(connection.db, name);
+      if (next?.version !== version) return null;
+      const both = [view.model(name), next];
+      for (const one of both) {
+        held.add(heldKey(one));
+        fence(connection, one);
+      }
+      const release = () => {
+        for (const one of both) held.delete(heldKey(one));
+      };
+      return {
+        next: nextStore(connection, next, new Set()),
+        release: async () => release(),
+        async swap() {
+          if (leftVersion(connection.db, name)?.version !== version) return 'over';
+          swap(name);
+          release();
+          return 'swapped';
+        },
+      };
     },
+    swap: async (definition) => swap(definition.name),
     removeRetired: async (definition) => removeSome(connection, retiredName(definition.name)),
+    async noteComparison(readModel, comparison) {
+      const upsert = `INSERT INTO comparisons (read_model, comparison) VALUES (?, ?)
+        ON CONFLICT DO UPDATE SET comparison = excluded.comparison`;
+      connection.statement(upsert).run(readModel, JSON.stringify(comparison));
+    },
+    async lastComparison(readModel) {
+      const row = connection.statement('SELECT comparison FROM comparisons WHERE read_model = ?').get(readModel);
+      return row === undefined ? null : (JSON.parse(String(row['comparison'])) as BesideComparison);
+    },
     async abandon(definition) {
+      held.delete(heldKey(view.model(definition.name)));
       abandonNextVersion(connection, definition.name);
     },
   };
@@ -89,29 +122,29 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
 /** 500 documents of 2 KiB are written in 10 to 40 ms. The store commits all numbers of a beat together; 20 commits beside it take 6 ms in 100. */
 const pace: FoldPace = { eventsMax: 500, fewMs: 25, manyMs: 100, unrestedMax: 20, inThread: true };
 
-function storeOn(connection: Connection, view: View, tell: (readModel: string) => void) {
+function storeOn(connection: Connection, view: View, held: HeldSet, tell: (readModel: string) => void) {
   const listeners = createListeners();
   const changed = (readModel: string) => {
     tell(readModel);
     listeners.changed(readModel);
   };
-  const { hold, release, ...writing } = createWriting(connection, view, changed);
   const store = {
     pace,
     ...createReading(() => connection, view),
     ...createScan(() => connection, view),
-    ...writing,
+    ...createWriting(connection, view, held, changed),
     onChange: (readModel: string, listener: () => void) => listeners.add(readModel, listener),
     ready: async () => connection.db.isOpen,
   };
-  return { store, changed, hold, release };
+  return { store, changed };
 }
 
 /** The store of a version that nobody reads yet: whoever waits for the read model hears of it when it is swapped in. */
-function nextStore(connection: Connection, next: ModelVersion): ReadModelStore {
+function nextStore(connection: Connection, next: ModelVersion, held: HeldSet): NextVersionStore {
   const { store } = storeOn(
     connection,
     createView(() => [next]),
+    held,
     () => undefined,
   );
   return {

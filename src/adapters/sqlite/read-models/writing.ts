@@ -5,7 +5,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { Topic } from '../../../domain/topics.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Claimed, Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
-import { documentText, NewerOwnerError } from '../../../ports/read-model-store.ts';
+import { documentText, HeldError, NewerOwnerError } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
@@ -13,29 +13,37 @@ import type { ListChanges } from './lists.ts';
 import { createListChanges } from './lists.ts';
 import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
-import type { View } from './view.ts';
+import type { ModelVersion, View } from './view.ts';
 
-export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'> & {
-  /** Its owners are refused, and whoever wants to own it, until it is released or the process ends. */
-  hold(readModel: string): void;
-  release(readModel: string): void;
-};
+export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'>;
+
+/** Of each version whose owners are refused, and whoever wants to own it, until it is released or the process ends. */
+export type HeldSet = Set<string>;
+
+export function heldKey({ name, version }: Pick<ModelVersion, 'name' | 'version'>): string {
+  return `${name}:${version}`;
+}
+
+/** Whoever owns a number of it is its owner no more. */
+export function fence(connection: Connection, { name, version }: Pick<ModelVersion, 'name' | 'version'>): void {
+  const raise = 'UPDATE positions SET epoch = epoch + 1 WHERE read_model = ? AND version = ?';
+  connection.statement(raise).run(name, version);
+}
 
 /** @param changed called with the read model after each transaction that moved it */
-export function createWriting(connection: Connection, view: View, changed: (readModel: string) => void): Writing {
+export function createWriting(
+  connection: Connection,
+  view: View,
+  held: HeldSet,
+  changed: (readModel: string) => void,
+): Writing {
   const transactions = createGroupedTransactions(connection);
   const grants = createGrants();
-  const held = new Set<string>();
   return {
-    hold(readModel) {
-      const raise = 'UPDATE positions SET epoch = epoch + 1 WHERE read_model = ? AND version = ?';
-      connection.statement(raise).run(readModel, view.model(readModel).version);
-      held.add(readModel);
-    },
-    release: (readModel) => void held.delete(readModel),
     async own(readModel, partition, by) {
-      if (held.has(readModel)) throw new StaleOwnerError(`${readModel} is held: its next version is swapped in`);
-      const { version } = view.model(readModel);
+      const model = view.model(readModel);
+      if (held.has(heldKey(model))) throw new HeldError(readModel);
+      const { version } = model;
       grants.check(readModel, partition, by);
       const row = connection.statement(takeOverSql).get(readModel, version, partition);
       if (row === undefined) throw new Error(`the position of ${readModel} ${partition} was not given`);

@@ -19,6 +19,8 @@ import { until } from '../support/until.ts';
 /** The promise is kept at 5,000: HERALD_TEST_COPIED=5000. */
 const settled = Number(process.env['HERALD_TEST_COPIED'] ?? 1_000);
 const pending = 3;
+/** Of before, which RETENTION has ended and taken out of the log: the days count them. */
+const forgotten = 24;
 const channels = ['EMAIL', 'SMS', 'WEBHOOK', 'IN_APP'];
 const priorities = ['HIGH', 'DEFAULT', 'BULK'];
 /** Longer than a stop, a copy and a start take here. */
@@ -58,7 +60,8 @@ beforeAll(async () => {
     else response.end('thanks');
   });
   environment = { ...world.environment, ...settings };
-  service = await startHerald({ ...dataDir, environment: { DATA_DIR: dataDir.path } }, environment);
+  const embedded = { ...dataDir, environment: { DATA_DIR: dataDir.path } };
+  service = await startHerald(embedded, { ...environment, RETENTION: '10s' });
   await world.configure(service);
   await service.dashboard('POST', '/templates', {
     name: 'welcome',
@@ -69,12 +72,15 @@ beforeAll(async () => {
   expect((await service.dashboard('POST', '/suppressions', { channel: 'EMAIL', recipient: unwilling })).status).toBe(
     201,
   );
+  await forgetSome();
+  await service.stop();
+  service = await startHerald(embedded, environment);
   await postAll();
   await until(
     async () => {
       const { statusCounts } = await statisticsOf(service);
       const { DELIVERED = 0, FAILED = 0, RETRYING = 0, SCHEDULED = 0 } = statusCounts;
-      return DELIVERED + FAILED === settled && RETRYING === pending && SCHEDULED === pending;
+      return DELIVERED + FAILED === settled + forgotten && RETRYING === pending && SCHEDULED === pending;
     },
     { timeoutMs: 120_000, what: 'everything to be settled or pending' },
   );
@@ -86,15 +92,15 @@ beforeAll(async () => {
   if (copied.code !== 0) throw new Error(copied.stderr);
   exported = await command(['export', '--out', '-', '--type', 'NotificationRequested'], dataDir.environment);
   service = await startHerald(dataDir, environment);
-  const embedded = documentsInSqlite(dataFiles(dataDir.path).views);
+  const folded = documentsInSqlite(dataFiles(dataDir.path).views);
   const url = dataDir.environment['MONGODB_URL'] ?? '';
   let cluster = await documentsInMongo(url);
-  await until(async () => hasFolded((cluster = await documentsInMongo(url)), embedded), {
+  await until(async () => hasFolded((cluster = await documentsInMongo(url)), folded), {
     timeoutMs: 120_000,
     everyMs: 250,
     what: 'the read models to be folded as far as the embedded ones',
   });
-  stored = { embedded, cluster };
+  stored = { embedded: folded, cluster };
 }, 400_000);
 
 afterAll(async () => {
@@ -102,6 +108,30 @@ afterAll(async () => {
   await world.close();
   await dataDir.remove();
 }, 60_000);
+
+/** Until nothing of them is in the records, nor in the log. */
+async function forgetSome(): Promise<void> {
+  const poster = createPoster();
+  const requests = Array.from({ length: forgotten }, (_, i) => requestOf(settled + i));
+  await inParallel(requests, 50, async (request) => void (await poster.post(service, request)));
+  await poster.close();
+  await until(
+    async () => {
+      const { DELIVERED = 0, FAILED = 0 } = (await statisticsOf(service)).statusCounts;
+      return DELIVERED + FAILED === forgotten && (await allRecords(service)).length === 0;
+    },
+    { timeoutMs: 60_000, everyMs: 500, what: 'what was there before to be forgotten' },
+  );
+  await until(
+    async () => {
+      const { stdout } = await command(['export', '--out', '-', '--type', 'NotificationRequested'], {
+        DATA_DIR: dataDir.path,
+      });
+      return stdout === '';
+    },
+    { timeoutMs: 60_000, everyMs: 500, what: 'what was there before to be taken out of the log' },
+  );
+}
 
 async function postAll(): Promise<void> {
   const poster = createPoster();
@@ -180,6 +210,7 @@ describe('a cluster on the copied log', () => {
   it('was told by the copy what there is, and which secret to start with', () => {
     expect(copied.stdout).toMatch(/notifications\.deliveries +(\d+) +\1\n/);
     expect(copied.stdout).toContain('tenants: 1, providers: 2, templates: 1');
+    expect(copied.stdout).toMatch(/of the events \d+ had ended with RETENTION/);
     expect([exported.code, exported.stdout.split('\n').length - 1]).toEqual([0, before.records.length]);
     expect(copied.stdout).toMatch(/start every process with the ENCRYPTION_SECRET that .*encryption-secret holds/);
   });

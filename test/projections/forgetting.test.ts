@@ -7,6 +7,7 @@ import type { NotificationsForgotten } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { EventId } from '../../src/domain/ids.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { readModels } from '../../src/projections/index.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
@@ -88,6 +89,23 @@ describe('what is forgotten', () => {
         expect([...(await folded(notificationsReadModel, [trimmed, told]))]).toEqual([...grown]);
       }),
       { numRuns: 60 },
+    );
+  });
+
+  it('leaves the same inboxes in whichever batches it is folded, with what was there and what came after', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, anyHistory, fc.nat(), async (history, later, some) => {
+        const records = recordsIn(await folded(notificationsReadModel, [history]));
+        const told = forgotten(records.filter((_, i) => (some >> (i % 16)) % 2 === 0));
+        const ids = new Set<string>(records.map(({ id }) => id));
+        const all = [...history, ...told, ...later.filter((entry) => !isOf(ids, entry))];
+        const grown = await folded(
+          inboxReadModel,
+          all.map((entry) => [entry]),
+        );
+        expect([...(await folded(inboxReadModel, [all]))]).toEqual([...grown]);
+      }),
+      { numRuns: 100 },
     );
   });
 

@@ -5,39 +5,31 @@ import type { Write } from '../../ports/read-model-store.ts';
 import type { InboxDocument, InboxItemDocument } from './documents.ts';
 import { inboxesCollection, inboxId, isShown } from './documents.ts';
 
-/** The recipients' documents follow from their items' changes. */
+/**
+ * The recipients' documents follow from their items' changes, one after another as the events tell of them: where an inbox ends between two, what comes after
+ * finds none of its marks, in whichever batches the events are folded.
+ */
 export function createInboxChanges() {
-  const changes = new Map<string, InboxChange>();
+  const changes = new Map<string, Change[]>();
   return {
     ids: (): string[] => [...changes.keys()],
 
     move(before: InboxItemDocument | null, after: InboxItemDocument | null): void {
       const of = after ?? before;
       if (of === null) return;
-      const { tenantId, recipient } = of;
-      const id = inboxId(tenantId, recipient);
-      const change = changes.get(id) ?? emptyChange(tenantId, recipient);
-      changes.set(id, change);
-      change.total += shownOf(after) - shownOf(before);
-      change.unread += (after?.unread ?? 0) - (before?.unread ?? 0);
-      const wasPending = pendingOf(before);
-      const isPending = pendingOf(after);
-      if (wasPending !== isPending) {
-        if (wasPending !== null) change.pendingRemoved.add(wasPending);
-        if (isPending !== null) change.pendingAdded.add(isPending);
-      }
-      if (after === null) change.forgets = true;
-      change.lastSequence = Math.max(change.lastSequence, after?.sequence ?? -1);
-      change.lastReadOffset = Math.max(change.lastReadOffset, after?.readOffset ?? -1);
+      const id = inboxId(of.tenantId, of.recipient);
+      const known = changes.get(id);
+      if (known === undefined) changes.set(id, [{ before, after }]);
+      else known.push({ before, after });
     },
 
     writes(stored: ReadonlyMap<string, InboxDocument>): Write[] {
-      return [...changes].map(([id, change]) => ({
-        collection: inboxesCollection.name,
-        id,
-        document: applied(stored.get(id), change),
-        isNew: !stored.has(id),
-      }));
+      return [...changes].flatMap(([id, all]) => {
+        const inbox = all.reduce<Inbox | null>(applied, openInbox(stored.get(id)));
+        if (inbox === null && !stored.has(id)) return [];
+        const document = inbox === null ? null : documentOf(inbox);
+        return [{ collection: inboxesCollection.name, id, document, isNew: !stored.has(id) }];
+      });
     },
   };
 }
@@ -45,49 +37,57 @@ export function createInboxChanges() {
 /** An item that is delivered and never requested would hold a stream up for ever; past so many the oldest is given up. */
 const pendingMax = 1000;
 
-interface InboxChange {
+interface Change {
+  readonly before: InboxItemDocument | null;
+  /** null: it is forgotten, or erased. */
+  readonly after: InboxItemDocument | null;
+}
+
+/** A document in the making. */
+interface Inbox {
   readonly tenantId: TenantId;
   readonly recipient: string;
   total: number;
   unread: number;
-  readonly pendingAdded: Set<number>;
-  readonly pendingRemoved: Set<number>;
+  readonly pending: Set<number>;
   lastSequence: number;
   lastReadOffset: number;
-  /** An item went: where none is left, nothing of the inbox stays. */
-  forgets: boolean;
 }
 
-function emptyChange(tenantId: TenantId, recipient: string): InboxChange {
-  return {
-    tenantId,
-    recipient,
-    total: 0,
-    unread: 0,
-    pendingAdded: new Set(),
-    pendingRemoved: new Set(),
-    lastSequence: -1,
-    lastReadOffset: -1,
-    forgets: false,
-  };
+function openInbox(stored: InboxDocument | undefined): Inbox | null {
+  return stored === undefined ? null : { ...stored, pending: new Set(stored.pending) };
 }
 
-/** null: nothing of it stays. */
-function applied(stored: InboxDocument | undefined, change: InboxChange): InboxDocument | null {
-  const pending = new Set(stored?.pending);
-  for (const sequence of change.pendingRemoved) pending.delete(sequence);
-  for (const sequence of change.pendingAdded) pending.add(sequence);
-  const total = (stored?.total ?? 0) + change.total;
-  if (change.forgets && total === 0 && pending.size === 0) return null;
-  return {
-    tenantId: change.tenantId,
-    recipient: change.recipient,
-    total,
-    unread: (stored?.unread ?? 0) + change.unread,
-    pending: [...pending].sort((a, b) => a - b).slice(-pendingMax),
-    lastSequence: Math.max(stored?.lastSequence ?? -1, change.lastSequence),
-    lastReadOffset: Math.max(stored?.lastReadOffset ?? -1, change.lastReadOffset),
-  };
+/** null: an item went and none is left, so that nothing of the inbox stays. */
+function applied(stored: Inbox | null, { before, after }: Change): Inbox | null {
+  const of = after ?? before;
+  if (of === null) return stored;
+  const { tenantId, recipient } = of;
+  const nothing = { total: 0, unread: 0, lastSequence: -1, lastReadOffset: -1 };
+  const inbox = stored ?? { tenantId, recipient, ...nothing, pending: new Set<number>() };
+  inbox.total += shownOf(after) - shownOf(before);
+  inbox.unread += (after?.unread ?? 0) - (before?.unread ?? 0);
+  const wasPending = pendingOf(before);
+  const isPending = pendingOf(after);
+  if (wasPending !== null && wasPending !== isPending) inbox.pending.delete(wasPending);
+  if (isPending !== null) inbox.pending.add(isPending);
+  if (after === null && inbox.total === 0 && inbox.pending.size === 0) return null;
+  inbox.lastSequence = Math.max(inbox.lastSequence, after?.sequence ?? -1);
+  inbox.lastReadOffset = Math.max(inbox.lastReadOffset, after?.readOffset ?? -1);
+  return inbox;
+}
+
+function documentOf({
+  tenantId,
+  recipient,
+  total,
+  unread,
+  pending,
+  lastSequence,
+  lastReadOffset,
+}: Inbox): InboxDocument {
+  const ascending = [...pending].sort((a, b) => a - b).slice(-pendingMax);
+  return { tenantId, recipient, total, unread, pending: ascending, lastSequence, lastReadOffset };
 }
 
 function shownOf(document: InboxItemDocument | null): 0 | 1 {

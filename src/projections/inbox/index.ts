@@ -41,20 +41,24 @@ export const inboxReadModel: ReadModel = {
     const stored = await reader.get<InboxItemDocument>(itemsCollection.name, [...ids]);
     const items = new Map<string, ItemFacts | null>();
     const contents = new Map<string, ItemContent | null>();
-    for (const entry of entries) mergeEntry(entry, { items, contents, stored });
+    const inboxes = createInboxChanges();
+    const documentNow = (id: string) => documentOf(items.has(id) ? items.get(id) : stored.get(id));
+    for (const entry of entries) {
+      const before = itemsOf(entry).map((id) => [id, documentNow(id)] as const);
+      mergeEntry(entry, { items, contents, stored });
+      for (const [id, document] of before) inboxes.move(document, documentNow(id));
+    }
     for (const id of erasedOf(entries, { items, stored })) {
+      inboxes.move(documentNow(id), null);
       items.set(id, null);
       contents.set(id, null);
     }
 
     const writes: Write[] = [];
-    const inboxes = createInboxChanges();
     for (const [id, facts] of items) {
-      const document = facts === null ? null : toItemDocument(facts);
-      const before = stored.get(id) ?? null;
-      if (before === null && document === null) continue;
-      writes.push({ collection: itemsCollection.name, id, document, isNew: before === null });
-      inboxes.move(before, document);
+      const document = documentOf(facts);
+      const isNew = !stored.has(id);
+      if (!isNew || document !== null) writes.push({ collection: itemsCollection.name, id, document, isNew });
     }
     for (const [id, document] of contents) {
       const isNew = (stored.get(id)?.contentDigest ?? null) === null;
@@ -66,6 +70,10 @@ export const inboxReadModel: ReadModel = {
   },
   shortened: withShortTexts,
 };
+
+function documentOf(facts: ItemFacts | null | undefined): InboxItemDocument | null {
+  return facts === null || facts === undefined ? null : toItemDocument(facts);
+}
 
 function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
   switch (event.type) {

@@ -34,7 +34,7 @@ export interface DispatchersState {
 }
 
 export interface DispatcherThread extends ServiceThread {
-  /** As it was within the last second. */
+  /** As it was within the last second; of a thread that hangs nothing is under way. */
   activity(channel: Channel): readonly Activity[];
   logIsUp(): UpOrWhy;
   /** Whether its suppression lists have what the log has up to there; of what was appended since it started. */
@@ -45,6 +45,8 @@ export interface DispatcherThread extends ServiceThread {
 
 /** What is in flight is waited for for 30 s (dispatchers/dispatcher.ts); then positions are committed and what the log has taken is answered. */
 const stopWithinMs = 35_000;
+/** It is heard every second. Who is silent for longer ends no attempt by its deadline: without this, what it said to be under way would excuse it for ever. */
+const silentMaxMs = 10_000;
 
 /** Resolves when it delivers. */
 export async function startDispatcherThread(
@@ -72,7 +74,10 @@ export async function startDispatcherThread(
   });
   return {
     ...thread,
-    activity: (channel) => state.activities.find(([of]) => of === channel)?.[1] ?? [],
+    activity(channel) {
+      const told = state.activities.find(([of]) => of === channel)?.[1] ?? [];
+      return thread.silentMs() < silentMaxMs ? told : told.map((one) => ({ ...one, isUnderWay: false }));
+    },
     logIsUp: () => state.log,
     hasSuppressed: ({ partition, offset }) => (suppressed.get(partition) ?? 0) > offset,
     forget: host.forget,

@@ -13,6 +13,8 @@ export type FromThread<Told> =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'failed'; readonly error: Error }
   | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  /** Its event loop turns; about once a second. */
+  | { readonly kind: 'beat' }
   | { readonly kind: 'told'; readonly told: Told };
 
 export interface ServiceThread {
@@ -20,6 +22,8 @@ export interface ServiceThread {
   readonly failed: Promise<Error>;
   /** What it has counted; none when it doesn't answer within a second. */
   metrics(): Promise<readonly MetricsSnapshot[]>;
+  /** Since it was heard last. What hangs is silent, whatever it said before. */
+  silentMs(): number;
   /** Finishes what it has in hand. */
   stop(): Promise<void>;
 }
@@ -56,7 +60,9 @@ export async function startThread<Told>(options: ThreadOptions<Told>): Promise<S
   const stopped = Promise.withResolvers<void>();
   const asked = new Map<number, (snapshot: MetricsSnapshot) => void>();
   let lastId = 0;
+  let heardAt = performance.now();
   worker.on('message', (message: FromThread<Told>) => {
+    heardAt = performance.now();
     switch (message.kind) {
       case 'started':
         return started.resolve();
@@ -68,6 +74,8 @@ export async function startThread<Told>(options: ThreadOptions<Told>): Promise<S
         return asked.get(message.id)?.(message.snapshot);
       case 'told':
         return hear(message.told);
+      case 'beat':
+        return;
       default:
         return assertNever(message);
     }
@@ -85,6 +93,7 @@ export async function startThread<Told>(options: ThreadOptions<Told>): Promise<S
   signal.removeEventListener('abort', giveUp);
   return {
     failed: failure.promise,
+    silentMs: () => performance.now() - heardAt,
     metrics: () =>
       new Promise((resolve) => {
         const id = ++lastId;

@@ -9,7 +9,7 @@ export interface MainThread<Told> {
   started(): void;
   failed(error: Error): void;
   tell(told: Told): void;
-  /** Tells what `look` answers whenever it is another than before: a thread at rest says nothing. */
+  /** Tells what `look` answers whenever it is another than before; else, of a thread at rest, that its event loop turns. */
   tellChanges(look: () => Told | Promise<Told>): void;
 }
 
@@ -44,7 +44,7 @@ export function toMainThread<Told>(of: {
       const lookNow = async () => {
         const told = await look();
         const text = JSON.stringify(told);
-        if (text !== before) tell(told);
+        post(text === before ? { kind: 'beat' } : { kind: 'told', told });
         before = text;
       };
       looks.push(setInterval(() => void lookNow(), lookEveryMs));

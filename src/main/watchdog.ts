@@ -14,6 +14,7 @@ import { isFormerInUse } from '../projections/replacement.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { dispatcherFeed, jobsFeed, readModelFeed, retentionFeed, timersFeed } from '../watch/feeds.ts';
 import type { ReadModelUse } from '../watch/feeds.ts';
+import { restingFeed } from '../watch/resting.ts';
 import type { Keeper } from '../retention/keeper.ts';
 import { retentionGroup } from '../retention/keeper.ts';
 import type { Standing } from '../watch/standstill.ts';
@@ -72,12 +73,12 @@ interface Responsibility {
   feed(): Feed;
 }
 
-function ofDispatcher({ log }: Adapters, delivering: Watched['delivering'], channel: Channel): Responsibility {
+function ofDispatcher({ log, clock }: Adapters, delivering: Watched['delivering'], channel: Channel): Responsibility {
   const topics = priorities.map((priority) => workTopic(channel, priority));
   const activity = () => delivering.activity(channel);
   return {
     isOwn: delivering.channels.includes(channel),
-    feed: () => dispatcherFeed({ log, group: dispatcherGroup(channel), topics, activity }),
+    feed: () => restingFeed(dispatcherFeed({ log, group: dispatcherGroup(channel), topics, activity }), topics, clock),
   };
 }
 
@@ -103,7 +104,9 @@ function feedOfReadModel(
     const at = thread?.folding().find((state) => state.readModel === name)?.oldestInHandAt ?? null;
     return at === null ? 0 : Math.max(0, clock.now() - at);
   };
-  return readModelFeed({ log, reader, readModel, use, group: projectorGroup(name), clock, metrics, oldestInHandMs });
+  const group = projectorGroup(name);
+  const feed = readModelFeed({ log, reader, readModel, use, group, clock, metrics, oldestInHandMs });
+  return restingFeed(feed, readModel.topics, clock);
 }
 
 function feedOfTimers({ adapters: { log, clock }, reader }: Watched): Feed {

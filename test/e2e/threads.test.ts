@@ -7,9 +7,13 @@ import type { DataDir, Herald } from '../support/herald.ts';
 import { makeDataDir, startHerald } from '../support/herald.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
+import { hang, inspectedCommand } from '../support/hung-thread.ts';
+import { readinessOf } from '../support/nodes.ts';
 import { until } from '../support/until.ts';
 
 const rounds = 20;
+/** The watchdog says it after 30 s, looks every 5 s, and a silent thread is given 10 s. */
+const hangsMs = 70_000;
 const sender = { fromName: 'Shop', fromEmail: 'shop@example.com' };
 
 let dataDir: DataDir;
@@ -100,6 +104,37 @@ it('what is in flight when it is told to stop is finished and written down befor
   expect(slow.requests).toHaveLength(1);
   await slow.close();
 });
+
+it('a thread that hangs with an attempt in flight is said to stand still, and the service is not ready until it goes on', async () => {
+  const [place, arrived] = [await makeDataDir(), Promise.withResolvers<void>()];
+  const answers: (() => void)[] = [];
+  const receiver = await startHttpSink({
+    respond(_, response) {
+      answers.push(() => response.writeHead(200).end());
+      arrived.resolve();
+    },
+  });
+  const environment = { OUTBOUND_ALLOW: '127.0.0.1/32', THREADS: '3' };
+  const hung = await startHerald(place, environment, [], inspectedCommand);
+  await hung.notify({ channel: 'WEBHOOK', recipient: receiver.url, body: 'hi' });
+  await arrived.promise;
+  const inFlightSince = Date.now();
+  // The thread says every second what it is at.
+  await until(() => Date.now() - inFlightSince > 2_500, { what: 'the thread to have said that it is in flight' });
+  await hang(hung, 'dispatchers', hangsMs);
+  const progress = async () => (await readinessOf(hung.operationsUrl))?.dependencies['progress'];
+  const said = await until(async () => /stand still/.test((await progress()) ?? '') && progress(), {
+    timeoutMs: hangsMs,
+    what: 'the watchdog',
+  });
+  expect(said).toMatch(/^down: dispatcher-webhook \d+ stand still$/);
+  expect(hung.logs()).toContain('partition numbers stand still');
+  await until(async () => (await progress()) === 'up', { timeoutMs: 2 * hangsMs, what: 'the thread to go on' });
+  for (const answer of answers) answer();
+  await hung.stop();
+  await receiver.close();
+  await place.remove();
+}, 240_000);
 
 async function save(provider: 'resend' | 'sendgrid'): Promise<void> {
   const apiKey = provider === 'resend' ? 're_0123456789abcdef' : 'SG.0123456789abcdef';

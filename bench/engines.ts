@@ -45,6 +45,8 @@ export interface Targets {
   readonly startSeconds: Target | null;
   /** Events of the log into files: a process of one thread. */
   readonly exported: ExportTargets;
+  /** Of a core, by a service of which nobody asks anything. */
+  readonly idlePercent: Target;
   /** null: other than files of SQLite. */
   readonly viewsBytes: Target | null;
   readonly memoryMiB: Target | null;
@@ -112,6 +114,7 @@ const embedded: Engines = {
     storedViewsGiB: atMost(2),
     startSeconds: atMost(1.7),
     exported: exportedBy({ ndjson: 40_000, csv: 40_000, parquet: 25_000 }),
+    idlePercent: atMost(1),
     viewsBytes: atMost(2000),
     memoryMiB: atMost(220),
     largeBodiesMiB: atMost(300),
@@ -148,6 +151,7 @@ const real: Omit<Engines, 'share'> = {
     storedViewsGiB: null,
     startSeconds: null,
     exported: exportedBy({ ndjson: 25_000, csv: 25_000, parquet: 25_000 }),
+    idlePercent: atMost(3),
     viewsBytes: null,
     memoryMiB: null,
     largeBodiesMiB: null,

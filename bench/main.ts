@@ -14,6 +14,7 @@ import { measureAccept } from './parts/accept.ts';
 import { measureDelivery } from './parts/delivery.ts';
 import { measureExport } from './parts/export.ts';
 import { measureFold } from './parts/fold.ts';
+import { measureIdle } from './parts/idle.ts';
 import { measureLatency } from './parts/latency.ts';
 import { measureBodies, measureMemory } from './parts/memory.ts';
 import { measurePeers } from './parts/peers.ts';
@@ -30,6 +31,7 @@ const parts: Readonly<Record<PartName, (stage: Stage) => Promise<void>>> = {
   accept: measureAccept,
   delivery: measureDelivery,
   latency: measureLatency,
+  idle: measureIdle,
   fold: measureFold,
   search: measureSearch,
   queries: measureQueries,

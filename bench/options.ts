@@ -14,6 +14,7 @@ export const partNames = [
   'accept',
   'delivery',
   'latency',
+  'idle',
   'fold',
   'search',
   'queries',

@@ -7,6 +7,7 @@ export interface Sizes {
   readonly accept: { readonly rounds: number; readonly round: LoadEnd; readonly warmUp: LoadEnd };
   readonly webhooks: number;
   readonly latency: { readonly warmUpMs: number; readonly durationMs: number };
+  readonly idle: { readonly restMs: number; readonly measuredMs: number };
   /** Notifications that the fold begins with nothing of. */
   readonly folded: number;
   /** Notifications that are searched, asked for and started with. */
@@ -24,6 +25,7 @@ export const usualSizes: Sizes = {
   accept: { rounds: 3, round: { kind: 'after', durationMs: 5000 }, warmUp: { kind: 'after', durationMs: 2000 } },
   webhooks: 20_000,
   latency: { warmUpMs: 3000, durationMs: 20_000 },
+  idle: { restMs: 5000, measuredMs: 20_000 },
   folded: 200_000,
   stored: 1_000_000,
   rounds: 200,
@@ -38,6 +40,7 @@ export const shortSizes: Sizes = {
   accept: { rounds: 1, round: { kind: 'count', requests: 500 }, warmUp: { kind: 'count', requests: 100 } },
   webhooks: 200,
   latency: { warmUpMs: 200, durationMs: 1000 },
+  idle: { restMs: 200, measuredMs: 1000 },
   folded: 2000,
   stored: 10_000,
   rounds: 3,

@@ -26,6 +26,7 @@ const usualSeconds: Readonly<Record<PartName, number>> = {
   accept: 120,
   delivery: 30,
   latency: 25,
+  idle: 35,
   fold: 90,
   search: 240,
   queries: 60,

@@ -44,6 +44,8 @@ const answerMaxMs = 4_000;
 /** The longest time between two looks that counts as time in which something could have moved: beyond it the process itself slept. */
 const elapsedMaxMs = 2 * lookEveryMs;
 const stillMaxMs = 30_000;
+/** A reason of its own: the one that Node makes has a stack, which takes longer than all the rest. */
+const hasAnswered = 'answered';
 
 export function startWatchdog(deps: WatchdogDependencies): Watchdog {
   const { feeds, clock, metrics } = deps;
@@ -94,7 +96,7 @@ function askingOf({ log, clock }: Pick<WatchdogDependencies, 'log' | 'clock'>): 
       // Why it can't be asked is told by whoever needs it.
       return null;
     } finally {
-      answered.abort();
+      answered.abort(hasAnswered);
     }
   };
   return {

@@ -23,7 +23,7 @@ describe('a short run of the bench', () => {
     'tells cost by thread beside time, of accepting, of webhooks and of folding, and writes the page',
     async () => {
       const html = join(work, 'page.html');
-      const figures = await bench('--only', 'accept,delivery,latency,fold,bodies,memory', '--html', html);
+      const figures = await bench('--only', 'accept,delivery,latency,idle,fold,bodies,memory', '--html', html);
       const cost = ['main', 'projectors', 'V8 and the rest', 'all threads', 'busiest thread'];
       expect(known(figures)).toEqual(
         expect.arrayContaining([
@@ -35,6 +35,8 @@ describe('a short run of the bench', () => {
           'accept: --role api / express',
           'delivery: 200 webhooks end to end',
           'latency at 200/s: POST to sink, p99',
+          'idle: main',
+          'idle: all threads',
           'fold: views.db, a notification',
           'resident memory, small bodies on 20 connections, highest',
           'resident memory, bodies of 190 KB on 20 connections, highest',

@@ -11,6 +11,9 @@ import { createMembership, type Membership } from './membership.ts';
 import { committedOf, offsetsOf } from './offsets-asked.ts';
 import { sourceBytesMax } from './reader.ts';
 
+/** Numbers come seconds after whoever had them has gone; one more is not much. An event that comes is here at once whatever this is. */
+const idleWaitMs = 1_000;
+
 /** @param asking for offsets and commits: shared by the consumers of a process */
 export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, options: ConsumeOptions): Consumer {
   const { names, clusterOf, decoder, partitioning, clock, logger } = deps;
@@ -21,6 +24,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
     clock,
     logger,
     gatherMs: options.gatherMs ?? 0,
+    idleWaitMs,
     partitionBytesMax: sourceBytesMax(topics.length),
   });
 

@@ -34,6 +34,8 @@ export interface Consuming extends Pick<EventLog, 'consume' | 'tail' | 'read'> {
 
 /** The tail wakes streams; its events are gathered for so long when many come. */
 const tailGatherMs = 5;
+/** The first stream of a quiet service asks for topics that nobody has asked for yet. */
+const tailIdleWaitMs = 200;
 
 export function createConsuming(deps: ConsumingDependencies): Consuming {
   const { names, clusterOf, decoder, partitioning, topics, clock, logger } = deps;
@@ -49,6 +51,7 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
       clock,
       logger,
       gatherMs: tailGatherMs,
+      idleWaitMs: tailIdleWaitMs,
       partitionBytesMax: sourceBytesMax(partitioning.partitions),
     });
     return tailFetcher;

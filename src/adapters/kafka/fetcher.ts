@@ -10,6 +10,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { backOffMs } from './back-off.ts';
 import { createFetchSession, type FetchSession, keyOf } from './fetch-session.ts';
+import { createFetchWaits } from './fetch-waits.ts';
 import type { FetchAnswer, FetchedPartition } from './fetch-wire.ts';
 import { describeFetchError, isStaleMetadata } from './kafka-errors.ts';
 import type { LogCluster } from './log-cluster.ts';
@@ -45,15 +46,12 @@ export interface FetcherDependencies {
   readonly logger: Logger;
   /** While little comes, at most one fetch in so many ms. */
   readonly gatherMs: number;
+  /** How long the broker keeps a request while nothing has come for a while. So long a source may wait that is added then. */
+  readonly idleWaitMs: number;
   /** Of one partition in an answer. A larger batch comes whole. */
   readonly partitionBytesMax: number;
 }
 
-/** How long the broker keeps a request that it has nothing for: five idle requests a second. */
-const longWaitMs = 200;
-/** The same while a source is full or sources come and go, so that those who are left out of a request are in the next one soon. */
-const shortWaitMs = 20;
-const settlingMs = 1_000;
 /** Of one answer: what a process may hold beside the bounded queues of its readers. */
 const answerBytesMax = 4 * 1024 * 1024;
 /** From so much on an answer isn't little, and the next fetch doesn't wait. */
@@ -71,6 +69,8 @@ interface Loop {
   /** By the last request. */
   asked: Asked;
   failures: number;
+  /** When something came last, monotonic. */
+  busyAt: number;
   /** Since when there has been no answer to anything, monotonic; null: nothing was asked. */
   askedAt: number | null;
   /** Ends the wait for an answer, or for a source that wants. */
@@ -79,12 +79,12 @@ interface Loop {
 }
 
 export function createFetcher(deps: FetcherDependencies): Fetcher {
-  const { cluster, clock, logger, gatherMs, partitionBytesMax } = deps;
+  const { cluster, clock, logger, gatherMs, idleWaitMs, partitionBytesMax } = deps;
   const sources = new Map<string, FetchSource>();
   const loops = new Map<number, Loop>();
   const rests = createPartitionRests<FetchedPartition>(clock);
   const closing = new AbortController();
-  let changedAt = -Infinity;
+  const waits = createFetchWaits(clock, idleWaitMs);
   let isFindingLeaders = false;
 
   const wake = () => {
@@ -122,6 +122,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       session: createFetchSession(),
       asked: new Map(),
       failures: 0,
+      busyAt: clock.monotonic(),
       askedAt: null,
       giveUp: null,
       wake: null,
@@ -144,6 +145,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
         const answer = await fetchOnce(loop, wanted, led);
         if (answer === null) continue;
         const bytes = deliver(answer, loop.asked);
+        if (bytes > 0) loop.busyAt = clock.monotonic();
         const rest = startedAt + gatherMs - clock.monotonic();
         if (bytes > 0 && bytes < muchBytes && rest > 0) await clock.sleep(rest, closing.signal);
       } catch (error) {
@@ -167,13 +169,12 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
 
   /** null: the session was lost. @throws what the connection says, or that it stalled */
   const fetchOnce = async (loop: Loop, wanted: FetchSource[], led: number): Promise<FetchAnswer | null> => {
-    const isSettling = wanted.length < led || clock.monotonic() - changedAt < settlingMs;
     const asked: Asked = new Map(wanted.map((source) => [keyOf(source), { source, offset: source.offset }]));
     // In a session a broker tells each partition's end once; whoever is new to a partition is to be told it as well.
     if (hasOtherSource(loop.asked, asked)) loop.session.reset();
     loop.asked = asked;
     const request = {
-      waitMaxMs: isSettling ? shortWaitMs : longWaitMs,
+      waitMaxMs: waits.waitOf(loop.busyAt, wanted.length < led),
       bytesMin: 1,
       bytesMax: answerBytesMax,
       partitionBytesMax,
@@ -277,7 +278,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
           ?.fail(new Error(`another reader has taken over ${source.topic}, partition ${source.partition}`));
         sources.set(key, source);
       }
-      changedAt = clock.monotonic();
+      waits.noteChange();
       wake();
       void findLeaders();
     },
@@ -288,7 +289,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
         sources.delete(key);
         rests.forget(source);
       }
-      changedAt = clock.monotonic();
+      waits.noteChange();
       wake();
     },
     wake,

@@ -87,10 +87,26 @@ declare module 'kafkajs/src/cluster/index.js' {
 }
 
 declare module 'kafkajs/src/network/requestQueue/index.js' {
+  interface InflightRequest {
+    /** UTC ms; null: it is being written. */
+    readonly sentAt: number | null;
+    readonly requestTimeout: number;
+    /** Rejects it, and takes it out of those in flight. */
+    timeoutRequest(): void;
+  }
+
   /** Requests of one connection that wait for being sent or answered. */
   export default class RequestQueue {
     readonly pending: readonly unknown[];
+    /** Sent and not answered, by their numbers. */
+    readonly inflight: ReadonlyMap<number, InflightRequest>;
+    readonly enforceRequestTimeout: boolean;
+    isConnected(): boolean;
     scheduleCheckPendingRequests(): void;
+    /** Called by each connection once it is there. */
+    scheduleRequestTimeoutCheck(): void;
+    /** Ends its timers. */
+    destroy(): void;
   }
 }
 

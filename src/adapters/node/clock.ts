@@ -1,7 +1,6 @@
 // The machine's clocks and its randomness.
 
 import { randomFillSync } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { uuidV7Bytes } from '../../domain/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -39,13 +38,17 @@ export function createClock(): Clock {
       return bytes;
     },
     uuidV7: () => uuidV7Bytes(Date.now(), pool, draw(uuidRandomBytes)),
-    async sleep(ms, signal) {
-      const wait = Math.min(Math.max(ms, 0), sleepMaxMs);
-      try {
-        await sleep(wait, undefined, signal === undefined ? {} : { signal });
-      } catch {
-        // Aborted: the signal says so to whoever asks.
-      }
-    },
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted === true) return resolve();
+        // Not by `node:timers/promises`: an abort makes an error with a stack there, for each of many that are asleep.
+        const end = () => {
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', end);
+          resolve();
+        };
+        const timer = setTimeout(end, Math.min(Math.max(ms, 0), sleepMaxMs));
+        signal?.addEventListener('abort', end);
+      }),
   };
 }

@@ -46,6 +46,7 @@ beforeEach(() => {
     clock,
     logger: loggerTo(lines),
     gatherMs: 0,
+    idleWaitMs: 1000,
     partitionBytesMax: 1024,
   });
 });
@@ -62,6 +63,29 @@ describe('a fetcher', () => {
     asked.answer([await holding(100, 1)]);
     await nextAsked();
     expect({ old: old.delivered, regained: regained.delivered }).toEqual({ old: [], regained: [] });
+  });
+
+  it('is asked for seldom while nothing comes, and often again once something has or another source is there', async () => {
+    fetcher.close();
+    let now = 0;
+    const monotonic = () => now;
+    const { cluster } = broker;
+    const logger = loggerTo(lines);
+    const bounds = { gatherMs: 0, idleWaitMs: 1000, partitionBytesMax: 1024 };
+    fetcher = createFetcher({ cluster, clock: { ...clock, monotonic }, logger, ...bounds });
+    const waitAfter = async (ms: number, answered: readonly FetchedPartition[]) => {
+      now += ms;
+      (await nextAsked()).answer(answered);
+      return until(() => broker.out[0]?.request.waitMaxMs, { what: 'the next request' });
+    };
+    fetcher.add([sourceAt(50)]);
+    expect(await waitAfter(0, [])).toBe(20);
+    expect(await waitAfter(1_000, [])).toBe(200);
+    expect(await waitAfter(3_000, [])).toBe(1_000);
+    expect(await waitAfter(1_000, [await holding(50, 1)])).toBe(200);
+    expect(await waitAfter(3_000, [])).toBe(1_000);
+    fetcher.add([{ ...sourceAt(50), partition: partition + 1 }]);
+    expect(await waitAfter(0, [])).toBe(20);
   });
 
   it('gives it to that source no more once it has moved on', async () => {

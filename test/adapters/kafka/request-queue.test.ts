@@ -1,5 +1,7 @@
 // kafkajs' request queue, mended: no timer without a reason, and none missing where there is one.
 
+import { getActiveResourcesInfo } from 'node:process';
+
 import { describe, expect, it } from '@jest/globals';
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 
@@ -16,9 +18,14 @@ interface Queue extends RequestQueue {
 const logger = { debug() {}, warn() {} };
 
 /** As a connection makes one; kafkajs' types know nothing of it. */
-function makeQueue(maxInFlightRequests: number): Queue {
+function makeQueue(maxInFlightRequests: number, more: object = {}): Queue {
   const Queues = RequestQueue as unknown as new (options: object) => Queue;
-  return new Queues({ maxInFlightRequests, requestTimeout: 1000, clientId: 't', broker: 'b', logger });
+  return new Queues({ maxInFlightRequests, requestTimeout: 1000, clientId: 't', broker: 'b', logger, ...more });
+}
+
+/** Timers that keep this thread awake. */
+function timers(): number {
+  return getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }
 
 function request(correlationId: number, sent: number[]) {
@@ -56,5 +63,38 @@ describe("kafkajs' request queue, mended", () => {
     expect(sent).toEqual([1, 2]);
     await until(() => sent.length === 3, { what: 'the throttled request' });
     queue.destroy();
+  });
+
+  it('looks after the requests of all connections by one timer, which ends with the last of them', () => {
+    mendRequestQueue();
+    const before = timers();
+    const queues = Array.from({ length: 20 }, () => makeQueue(5, { enforceRequestTimeout: true }));
+    for (const queue of queues) queue.scheduleRequestTimeoutCheck();
+    expect(timers() - before).toBe(1);
+    for (const queue of queues) queue.destroy();
+    expect(timers() - before).toBe(0);
+  });
+
+  it('ends a request that is not answered in time, on whichever connection, and leaves the others', async () => {
+    mendRequestQueue();
+    const isConnected = { first: true, second: true };
+    const first = makeQueue(5, {
+      enforceRequestTimeout: true,
+      requestTimeout: 50,
+      isConnected: () => isConnected.first,
+    });
+    const second = makeQueue(5, { enforceRequestTimeout: true, isConnected: () => isConnected.second });
+    const ended: string[] = [];
+    for (const [name, queue] of Object.entries({ first, second })) {
+      queue.scheduleRequestTimeoutCheck();
+      const { entry, ...of } = request(1, []);
+      queue.push({ ...of, entry: { ...entry, reject: ({ name: error }: Error) => ended.push(`${name}: ${error}`) } });
+    }
+    await until(() => ended.length > 0, { what: 'the request that is late' });
+    expect(ended).toEqual(['first: KafkaJSRequestTimeoutError']);
+    // Who has lost its connection is looked after no more, and its own timer is not needed for that.
+    const before = timers();
+    isConnected.first = isConnected.second = false;
+    await until(() => timers() < before, { what: 'the timer to end' });
   });
 });

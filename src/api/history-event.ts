@@ -84,6 +84,8 @@ function ownOf(event: DomainEvent): Told {
     }
     case 'DeadLettered':
     case 'NotificationsForgotten':
+    case 'TenantErased':
+    case 'TenantForgotten':
       // An operator's: no tenant's history is read from their topics.
       return {};
     default:

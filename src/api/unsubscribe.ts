@@ -20,7 +20,7 @@ import { refuseMethod } from './refuse-method.ts';
 import { sendJson } from './respond.ts';
 
 interface Dependencies {
-  readonly log: Pick<EventLog, 'isErased'>;
+  readonly log: Pick<EventLog, 'isErased' | 'isTenantErased'>;
   readonly links: Pick<UnsubscribeLinks, 'read'>;
   readonly commands: Pick<Commands, 'suppressRecipient'>;
   readonly limiter: RateLimiter;
@@ -70,7 +70,8 @@ export function createUnsubscribeRouter({ log, links, commands, limiter, address
     await count(req, res);
     if (method === 'POST') await checkBody(req);
     const who = links.read(String(req.params['token']));
-    if (who === null || log.isErased(who.notificationId)) throw notFound('address to unsubscribe by');
+    if (who === null || log.isErased(who.notificationId) || log.isTenantErased(who.tenantId))
+      throw notFound('address to unsubscribe by');
     if (method !== 'POST') return sendPage(res, question);
     res.locals['tenantId'] = who.tenantId;
     const { tenantId, recipient } = who;

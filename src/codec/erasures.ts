@@ -13,7 +13,8 @@ export function createErasureReader(log: Pick<EventLog, 'ends' | 'read'>): () =>
     for (const [partition, to] of (await log.ends(settingsTopic)).entries()) {
       const from = reached.get(partition) ?? 0;
       for await (const { head, event } of log.read({ topic: settingsTopic, partition, from, to }))
-        if (head?.type === 'RecipientErased' && event === null) throw new Error('an erasure does not decode');
+        if ((head?.type === 'RecipientErased' || head?.type === 'TenantErased') && event === null)
+          throw new Error('an erasure does not decode');
       reached.set(partition, to);
     }
   };

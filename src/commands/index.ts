@@ -27,6 +27,7 @@ import { deleteProvider } from './delete-provider.ts';
 import { deleteTemplate } from './delete-template.ts';
 import { eraseNotifications } from './erase-notifications.ts';
 import { eraseRecords } from './erase-records.ts';
+import { eraseTenant, forgetOfTenant } from './erase-tenant.ts';
 import { markInboxRead } from './mark-inbox-read.ts';
 import { provisionTenant } from './provision-tenant.ts';
 import { recordBatch } from './record-batch.ts';
@@ -82,6 +83,8 @@ export function createCommands(deps: CommandDependencies & Asked) {
     cancelNotification: cancelNotification(deps),
     eraseNotifications: eraseNotifications(deps),
     eraseRecords: eraseRecords(deps),
+    eraseTenant: eraseTenant(deps),
+    forgetOfTenant: forgetOfTenant(deps),
     startJob: startJob(deps),
     startErasure: startErasure({ ...deps, startJob: startJob(deps) }),
     stopJob: stopJob(deps),

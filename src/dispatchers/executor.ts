@@ -40,7 +40,7 @@ import type { WorkItem } from './work-item.ts';
 
 export interface ExecutorDependencies {
   readonly channel: Channel;
-  readonly log: Pick<EventLog, 'isErased'>;
+  readonly log: Pick<EventLog, 'isErased' | 'isTenantErased'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: DispatcherLimits;
@@ -148,9 +148,9 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     await sendBy(attempt, permit.pass.means);
   }
 
-  /** Its recipient is erased: nothing goes to it any more. */
+  /** Its recipient is erased, or its tenant: nothing goes to it any more. */
   function isForgotten({ event }: WorkItem): boolean {
-    return isErased(event) || log.isErased(event.notificationId);
+    return isErased(event) || log.isErased(event.notificationId) || log.isTenantErased(event.tenantId);
   }
 
   async function sendBy(attempt: Attempt, means: ReadyMeans): Promise<void> {

@@ -8,9 +8,9 @@
 import { assertNever } from './assert-never.ts';
 import type { AttemptFacts } from './attempts.ts';
 import { canonicalContent } from './delivery-request.ts';
-import type { DeliveryRequest, DomainEvent, NotificationContent } from './events.ts';
+import type { DeliveryRequest, DomainEvent, EventType, NotificationContent } from './events.ts';
 import { createIdSet } from './id-set.ts';
-import type { NotificationId } from './ids.ts';
+import type { NotificationId, TenantId } from './ids.ts';
 import type { NotificationFacts } from './notification.ts';
 import type { FirstAndLast, ReportsOfNotification } from './reports.ts';
 
@@ -74,11 +74,50 @@ export function erasedEvent(event: DomainEvent): DomainEvent {
     case 'SettingsChanged':
     case 'NotificationsForgotten':
     case 'RecipientErased':
+    case 'TenantErased':
+    case 'TenantForgotten':
       return event;
     default:
       return assertNever(event);
   }
 }
+
+/** The same of an erased tenant's: without its templates, its people and its counts, too. */
+function eventOfErasedTenant(event: DomainEvent): DomainEvent {
+  switch (event.type) {
+    case 'NotificationRequested':
+    case 'DeliveryDeferred':
+    case 'DeliveryDue':
+    case 'RetryRequested': {
+      const erased = erasedEvent(event);
+      return { ...erased, request: { ...erased.request, template: null } };
+    }
+    case 'AttemptFailed': {
+      const erased = erasedEvent(event);
+      return { ...erased, request: erased.request === null ? null : { ...erased.request, template: null } };
+    }
+    case 'SettingsChanged':
+      return { ...event, subjectId: '', actor: '' };
+    case 'RecipientSuppressed':
+    case 'RecipientReleased':
+      return { ...erasedEvent(event), actor: null };
+    case 'RecipientErased':
+      return { ...event, actor: null };
+    // A link of its number's chain: what others follow.
+    case 'NotificationsForgotten':
+      return { ...event, notificationIds: [], batchIds: [], kept: [], endedDays: [] };
+    default:
+      return erasedEvent(event);
+  }
+}
+
+/** They stand for nothing that was said, and others' events follow from them, or whatever still is of the tenant goes by them. */
+const neverPassedOver: ReadonlySet<EventType> = new Set<EventType>([
+  'TenantErased',
+  'TenantForgotten',
+  'RecipientErased',
+  'NotificationsForgotten',
+]);
 
 /** The same of a record. What was cut from it, since it was too large, is gone with the rest. */
 export function erasedFacts(whole: NotificationFacts): NotificationFacts {
@@ -103,11 +142,20 @@ export function erasedReports(reports: ReportsOfNotification): ReportsOfNotifica
   return Object.fromEntries(Object.entries(reports).map(([kind, both]) => [kind, erased(both)]));
 }
 
+/** Whether readers meet such an event of an erased tenant. */
+export function isNeverPassedOver(type: EventType): boolean {
+  return neverPassedOver.has(type);
+}
+
 /** All that a log has heard of erasures: 30 bytes of each id, a hundredth of what its notification takes on the disk. */
 export interface Erasures {
   /** Whatever else it is told is nothing to it. */
   note(event: DomainEvent): void;
   has(id: NotificationId): boolean;
+  /** Whether nothing is left of it. */
+  hasTenant(id: TenantId): boolean;
+  /** Whether readers aren't to meet it: it is an erased tenant's. */
+  isPassedOver(head: { readonly type: EventType; readonly tenantId: TenantId } | null): boolean;
   /** The event as it may be seen. */
   shown<E extends DomainEvent>(event: E): E;
 }
@@ -115,6 +163,7 @@ export interface Erasures {
 export function createErasures(): Erasures {
   const notifications = createIdSet();
   const events = createIdSet();
+  const tenants = new Set<TenantId>();
 
   const isHidden = (event: DomainEvent): boolean => {
     if ('notificationId' in event && notifications.has(event.notificationId)) return true;
@@ -124,11 +173,18 @@ export function createErasures(): Erasures {
 
   return {
     note(event) {
+      if (event.type === 'TenantErased') tenants.add(event.tenantId);
       if (event.type !== 'RecipientErased') return;
       for (const id of event.notificationIds) notifications.add(id);
       for (const id of event.eventIds) events.add(id);
     },
     has: (id) => notifications.has(id),
-    shown: (event) => (notifications.size + events.size > 0 && isHidden(event) ? erasedEvent(event) : event),
+    hasTenant: (id) => tenants.has(id),
+    isPassedOver: (head) =>
+      tenants.size > 0 && head !== null && tenants.has(head.tenantId) && !isNeverPassedOver(head.type),
+    shown<E extends DomainEvent>(event: E): E {
+      if (tenants.size > 0 && tenants.has(event.tenantId)) return eventOfErasedTenant(event) as E;
+      return notifications.size + events.size > 0 && isHidden(event) ? erasedEvent(event) : event;
+    },
   };
 }

@@ -246,6 +246,30 @@ export interface RecipientErased extends Envelope {
   readonly eventIds: readonly EventId[];
 }
 
+/**
+ * A tenant is erased: whoever reads the log from now on passes over all that is of it, and nothing of it is sent any more. One in each of its numbers. Its id is
+ * never given again.
+ */
+export interface TenantErased extends Envelope {
+  readonly type: 'TenantErased';
+  readonly partition: number;
+  /** Who did it, as an operator names himself; null: it isn't said. */
+  readonly actor: string | null;
+}
+
+/** What the read models had of an erased tenant: these documents go. To whoever folds the log anew it says nothing, who has none of them. */
+export interface TenantForgotten extends Envelope {
+  readonly type: 'TenantForgotten';
+  /** The number of all that it names. */
+  readonly partition: number;
+  /** At most 1,000. */
+  readonly notificationIds: readonly NotificationId[];
+  /** Of what was said of whole batches; at most 1,000. */
+  readonly batchIds: readonly BatchId[];
+  /** Days (UTC ms at which they begin) of which something was kept; at most 1,000. */
+  readonly endedDays: readonly number[];
+}
+
 /** What a provider tells of a message after it has taken it. */
 export const reportKinds = ['delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
 export type ReportKind = (typeof reportKinds)[number];
@@ -345,6 +369,8 @@ export type DomainEvent =
   | SuppressionEvent
   | NotificationsForgotten
   | RecipientErased
+  | TenantErased
+  | TenantForgotten
   | DeadLettered;
 
 export type EventType = DomainEvent['type'];

@@ -58,8 +58,10 @@ export function topicOf(event: DomainEvent): Topic {
     case 'RecipientSuppressed':
     case 'RecipientReleased':
     case 'RecipientErased':
+    case 'TenantErased':
       return settingsTopic;
     case 'NotificationsForgotten':
+    case 'TenantForgotten':
       return retentionTopic;
     case 'DeadLettered':
       return deadLettersTopic;

@@ -6,7 +6,10 @@ import type { Partitioning, Topic } from '../domain/topics.ts';
 import { deliveriesTopic, inboxTopic, partitionsOfTenant, settingsTopic, workTopics } from '../domain/topics.ts';
 
 /** A dead letter is an operator's, its bytes are of whoever wrote them; so is the book that retention keeps. */
-export type HistoryType = Exclude<EventType, 'DeadLettered' | 'NotificationsForgotten'>;
+export type HistoryType = Exclude<
+  EventType,
+  'DeadLettered' | 'NotificationsForgotten' | 'TenantErased' | 'TenantForgotten'
+>;
 
 /** As `topicOf` sends them. */
 const topicsOfType: Readonly<Record<HistoryType, readonly Topic[]>> = {

@@ -7,6 +7,7 @@
 // Every step may be taken twice: an event names the same ids again, bytes that are as they should be are left.
 
 import type { Erasure } from '../commands/start-erasure.ts';
+import { isOfWholeTenant } from '../commands/erase-tenant.ts';
 import { erasureOf, isOf } from '../commands/start-erasure.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { erasedIdsMax, isErased } from '../domain/erasure.ts';
@@ -17,10 +18,14 @@ import type { LogEntry, Position } from '../ports/event-log.ts';
 import type { ListMark, StoredJob } from '../ports/job-store.ts';
 import { readModels } from '../projections/index.ts';
 import { waitForPosition } from '../projections/wait.ts';
+import { erasingTenant } from './erasing-tenant.ts';
 import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
 import type { Work, WorkDependencies } from './work.ts';
 
-export function erasing({ commands, reader, clock, log, secretBox, bytes }: WorkDependencies): Work {
+export function erasing(deps: WorkDependencies): Work {
+  const { commands, reader, clock, log, secretBox, bytes } = deps;
+  const readOnOfTenant = erasingTenant(deps);
+
   const erase = async ({ tenantId }: StoredJob, { actor }: Erasure, named: Named): Promise<Position[]> => {
     const positions: Position[] = [];
     for (const { partition, ids, eventIds } of inEvents(named))
@@ -74,6 +79,7 @@ export function erasing({ commands, reader, clock, log, secretBox, bytes }: Work
       return { done: meant.length, skipped: records.length - meant.length, failed: 0 };
     },
     async readOn(job, mark): Promise<ListMark> {
+      if (isOfWholeTenant(job)) return readOnOfTenant(job, mark);
       const numbers = partitionsOfTenant(job.tenantId, log.partitioning);
       const places = allTopics.flatMap((topic) => numbers.map((partition) => ({ topic, partition })));
       const until = clock.monotonic() + erasedReadMs;

@@ -20,7 +20,15 @@ import { erasing } from './erasing.ts';
 import { decisionWaitMs } from './limits.ts';
 
 export interface WorkDependencies {
-  readonly commands: Pick<Commands, 'retryNotification' | 'cancelNotification' | 'eraseNotifications' | 'eraseRecords'>;
+  readonly commands: Pick<
+    Commands,
+    | 'retryNotification'
+    | 'cancelNotification'
+    | 'eraseNotifications'
+    | 'eraseRecords'
+    | 'eraseTenant'
+    | 'forgetOfTenant'
+  >;
   readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
   readonly secretBox: Pick<SecretBox, 'open'>;
   /** null: what is in the log stays in its bytes until the log's retention ends it. */

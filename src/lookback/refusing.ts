@@ -35,13 +35,22 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       trim: refuse,
       // What is erased its events don't say; nothing is sent or reported to be asked about.
       isErased: () => false,
+      isTenantErased: () => false,
       consume: refuse,
       tail: () => () => undefined,
       committed: async () => partitions.map(() => null),
       ready: async () => true,
       close: nothing,
     },
-    idempotency: { reserve: refuse, find: refuse, takeOver: refuse, settle: refuse, release: refuse, close: nothing },
+    idempotency: {
+      reserve: refuse,
+      find: refuse,
+      takeOver: refuse,
+      settle: refuse,
+      release: refuse,
+      removeTenant: refuse,
+      close: nothing,
+    },
     jobs: {
       find: jobs.find,
       add: refuse,
@@ -49,6 +58,7 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       claim: refuse,
       save: refuse,
       standing: refuse,
+      removeOthers: refuse,
       close: nothing,
     },
     registry: {

@@ -29,6 +29,7 @@ export function settingsToLookAt(store: SettingsStore, refused: () => Error): Se
     keepMark: async (name, value) => (await store.mark(name)) ?? value,
 
     createTenant: refuse,
+    eraseTenant: refuse,
     setShare: refuse,
     setRetention: refuse,
     replaceKey: refuse,

@@ -77,6 +77,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
     losing: () => null,
     erasedBytes: {
       overwrite: log.overwrite,
+      remove: log.remove,
       scrub: () => scrubFiles([files.log, files.views, files.settings, files.idempotency, files.jobs]),
     },
     forDispatchers: () => ({ kind: 'embedded', log: log.share() }),

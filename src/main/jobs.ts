@@ -5,6 +5,7 @@ import type { CatchUps } from '../api/whole-read-models.ts';
 import { cancelNotification } from '../commands/cancel-notification.ts';
 import { eraseNotifications } from '../commands/erase-notifications.ts';
 import { eraseRecords } from '../commands/erase-records.ts';
+import { eraseTenant, forgetOfTenant } from '../commands/erase-tenant.ts';
 import { retryNotification } from '../commands/retry-notification.ts';
 import type { JobRunner } from '../jobs/runner.ts';
 import { runJobs } from '../jobs/runner.ts';
@@ -22,6 +23,8 @@ export function startJobs(adapters: Adapters, reader: ReadModelReader, catchUps:
       cancelNotification: cancelNotification(adapters),
       eraseNotifications: eraseNotifications(adapters),
       eraseRecords: eraseRecords(adapters),
+      eraseTenant: eraseTenant(adapters),
+      forgetOfTenant: forgetOfTenant(adapters),
     },
   });
 }

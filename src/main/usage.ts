@@ -32,6 +32,7 @@ export const usage = `Usage: npm run -s herald -- COMMAND
   stats --as-of TIME --tenant ID [--range today]      what GET /dashboard/stats answered then; its parameters are options (--from, --to, --channel, --priority, --provider, --by)
   compare --as-of TIME --with TIME|live|DIR           which documents differ, by read model, field and count; exit code 1 when any does
   erase --tenant ID --recipient EMAIL:ADDRESS         forget a recipient, then look for it in the log, the read models, DATA_DIR and the folders of
-        [--search DIR]                                exports that are named; exit code 1 when anything is left. Embedded: while the service is stopped
+        [--search DIR]                                exports that are named; exit code 1 when anything is left. Embedded: while the service is stopped.
+                                                      Without --recipient the whole tenant, for good: its keys, settings, notifications and counts go
   copy-log --to kafka                                 copy the log, positions and settings of DATA_DIR into the engines of KAFKA_BROKERS and MONGODB_URL
 `;

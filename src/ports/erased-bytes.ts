@@ -8,6 +8,8 @@ export interface ErasedBytes {
    * resolves; the same once more changes nothing. @throws Error when it can't be written
    */
   overwrite(positions: readonly Position[]): Promise<void>;
+  /** Takes events of an erased tenant away, their offsets are gaps. Durable when it resolves; the same once more changes nothing. @throws Error when it can't be written */
+  remove(positions: readonly Position[]): Promise<void>;
   /**
    * Overwrites what no row holds any more: free pages and the logs of former writes, in all files of the engines, in small steps beside whoever writes them.
    * @throws Error when that doesn't come to its end within a minute: may be asked again

@@ -188,6 +188,8 @@ export interface EventLog {
     readonly to: number;
     /** Of what is held beside the event that was handed out, about, for those who read many partitions side by side; absent: as is quickest. */
     readonly aheadBytes?: number;
+    /** Those of erased tenants too, without what they said: for who removes them. Absent: they are passed over. */
+    readonly ofErased?: 'shown';
   }): AsyncIterable<LogEntry>;
 
   /** The offset that the next event of each partition of the topic gets, by partition number. */
@@ -207,6 +209,9 @@ export interface EventLog {
 
   /** Whether the log says, as far as this process has heard, that its recipient is forgotten: its events are read and written without what they said. */
   isErased(id: NotificationId): boolean;
+
+  /** Whether the log says, as far as this process has heard, that the tenant is erased: nothing of it is read, folded or sent any more. */
+  isTenantErased(id: TenantId): boolean;
 
   /** What a group has committed, by partition number, of one topic. */
   committed(group: string, topic: Topic): Promise<readonly (CommittedPosition | null)[]>;

@@ -39,5 +39,7 @@ export interface IdempotencyStore {
   settle(entry: KeyEntry): Promise<void>;
   /** The notification will not be in the log: removes the entry if it is as it was read. */
   release(entry: KeyEntry): Promise<void>;
+  /** Removes all of the tenant's, some at a time. */
+  removeTenant(tenantId: TenantId): Promise<void>;
   close(): Promise<void>;
 }

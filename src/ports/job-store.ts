@@ -70,5 +70,7 @@ export interface JobStore {
    */
   save(job: StoredJob): Promise<StoredJob>;
   standing(now: number): Promise<StandingJobs>;
+  /** Removes all of the tenant's but one, over or not; whoever runs one finds it gone with the next write. */
+  removeOthers(tenantId: TenantId, id: JobId): Promise<void>;
   close(): Promise<void>;
 }

@@ -117,6 +117,11 @@ export interface TemplateHistory {
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
   createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
+  /**
+   * Everything of the tenant goes: keys, providers, templates, shares, whoever it was. Its id stays, so that those who knew it hear of it; every call then says
+   * that there is no such tenant, and its subject may have another. False when there was nothing left to go.
+   */
+  eraseTenant(tenantId: TenantId): Promise<boolean>;
   tenantBySubject(subject: string): Promise<StoredTenant | null>;
   /** By an API key's hash, named ones and expired ones too. */
   tenantIdByKeyHash(hash: string): Promise<TenantId | null>;

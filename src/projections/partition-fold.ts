@@ -1,6 +1,8 @@
 // One partition number of one read model in its owner's hands: taken, read onwards, folded and written, again and again until it works.
 // Nothing is passed over: what can't be read, folded or written stops the number, raises a metric and is tried again.
 
+import { isNeverPassedOver } from '../domain/erasure.ts';
+import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
@@ -94,12 +96,15 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
         await retried(deps, claim, 'read', async () => deps.mayFold?.(claim, entries));
         if (claim.signal.aborted) return null;
       }
-      if (!entries.every(isDecoded) && !(await reportUndecodable(deps, claim, entries))) return null;
+      const ofErased = erasedAmong(entries, deps.log);
+      const isShown = ({ head }: LogEntry) =>
+        head === null || !ofErased.has(head.tenantId) || isNeverPassedOver(head.type);
+      if (!entries.every(isDecoded) && !(await reportUndecodable(deps, claim, entries.filter(isShown)))) return null;
       const written: Write[] = [];
       let left = entries;
       const foldOnce = async () => {
         const { piece, result } = await foldPiece(left, store, (some, reader) =>
-          some.length === 0 ? Promise.resolve([]) : readModel.fold(some.filter(isDecoded), reader),
+          some.length === 0 ? Promise.resolve([]) : readModel.fold(some.filter(isShown).filter(isDecoded), reader),
         );
         const isLast = piece.length === left.length;
         const offsets = isLast ? movedSince(owner.offsets, reached) : offsetsAfter(piece);
@@ -141,6 +146,12 @@ const besideEventsMax = 150;
 /** The topics that have moved, also where nothing of them was wanted. */
 function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {
   return new Map([...now].filter(([topic, offset]) => offset > (before.get(topic) ?? 0)));
+}
+
+/** The tenants of these entries of which nothing is folded any more. */
+function erasedAmong(entries: readonly LogEntry[], log: Pick<EventLog, 'isTenantErased'>): ReadonlySet<TenantId> {
+  const tenants = new Set(entries.flatMap(({ head }) => (head === null ? [] : [head.tenantId])));
+  return new Set([...tenants].filter(log.isTenantErased));
 }
 
 /** How a piece of a batch comes to its turn on the thread. A store elsewhere takes large batches of many numbers side by side. */

@@ -184,4 +184,6 @@ const pinned = {
   'RetryRequested.v4': '54221f8fe8ba33ff4f6f5931c2aa5b76',
   'RetryRequested.v5': 'ea3c70077cb559cf99920ff3a8673f2d',
   'SettingsChanged.v1': '20172877612462d553117b7ddddb4387',
+  'TenantErased.v1': 'ce3ac1ce6cb0e5dc1730a7f045236968',
+  'TenantForgotten.v1': 'cbad45cbc0f1cc6a6461e65d95a3630b',
 };

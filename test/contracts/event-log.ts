@@ -5,7 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import type { DomainEvent, EventType, NotificationRequested, RecipientErased } from '../../src/domain/events.ts';
+import type {
+  DomainEvent,
+  EventType,
+  NotificationRequested,
+  RecipientErased,
+  TenantErased,
+} from '../../src/domain/events.ts';
 import { deliveriesTopic, type Topic, topicOf, workTopic } from '../../src/domain/topics.ts';
 import {
   type AppendResult,
@@ -99,6 +105,48 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         end();
         expect(seen(said)).toEqual(['', '8']);
         expect(seen(await readAll(log, high, 0))).toEqual(['', '8']);
+      });
+    });
+
+    describe('an erased tenant', () => {
+      const erased: TenantErased = {
+        type: 'TenantErased',
+        eventId: randomUUID() as TenantErased['eventId'],
+        occurredAt: 1_700_000_000_000,
+        tenantId: requested(0, 0).tenantId,
+        traceparent: null,
+        partition: 0,
+        actor: null,
+      };
+      const others = (n: number) => ({ ...requested(0, n), tenantId: 'tnt_other' as TenantErased['tenantId'] });
+
+      it('is passed over by whoever reads, after every start as well, and the others are as they were', async () => {
+        await append(requested(0, 1), others(2), requested(0, 3));
+        expect([log.isTenantErased(erased.tenantId), numbersOf(await readAll(log, high, 0))]).toEqual([
+          false,
+          [1, 2, 3],
+        ]);
+        await append(erased);
+        expect([log.isTenantErased(erased.tenantId), log.isTenantErased(others(2).tenantId)]).toEqual([true, false]);
+        await append(requested(0, 4), others(5));
+        expect(numbersOf(await readAll(log, high, 0))).toEqual([2, 5]);
+        log = await opened.reopen();
+        expect(log.isTenantErased(erased.tenantId)).toBe(true);
+        const left = await readAll(log, high, 0);
+        const { request } = others(2);
+        expect(left.map(({ event }) => event)).toMatchObject([2, 5].map((n) => ({ recipient: String(n), request })));
+      });
+
+      it('is shown to who removes it, without what it said, and its positions go on', async () => {
+        await append(requested(0, 1), erased);
+        const [end = 0] = await log.ends(high);
+        const shown: LogEntry[] = [];
+        for await (const entry of log.read({ topic: high, partition: 0, from: 0, to: end, ofErased: 'shown' }))
+          shown.push(entry);
+        expect(shown.map(({ event }) => event)).toMatchObject([
+          { notificationId: requested(0, 1).notificationId, recipient: '', request: { body: '', template: null } },
+        ]);
+        expect(end).toBeGreaterThan(0);
       });
     });
 

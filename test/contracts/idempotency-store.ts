@@ -92,6 +92,17 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
       expect(await store.find(keyEntry(), start)).not.toBeNull();
     });
 
+    it("removes a tenant's, however many they are, and nobody else's", async () => {
+      const { store, other } = harness;
+      const others = keyEntry({ tenantId: 'tnt_ab' as TenantId });
+      await store.settle(others);
+      for (let n = 0; n < 450; n++) await store.settle(keyEntry({ keyHash: `hash-${n}` }));
+      await other.removeTenant(keyEntry().tenantId);
+      expect(await store.find(keyEntry({ keyHash: 'hash-7' }), start)).toBeNull();
+      expect(await store.find(keyEntry({ keyHash: 'hash-449' }), start)).toBeNull();
+      expect(await store.find(others, start)).toEqual(others);
+    });
+
     it('settles a key that it has lost', async () => {
       const settled = keyEntry({ leaseUntil: null, position });
       await harness.store.settle(settled);

@@ -181,6 +181,17 @@ export function jobStoreContract(name: string, open: () => Promise<JobStoreHarne
       expect(await claimed(start + 7)).toMatchObject({ isStopAsked: true, epoch: 2 });
     });
 
+    it("removes all of a tenant's but one, and whoever runs one of them finds it gone", async () => {
+      const { store, other } = harness;
+      await add(storedJob('a1'), storedJob('a2'), storedJob('b1', { ...ofTenant('b'), turnAt: start + 1 }));
+      const running = await claimed(start);
+      await other.removeOthers('tnt_a' as TenantId, 'job_a2' as JobId);
+      expect(await store.find('tnt_a' as TenantId, running.id)).toBeNull();
+      await expect(store.save(running)).rejects.toThrow(StaleOwnerError);
+      expect((await claimed(start + 1)).id).toBe('job_a2');
+      expect((await claimed(start + 2)).id).toBe('job_b1');
+    });
+
     it('says what should come on: what runs, and who is first of those that wait', async () => {
       const { store, other } = harness;
       expect(await store.standing(start)).toEqual({ running: [], queued: 0, head: null });

@@ -668,6 +668,46 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
       });
     });
 
+    describe('an erased tenant', () => {
+      const filled = async () => {
+        await store.createNamedKey(storedNamedKey(), 9);
+        await store.saveProvider(storedProvider({ sealedCallbackSecret: 'sealed-callbacks' }));
+        await store.saveProvider(storedProvider({ role: 'fallback' }));
+        await store.createTemplate(storedTemplate(), 9);
+        await store.setShare(tenantId, { weight: 3, inFlightMax: null });
+        await store.setRetention(tenantId, 60_000);
+        await store.noteBreakers([{ tenantId, channel: 'EMAIL', role: 'primary', until: 5 }]);
+      };
+
+      it('is gone, with all that was its, and whoever knew it hears of it', async () => {
+        await filled();
+        const { revision } = await store.changesSince(0);
+        expect(await store.eraseTenant(tenantId)).toBe(true);
+        expect(await store.settings(tenantId)).toBeNull();
+        expect(await store.tenantBySubject(storedTenant().subject)).toBeNull();
+        expect(await store.tenantIdByKeyHash(storedKey().hash)).toBeNull();
+        expect(await store.tenantIdByKeyHash(storedNamedKey().hash)).toBeNull();
+        expect(await store.templates(tenantId)).toEqual([]);
+        expect(await store.breakers(tenantId)).toEqual([]);
+        expect([...(await store.retentions()).keys()]).not.toContain(tenantId);
+        expect((await store.changesSince(revision)).tenantIds).toEqual([tenantId]);
+        expect(await store.setShare(tenantId, ordinaryShare)).toBe(false);
+        expect(await store.eraseTenant(tenantId)).toBe(false);
+        await harness.reopen();
+        expect(await harness.store.settings(tenantId)).toBeNull();
+      });
+
+      it("leaves others', whose erasure is their own, and its person may have another", async () => {
+        const second = 'tnt_second' as TenantId;
+        const next = storedTenant({ id: second });
+        await store.eraseTenant(tenantId);
+        expect(await store.createTenant(next, storedKey({ tenantId: second, hash: 'hash-next' }))).toBe(true);
+        expect((await store.settings(second))?.tenant).toEqual(next);
+        expect(await store.eraseTenant(second)).toBe(true);
+        expect(await store.eraseTenant('tnt_nobody' as TenantId)).toBe(false);
+      });
+    });
+
     it('rejects once it is away', async () => {
       await store.close();
       expect(await store.ready()).toBe(false);

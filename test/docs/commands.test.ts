@@ -23,6 +23,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm run -s herald -- listen': '.ci/first-start.sh',
   'npm run -s herald -- mail': '.ci/first-start.sh',
   'npm run -s herald -- tail --status failed,retrying': 'test/e2e/terminal.test.ts',
+  'npm run -s herald -- erase --tenant ID --search DIR': 'test/e2e/tenant-erasure.test.ts',
   'npm run -s herald -- erase --tenant ID --recipient EMAIL:ada@example.com --search DIR': 'test/e2e/erasure.test.ts',
   'npm ci': '.ci/run',
   'npm test': '.ci/run',

@@ -89,6 +89,7 @@ export function createSimulatedJobs(by: {
     claim: async (now, leaseUntil) => (await ask(() => orNull(store.claim(now, leaseUntil)))).found,
     save: (job) => ask(async () => noted(await store.save(job))),
     standing: (now) => ask(() => store.standing(now)),
+    removeOthers: (tenantId, id) => ask(() => store.removeOthers(tenantId, id)),
     close: () => Promise.resolve(),
   };
 }

@@ -49,6 +49,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     names: { topic: (topic) => topic, group: (group) => group, topicOf: (name) => name, groupOf: (name) => name },
     clusterOf: () => createCluster(machine, brokers, onHeard),
     decoder: brokers.decoder,
+    erasures: { isPassedOver: () => false },
     partitioning,
     topics: allTopics,
     clock: machine.clock,
@@ -108,6 +109,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
         numbers(brokers).map((partition) => brokers.group(group).committed.get(keyOf({ topic, partition })) ?? null),
       ),
     isErased: () => false,
+    isTenantErased: () => false,
     ready: () => Promise.resolve(true),
     close: () => consuming.close(),
   };

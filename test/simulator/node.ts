@@ -4,6 +4,7 @@ import { cancelNotification } from '../../src/commands/cancel-notification.ts';
 import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
 import { eraseNotifications } from '../../src/commands/erase-notifications.ts';
 import { eraseRecords } from '../../src/commands/erase-records.ts';
+import { forgetOfTenant } from '../../src/commands/erase-tenant.ts';
 import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
@@ -114,6 +115,9 @@ function jobDependenciesOf(
       cancelNotification: cancelNotification({ log, clock }),
       eraseNotifications: eraseNotifications({ log, clock }),
       eraseRecords: eraseRecords({ log, clock }),
+      // Nobody asks for it here.
+      eraseTenant: () => Promise.reject(new Error('no tenant is erased in simulated worlds')),
+      forgetOfTenant: forgetOfTenant({ log, clock }),
     },
   };
 }

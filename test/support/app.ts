@@ -34,6 +34,7 @@ import { cancelNotification } from '../../src/commands/cancel-notification.ts';
 import type { ErasedBytes } from '../../src/ports/erased-bytes.ts';
 import { eraseNotifications } from '../../src/commands/erase-notifications.ts';
 import { eraseRecords } from '../../src/commands/erase-records.ts';
+import { eraseTenant, forgetOfTenant } from '../../src/commands/erase-tenant.ts';
 import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
 import { defaultDispatcherLimits } from '../../src/dispatchers/limits.ts';
@@ -170,9 +171,11 @@ export async function startApp(given: AppOptions = {}) {
     cancelNotification: cancelNotification({ log, clock }),
     eraseNotifications: eraseNotifications({ log, clock }),
     eraseRecords: eraseRecords({ log, clock }),
+    eraseTenant: eraseTenant({ log, settings, idempotency, jobs, clock }),
+    forgetOfTenant: forgetOfTenant({ log, clock }),
   };
   const paths = ['log.db', 'views.db', 'settings.db', 'idempotency.db', 'jobs.db'].map((name) => join(folder, name));
-  const bytes: ErasedBytes = { overwrite: log.overwrite, scrub: () => scrubFiles(paths) };
+  const bytes: ErasedBytes = { overwrite: log.overwrite, remove: log.remove, scrub: () => scrubFiles(paths) };
   const jobRunner =
     given.runsJobs === false
       ? null
@@ -266,6 +269,8 @@ export async function startApp(given: AppOptions = {}) {
     commands,
     /** As a process that writes the files has them. */
     bytes,
+    folder,
+    store,
     tokens,
     /** A tenant with its API key and a dashboard of its own. */
     async tenant(sub: string, more: { email?: string; name?: string } = {}) {

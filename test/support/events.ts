@@ -128,6 +128,14 @@ const fieldsOf: Record<EventType, Record<string, fc.Arbitrary<unknown>>> = {
     notificationIds: fc.array(fc.uuid(), { maxLength: 5 }),
     eventIds: fc.array(fc.uuid(), { maxLength: 3 }),
   },
+  TenantErased: { ...envelope, partition: fc.nat(11), actor: orNull(text) },
+  TenantForgotten: {
+    ...envelope,
+    partition: fc.nat(11),
+    notificationIds: fc.array(fc.uuid(), { maxLength: 5 }),
+    batchIds: fc.array(fc.uuid(), { maxLength: 2 }),
+    endedDays: fc.array(time, { maxLength: 3 }),
+  },
   NotificationsForgotten: {
     ...envelope,
     partition: fc.nat(11),

@@ -54,7 +54,16 @@ export async function openKafkaLogBeside(options: KafkaLogBesideOptions): Promis
     // No schema is known by its id: each that is met is asked for once.
     const decoder = createEntryDecoder({ registry, codec, ids: new Map() });
     const clusterOf = (of: readonly string[]) => createLogCluster({ client, topics: of });
-    const consuming = createConsuming({ names, clusterOf, decoder, partitioning, topics, clock, logger });
+    const consuming = createConsuming({
+      names,
+      clusterOf,
+      decoder,
+      erasures: codec.erasures,
+      partitioning,
+      topics,
+      clock,
+      logger,
+    });
     const { ends, offsetAt } = createOffsets({ admins, names, topics, partitions: partitioning.partitions });
     const close = async () => {
       await consuming.close();

@@ -1,5 +1,6 @@
 // Everything of the Kafka event log that reads: consumers of groups, the tail, ranges.
 
+import type { Erasures } from '../../domain/erasure.ts';
 import type { Partitioning, Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Consumer, EventLog } from '../../ports/event-log.ts';
@@ -18,6 +19,7 @@ export interface ConsumingDependencies {
   /** Connections of their own to the brokers, for topics as these call them. */
   clusterOf(topics: readonly string[]): LogCluster;
   readonly decoder: EntryDecoder;
+  readonly erasures: Pick<Erasures, 'isPassedOver'>;
   readonly partitioning: Partitioning;
   /** All that the log has. */
   readonly topics: readonly Topic[];
@@ -38,7 +40,7 @@ const tailGatherMs = 5;
 const tailIdleWaitMs = 200;
 
 export function createConsuming(deps: ConsumingDependencies): Consuming {
-  const { names, clusterOf, decoder, partitioning, topics, clock, logger } = deps;
+  const { names, clusterOf, decoder, erasures, partitioning, topics, clock, logger } = deps;
   const allTopics = topics.map(names.topic);
   const asking = clusterOf(allTopics);
   const consumers = new Set<Consumer>();
@@ -94,9 +96,10 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
       return tail.listen(listened, listener);
     },
 
-    read({ topic, partition, from, to, aheadBytes }) {
+    read({ topic, partition, from, to, aheadBytes, ofErased }) {
       check(topic, partition);
-      const range = { topic, name: names.topic(topic), partition, from, to, aheadBytes };
+      const isPassedOver = ofErased === 'shown' ? () => false : erasures.isPassedOver;
+      const range = { topic, name: names.topic(topic), partition, from, to, aheadBytes, isPassedOver };
       return readRange({ cluster: asking, decoder, clock }, range);
     },
 

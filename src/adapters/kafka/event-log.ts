@@ -83,6 +83,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     names: client.names,
     clusterOf: (of) => createLogCluster({ client, topics: of }),
     decoder,
+    erasures: codec.erasures,
     partitioning,
     topics,
     clock,
@@ -137,7 +138,9 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     const header = headers.get(type);
     if (header === undefined) throw new Error(`the schema of ${type} is not registered`);
     const appended = appender.append(topicOf(event), event.partition, header, bytes);
-    return event.type === 'RecipientErased' ? appended.then((result) => noted(event, result)) : appended;
+    return event.type === 'RecipientErased' || event.type === 'TenantErased'
+      ? appended.then((result) => noted(event, result))
+      : appended;
   };
 
   return {
@@ -156,6 +159,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     trim: offsets.trim,
     offsetAt: offsets.offsetAt,
     isErased: codec.erasures.has,
+    isTenantErased: codec.erasures.hasTenant,
     committed: offsets.committed,
     activeMembers: offsets.activeMembers,
     adoptTopics: () => renewTopics(client, topics.map(client.names.topic), clock),

@@ -2,7 +2,7 @@
 
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { LogEntry } from '../../ports/event-log.ts';
+import type { EventHead, LogEntry } from '../../ports/event-log.ts';
 import { backOffMs } from './back-off.ts';
 import type { FetchedPartition } from './fetch-wire.ts';
 import { describeFetchError, isStaleMetadata, offsetOutOfRange } from './kafka-errors.ts';
@@ -26,6 +26,8 @@ export interface Range {
   readonly to: number;
   /** Of a page, about: then the next one is asked for once this one is handed out. */
   readonly aheadBytes?: number | undefined;
+  /** Of what this says it of nothing is told. */
+  isPassedOver(head: EventHead | null): boolean;
 }
 
 /** Some 1,500 events of 600 bytes; two pages of a range are in memory. */
@@ -55,7 +57,8 @@ export async function* readRange(deps: RangeDependencies, range: Range): AsyncGe
     for (const record of page.records) {
       if (record.offset >= to) return;
       if (decoder.typeOf(record.value) === undefined) await decoder.learn(record.value);
-      yield decoder.decode({ topic, partition, ...record });
+      const entry = decoder.decode({ topic, partition, ...record });
+      if (!range.isPassedOver(entry.head)) yield entry;
     }
   }
 }

@@ -33,6 +33,8 @@ export const inboxReadModel: ReadModel = {
     'InboxRead',
     'NotificationsForgotten',
     'RecipientErased',
+    'TenantErased',
+    'TenantForgotten',
   ]),
   async fold(entries, reader) {
     const ids = new Set<string>();
@@ -84,6 +86,7 @@ function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
       return isErased(event) ? [] : event.notificationIds;
     case 'NotificationsForgotten':
     case 'RecipientErased':
+    case 'TenantForgotten':
       return event.notificationIds;
     default:
       return [];
@@ -97,7 +100,7 @@ function erasedOf(
 ): ReadonlySet<NotificationId> {
   const ids = new Set<NotificationId>();
   for (const { event } of entries) {
-    if (event.type !== 'RecipientErased') continue;
+    if (event.type !== 'RecipientErased' && event.type !== 'TenantForgotten') continue;
     for (const id of event.notificationIds)
       if ((items.get(id) ?? stored.get(id))?.tenantId === event.tenantId) ids.add(id);
   }

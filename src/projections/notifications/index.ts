@@ -40,7 +40,8 @@ export const notificationsReadModel: ReadModel = {
     const ids = new Set<string>();
     for (const { event } of entries) {
       if (isNotificationEvent(event)) ids.add(event.notificationId);
-      if (event.type === 'RecipientErased') for (const id of event.notificationIds) ids.add(id);
+      if (event.type === 'RecipientErased' || event.type === 'TenantForgotten')
+        for (const id of event.notificationIds) ids.add(id);
     }
     for (const { notificationIds } of forgetting.events) for (const id of notificationIds) ids.add(id);
     const stored = await reader.get<NotificationDocument>(notificationsCollection.name, [...ids]);
@@ -53,7 +54,7 @@ export const notificationsReadModel: ReadModel = {
       if (event.type === 'RecipientErased')
         for (const notificationId of event.notificationIds)
           reports.erased({ tenantId: event.tenantId, notificationId });
-      if (event.type !== 'NotificationsForgotten' || !forgetting.events.has(event)) continue;
+      if (event.type !== 'TenantForgotten' && !isCounting(event, forgetting.events)) continue;
       const { tenantId } = event;
       for (const notificationId of event.notificationIds) reports.forgotten({ tenantId, notificationId });
       for (const batchId of event.batchIds) batches.forgotten(batchId);
@@ -81,11 +82,19 @@ async function forgettingIn(
   reader: FoldReader,
 ): Promise<{ readonly events: ReadonlySet<NotificationsForgotten>; readonly writes: readonly Write[] }> {
   const events = entries.flatMap(({ event }) => (event.type === 'NotificationsForgotten' ? [event] : []));
+  const ofTenants = entries.flatMap(({ event }) => (event.type === 'TenantForgotten' ? [{ ...event, kept: [] }] : []));
   const [first] = events;
-  if (first === undefined) return { events: new Set(), writes: [] };
+  if (first === undefined) return { events: new Set(), writes: await keptWrites(ofTenants, reader) };
   const { counting, last } = linked(await lastForgotten(reader, first.partition), events);
-  const kept = await keptWrites(counting, reader);
+  const kept = await keptWrites([...counting, ...ofTenants], reader);
   return { events: new Set(counting), writes: last === null ? kept : [...kept, lastWrite(first.partition, last)] };
+}
+
+function isCounting(
+  event: DecodedEntry['event'],
+  counting: ReadonlySet<NotificationsForgotten>,
+): event is NotificationsForgotten {
+  return event.type === 'NotificationsForgotten' && counting.has(event);
 }
 
 /** By id; null: forgotten. */
@@ -98,10 +107,11 @@ function merged(
   for (const { event } of entries) {
     if (event.type === 'NotificationsForgotten' && forgetting.has(event))
       for (const id of event.notificationIds) facts.set(id, null);
-    if (event.type === 'RecipientErased') {
+    if (event.type === 'RecipientErased' || event.type === 'TenantForgotten') {
       for (const id of event.notificationIds) {
         const before = facts.get(id) ?? (facts.has(id) ? undefined : stored.get(id));
-        if (before?.tenantId === event.tenantId) facts.set(id, erasedFacts(before));
+        if (before?.tenantId !== event.tenantId) continue;
+        facts.set(id, event.type === 'TenantForgotten' ? null : erasedFacts(before));
       }
     }
     if (!isNotificationEvent(event)) continue;

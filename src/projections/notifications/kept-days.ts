@@ -49,13 +49,16 @@ export function keptOf(documents: readonly NotificationDocument[], reports: read
   return [...days].sort(([a], [b]) => a - b).map(([at, day]) => ({ at, ...inOrder(day) }));
 }
 
+/** What of an event the kept days follow from. */
+type Forgetting = Pick<NotificationsForgotten, 'tenantId' | 'partition' | 'kept' | 'endedDays'>;
+
 /** The cells as they are to be written after these events, in their order. */
 export async function keptWrites(
-  events: readonly NotificationsForgotten[],
+  events: readonly Forgetting[],
   reader: Pick<ReadModelReader, 'get'>,
 ): Promise<Write[]> {
   const days = new Map<string, GrowingDay & Place>();
-  const placesOf = (event: NotificationsForgotten): Place[] =>
+  const placesOf = (event: Forgetting): Place[] =>
     [...event.kept.map(({ at }) => at), ...event.endedDays].map((at) => placeOf(event, at));
   const places = new Map(events.flatMap(placesOf).map((place) => [idOf(place), place]));
   if (places.size === 0) return [];
@@ -89,7 +92,7 @@ export function keptIds(event: NotificationsForgotten, days: readonly number[]):
 
 type Place = Pick<StatisticsCell, 'tenantId' | 'at' | 'partition'>;
 
-function placeOf({ tenantId, partition }: NotificationsForgotten, at: number): Place {
+function placeOf({ tenantId, partition }: Pick<NotificationsForgotten, 'tenantId' | 'partition'>, at: number): Place {
   return { tenantId, at, partition };
 }
 

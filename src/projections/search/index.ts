@@ -33,7 +33,13 @@ const name = 'search_2';
 export const searchReadModel: ReadModel = {
   definition: { name, collections: [searchableCollection] },
   topics: [...workTopics, retentionTopic, settingsTopic],
-  types: new Set<EventType>(['NotificationRequested', 'NotificationsForgotten', 'RecipientErased']),
+  types: new Set<EventType>([
+    'NotificationRequested',
+    'NotificationsForgotten',
+    'RecipientErased',
+    'TenantErased',
+    'TenantForgotten',
+  ]),
   mayLag: true,
   async fold(entries, reader) {
     const keysOf = keysBy(await reader.secret(name));
@@ -52,7 +58,7 @@ export const searchReadModel: ReadModel = {
       documents.set(notificationId, lesser(before, toSearchable(keysOf(event.tenantId), event)));
     }
     for (const { event } of entries) {
-      if (event.type !== 'RecipientErased') continue;
+      if (event.type !== 'RecipientErased' && event.type !== 'TenantForgotten') continue;
       for (const id of event.notificationIds)
         if ((documents.get(id) ?? stored.get(id))?.tenantId === event.tenantId) documents.set(id, null);
     }
@@ -64,8 +70,16 @@ export const searchReadModel: ReadModel = {
 };
 
 function documentsOf(event: DomainEvent): readonly NotificationId[] {
-  if (event.type === 'NotificationsForgotten' || event.type === 'RecipientErased') return event.notificationIds;
-  return event.type === 'NotificationRequested' ? [event.notificationId] : [];
+  switch (event.type) {
+    case 'NotificationRequested':
+      return [event.notificationId];
+    case 'NotificationsForgotten':
+    case 'RecipientErased':
+    case 'TenantForgotten':
+      return event.notificationIds;
+    default:
+      return [];
+  }
 }
 
 /** The keys of a secret are the store's; @throws Error when it isn't prepared */

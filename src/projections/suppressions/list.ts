@@ -82,11 +82,18 @@ export function createSuppressionList(): FoldedSuppressions {
     if (list?.size === 0) lists.delete(tenantId);
   };
 
+  /** The lists of a tenant that is erased. */
+  const forgetTenant = (tenantId: TenantId): void => {
+    size -= lists.get(tenantId)?.size ?? 0;
+    for (const all of [lists, causes, releases]) all.delete(tenantId);
+  };
+
   return {
     fold({ partition, offset, event }) {
       if (offset < (told.get(partition) ?? 0)) return;
       told.set(partition, offset + 1);
       if (event?.type === 'RecipientErased') forget(event);
+      if (event?.type === 'TenantErased') forgetTenant(event.tenantId);
       if (event?.type !== 'RecipientSuppressed' && event?.type !== 'RecipientReleased') return;
       if (!isErased(event)) apply(event);
     },

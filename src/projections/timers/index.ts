@@ -22,23 +22,30 @@ export const timersReadModel: ReadModel = {
     'DeliveryDue',
     'NotificationsForgotten',
     'RecipientErased',
+    'TenantErased',
+    'TenantForgotten',
   ]),
   async fold(entries, reader) {
     const ids = new Set<string>();
     for (const { event } of entries) {
       if (isNotificationEvent(event)) ids.add(event.notificationId);
-      if (event.type !== 'NotificationsForgotten' && event.type !== 'RecipientErased') continue;
-      for (const id of event.notificationIds) ids.add(id);
+      if (
+        event.type === 'NotificationsForgotten' ||
+        event.type === 'RecipientErased' ||
+        event.type === 'TenantForgotten'
+      )
+        for (const id of event.notificationIds) ids.add(id);
     }
     const stored = await reader.get<TimersDocument>(timersCollection.name, [...ids]);
     /** null: forgotten. */
     const documents = new Map<string, TimersDocument | null>();
     for (const { event } of entries) {
       if (event.type === 'NotificationsForgotten') for (const id of event.notificationIds) documents.set(id, null);
-      if (event.type === 'RecipientErased') {
+      if (event.type === 'RecipientErased' || event.type === 'TenantForgotten') {
         for (const id of event.notificationIds) {
           const document = documents.get(id) ?? (documents.has(id) ? undefined : stored.get(id));
-          if (document?.tenantId === event.tenantId) documents.set(id, erasedTimers(document));
+          if (document?.tenantId !== event.tenantId) continue;
+          documents.set(id, event.type === 'TenantForgotten' ? null : erasedTimers(document));
         }
       }
       if (!isNotificationEvent(event)) continue;

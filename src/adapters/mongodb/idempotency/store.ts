@@ -25,6 +25,8 @@ interface KeyDocument {
 const removedAfterSeconds = 3600;
 /** A primary that hangs is given up: the request is answered within 5 s, two calls of it included. */
 const callMaxMs = 2000;
+/** Far less than a call may take. */
+const removedPerStep = 1000;
 const duplicateKey = 11_000;
 
 /** Makes its collection and index; the connection stays open when the store is closed. Rejects when the server is away. */
@@ -70,6 +72,18 @@ export async function openMongoIdempotencyStore({
     },
     async release({ notificationId, leaseUntil, ...place }) {
       if (leaseUntil !== null) await keys.deleteOne({ _id: idOf(place), notificationId, leaseUntil });
+    },
+    async removeTenant(tenantId) {
+      // The ids of a tenant's are between these: no character stands between a colon and a semicolon.
+      const ofTenant = { _id: { $gte: `${tenantId}:`, $lt: `${tenantId};` } };
+      for (;;) {
+        const some = await keys
+          .find(ofTenant, { projection: { _id: 1 } })
+          .limit(removedPerStep)
+          .toArray();
+        if (some.length === 0) return;
+        await keys.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } });
+      }
     },
     async close() {
       // The connection is its opener's.

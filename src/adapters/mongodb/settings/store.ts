@@ -7,6 +7,7 @@ import type { SettingsStore } from '../../../ports/settings-store.ts';
 import type { MongoConnection } from '../connection.ts';
 import { breakersIn } from './breakers.ts';
 import { collectionsIn, prepare } from './collections.ts';
+import { erasingIn } from './erasing.ts';
 import { marksIn } from './marks.ts';
 import { namedKeysIn, replaceSealedIn } from './named-keys.ts';
 import { templatesIn } from './templates.ts';
@@ -42,6 +43,7 @@ export function openMongoSettingsBeside(options: MongoSettingsStoreOptions): Set
     ...templatesIn(collections, write),
     ...breakersIn(collections),
     ...marksIn(collections),
+    ...erasingIn(collections, write),
     async changesSince(revision) {
       if (revision === 0) {
         const latest = await collections.revisions().findOne({ _id: 'settings' });

@@ -12,6 +12,7 @@ import type {
   TenantSettings,
 } from '../../../ports/settings-store.ts';
 import type { Collections, KeyDocument, ProviderDocument, TenantDocument } from './collections.ts';
+import { isErased, unlessErased } from './erasing.ts';
 import { namedKeyOf } from './named-keys.ts';
 import type { WriteTenant } from './writing.ts';
 
@@ -40,7 +41,7 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
       }),
     async tenantBySubject(subject) {
       const document = await tenants().findOne({ subject });
-      return document === null ? null : tenantOf(document);
+      return document === null || isErased(document) ? null : tenantOf(document);
     },
     async tenantIdByKeyHash(hash) {
       const document = await tenants().findOne({ 'keys.hash': hash }, { projection: { _id: 1 } });
@@ -48,18 +49,22 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
     },
     async settings(tenantId) {
       const document = await tenants().findOne({ _id: tenantId });
-      return document === null ? null : settingsOf(document);
+      return document === null || isErased(document) ? null : settingsOf(document);
     },
     setShare: (tenantId, { weight, inFlightMax }) =>
       write(tenantId, async (session) => {
         const share = { weight, inFlightMax };
-        const { matchedCount } = await tenants().updateOne({ _id: tenantId }, { $set: { share } }, { session });
+        const { matchedCount } = await tenants().updateOne(
+          { _id: tenantId, ...unlessErased },
+          { $set: { share } },
+          { session },
+        );
         return matchedCount === 1;
       }),
     setRetention: (tenantId, keptMs) =>
       write(tenantId, async (session) => {
         const change = keptMs === null ? { $unset: { keptMs: true } as const } : { $set: { keptMs } };
-        const { matchedCount } = await tenants().updateOne({ _id: tenantId }, change, { session });
+        const { matchedCount } = await tenants().updateOne({ _id: tenantId, ...unlessErased }, change, { session });
         return matchedCount === 1;
       }),
     async retentions() {

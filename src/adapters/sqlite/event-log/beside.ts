@@ -39,7 +39,12 @@ export function openLogBeside({ path, codec }: { readonly path: string; readonly
       catalog,
       ends: { get: endOf },
     });
-    const { read, ends, offsetAt } = readingOf({ catalog, rows, ends: { get: endOf } });
+    const { read, ends, offsetAt } = readingOf({
+      catalog,
+      rows,
+      ends: { get: endOf },
+      erasures: codec.erasures,
+    });
     return { id: meta('id'), partitioning, read, ends, offsetAt, close: async () => db.close() };
   } catch (error) {
     db.close();

@@ -118,10 +118,14 @@ export async function connectEventLog(
         end();
       };
     },
-    ...readingOf({ catalog, rows, ends }),
+    ...readingOf({ catalog, rows, ends, erasures: codec.erasures }),
     isErased(id) {
       freshen();
       return codec.erasures.has(id);
+    },
+    isTenantErased(id) {
+      freshen();
+      return codec.erasures.hasTenant(id);
     },
     async trim(range) {
       const answer = await requests.ask({ kind: 'trim', range });

@@ -13,7 +13,7 @@ export interface ErasureFeed {
   freshen(): void;
 }
 
-const types = new Set<EventType>(['RecipientErased']);
+const types = new Set<EventType>(['RecipientErased', 'TenantErased']);
 /** Of 32 KiB at most, each. */
 const pageRows = 16;
 

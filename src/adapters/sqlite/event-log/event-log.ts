@@ -21,7 +21,7 @@ import { createErasureFeed } from './erasure-feed.ts';
 import { createGroups } from './groups.ts';
 import { type LogHistory, openHistory } from './history.ts';
 import { createHost, type Host } from './host.ts';
-import { createOverwriter } from './overwrite.ts';
+import { createOverwriter, createRemover } from './overwrite.ts';
 import { readingOf } from './reading.ts';
 import { recentRows } from './recent-rows.ts';
 import { createRows } from './rows.ts';
@@ -41,7 +41,7 @@ export interface EventLogOptions extends LogShape {
   readonly limits?: WriterLimits;
 }
 
-export interface SqliteEventLog extends EventLog, Pick<ErasedBytes, 'overwrite'> {
+export interface SqliteEventLog extends EventLog, Pick<ErasedBytes, 'overwrite' | 'remove'> {
   readonly history: LogHistory;
   /** A connection for one other thread: connectEventLog takes it there. */
   share(): SharedEventLog;
@@ -166,10 +166,12 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
       };
     },
     tail: tail.listen,
-    ...readingOf({ catalog, rows, ends }),
+    ...readingOf({ catalog, rows, ends, erasures: codec.erasures }),
     trim: async (range) => trimmer.trim(range),
     overwrite: createOverwriter({ db, catalog, rows, codec, idsOf }),
+    remove: createRemover({ db, catalog, ends }),
     isErased: codec.erasures.has,
+    isTenantErased: codec.erasures.hasTenant,
     ready: async () => writer.ready(),
     share() {
       const { port1, port2 } = new MessageChannel();

@@ -6,6 +6,7 @@ import type { Codec } from '../../../codec/index.ts';
 import type { Position } from '../../../ports/event-log.ts';
 import type { Catalog, SchemaIds } from './catalog.ts';
 import { checksumOf } from './checksum.ts';
+import type { Ends } from './ends.ts';
 import { turn } from './reader.ts';
 import type { Rows } from './rows.ts';
 
@@ -52,13 +53,39 @@ export function createOverwriter({ db, catalog, rows, codec, idsOf }: Dependenci
     return size;
   };
 
+  return inSteps(db, overwriteOne);
+}
+
+/** The same for the events of an erased tenant, of which nothing is left. */
+export function createRemover({ db, catalog, ends }: Pick<Dependencies, 'db' | 'catalog'> & { readonly ends: Ends }) {
+  const { partitions } = catalog.partitioning;
+  const sizeOf = db.prepare(
+    'SELECT length(bytes) AS bytes FROM events WHERE topic = ? AND "partition" = ? AND "offset" = ?',
+  );
+  const remove = db.prepare('DELETE FROM events WHERE topic = ? AND "partition" = ? AND "offset" = ?');
+  // Where a partition goes on when it is empty.
+  const noteEnd = db.prepare(
+    `INSERT INTO trimmed (topic, "partition", "end") VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "end" = max("end", excluded."end")`,
+  );
+  return inSteps(db, ({ topic, partition, offset }) => {
+    const slot = catalog.slotOf(topic, partition);
+    const place = [Math.floor(slot / partitions), partition] as const;
+    const bytes = Number(sizeOf.get(...place, offset)?.['bytes'] ?? 0);
+    noteEnd.run(...place, ends.get(slot));
+    remove.run(...place, offset);
+    return bytes;
+  });
+}
+
+/** @param changeOne answers how many bytes were looked at */
+function inSteps(db: DatabaseSync, changeOne: (position: Position) => number) {
   return async (positions: readonly Position[]): Promise<void> => {
     for (let at = 0; at < positions.length;) {
       db.exec('BEGIN IMMEDIATE');
       try {
         let bytes = 0;
         for (const end = at + eventsMax; at < Math.min(end, positions.length) && bytes < bytesMax; at++)
-          bytes += overwriteOne(positions[at] as Position);
+          bytes += changeOne(positions[at] as Position);
         db.exec('COMMIT');
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK');

@@ -1,6 +1,6 @@
 // A range of one partition, read page by page with turns of the event loop in between.
 
-import type { LogEntry } from '../../../ports/event-log.ts';
+import type { EventHead, LogEntry } from '../../../ports/event-log.ts';
 import { turn } from './reader.ts';
 import type { Rows } from './rows.ts';
 import { pagedBytesMax } from './rows.ts';
@@ -11,6 +11,8 @@ export interface SlotRange {
   readonly to: number;
   /** Held by a page, at most; absent: 256 rows. */
   readonly aheadBytes?: number | undefined;
+  /** Of what this says it of nothing is told. */
+  isPassedOver(head: EventHead | null): boolean;
 }
 
 const pageRowsMax = 256;
@@ -18,7 +20,10 @@ const pageRowsMax = 256;
 const turnRows = 256;
 const turnBytes = 256 * 1024;
 
-export async function* readRange(rows: Rows, { slot, from, to, aheadBytes }: SlotRange): AsyncGenerator<LogEntry> {
+export async function* readRange(
+  rows: Rows,
+  { slot, from, to, aheadBytes, isPassedOver }: SlotRange,
+): AsyncGenerator<LogEntry> {
   const page = rows.page();
   const pageRows = Math.min(pageRowsMax, Math.max(1, Math.floor((aheadBytes ?? Infinity) / pagedBytesMax)));
   let next = from;
@@ -28,7 +33,7 @@ export async function* readRange(rows: Rows, { slot, from, to, aheadBytes }: Slo
     const found = page(slot, next, to, pageRows);
     for (const row of found) {
       const entry = rows.entry(slot, row);
-      yield entry;
+      if (!isPassedOver(entry.head)) yield entry;
       readRows++;
       readBytes += entry.size;
       if (readRows < turnRows && readBytes < turnBytes) continue;

@@ -1,5 +1,6 @@
 // The calls of the log that only read: the same in the thread that writes it and in one connected to it.
 
+import type { Erasures } from '../../../domain/erasure.ts';
 import type { EventLog } from '../../../ports/event-log.ts';
 import type { Catalog } from './catalog.ts';
 import type { Ends } from './ends.ts';
@@ -10,15 +11,19 @@ export function readingOf({
   catalog,
   rows,
   ends,
+  erasures,
 }: {
   catalog: Catalog;
   rows: Rows;
   ends: Pick<Ends, 'get'>;
+  erasures: Pick<Erasures, 'isPassedOver'>;
 }): Pick<EventLog, 'read' | 'ends' | 'starts' | 'offsetAt' | 'committed'> {
   const numbers = Array.from({ length: catalog.partitioning.partitions }, (_, partition) => partition);
   return {
-    read: ({ topic, partition, from, to, aheadBytes }) =>
-      readRange(rows, { slot: catalog.slotOf(topic, partition), from, to, aheadBytes }),
+    read({ topic, partition, from, to, aheadBytes, ofErased }) {
+      const isPassedOver = ofErased === 'shown' ? () => false : erasures.isPassedOver;
+      return readRange(rows, { slot: catalog.slotOf(topic, partition), from, to, aheadBytes, isPassedOver });
+    },
     ends: async (topic) => numbers.map((partition) => ends.get(catalog.slotOf(topic, partition))),
     starts: async (topic) =>
       numbers.map((partition) => {

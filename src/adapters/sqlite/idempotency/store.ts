@@ -16,6 +16,8 @@ export interface IdempotencyStoreOptions {
 
 /** A key comes with each call and up to so many go: the file doesn't grow beyond the keys of 24 h, and no call takes over a millisecond for it. */
 const forgottenPerCallMax = 50;
+/** A ms or two, before whoever else has his turn. */
+const removedPerStep = 200;
 
 /** @throws Error when the file can't be opened */
 export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): IdempotencyStore {
@@ -41,6 +43,10 @@ export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): 
     settle: async (entry) => put(connection, entry),
     async release({ tenantId, keyHash, notificationId, leaseUntil }) {
       connection.statement(releaseSql).run(tenantId, keyHash, notificationId, leaseUntil ?? -1);
+    },
+    async removeTenant(tenantId) {
+      while (Number(connection.statement(removeTenantSql).run(tenantId, removedPerStep).changes) > 0)
+        await new Promise((resolve) => setImmediate(resolve));
     },
     async close() {
       connection.close();
@@ -74,6 +80,7 @@ function begin(connection: Connection, logId: string): void {
 
 const forgetSql =
   'DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys INDEXED BY keys_by_expiry WHERE expires_at <= ? LIMIT ?)';
+const removeTenantSql = 'DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE tenant_id = ? LIMIT ?)';
 const ofEntry = 'tenant_id = ? AND key_hash = ? AND notification_id = ? AND lease_until = ?';
 const takeOverSql = `UPDATE keys SET lease_until = ? WHERE ${ofEntry}`;
 const releaseSql = `DELETE FROM keys WHERE ${ofEntry}`;

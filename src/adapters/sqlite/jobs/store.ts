@@ -78,6 +78,9 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
         head: head === undefined ? null : (String(head['id']) as JobId),
       };
     },
+    async removeOthers(tenantId, id) {
+      statement('DELETE FROM jobs WHERE tenant_id = ? AND id <> ?').run(tenantId, id);
+    },
     async close() {
       connection.close();
     },

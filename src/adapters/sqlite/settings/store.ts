@@ -5,6 +5,7 @@ import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { breakersOn } from './breakers.ts';
+import { erasingOn, isErased } from './erasing.ts';
 import { marksOn } from './marks.ts';
 import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
 import { apiKeyOf, namedKeyOf, number, providerOf, shareOf, tenantOf, text } from './rows.ts';
@@ -38,10 +39,11 @@ function storeOn(connection: Connection): SettingsStore {
     ...templatesOn(connection, write),
     ...breakersOn(connection),
     ...marksOn(connection),
+    ...erasingOn(connection, write),
     replaceSealed: replaceSealedOn(connection, write),
     async settings(tenantId) {
       const row = connection.statement('SELECT * FROM tenants WHERE id = ?').get(tenantId);
-      if (row === undefined) return null;
+      if (row === undefined || isErased(row)) return null;
       const share = connection.statement('SELECT * FROM tenant_shares WHERE tenant_id = ?').get(tenantId);
       const keys = connection.statement('SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at').all(tenantId);
       const namedKeys = connection.statement(namedKeysSql).all(tenantId);

@@ -4,6 +4,7 @@ import type { ProviderRole } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore, StoredApiKey, StoredTenant } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
+import { isErased } from './erasing.ts';
 import { number, tenantOf, text } from './rows.ts';
 import type { WriteTenant } from './store.ts';
 
@@ -23,7 +24,7 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
       }),
     async tenantBySubject(subject) {
       const row = connection.statement('SELECT * FROM tenants WHERE subject = ?').get(subject);
-      return row === undefined ? null : tenantOf(row);
+      return row === undefined || isErased(row) ? null : tenantOf(row);
     },
     async tenantIdByKeyHash(hash) {
       const row = connection.statement(tenantByHashSql).get(hash, hash);
@@ -31,13 +32,13 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
     },
     setShare: async (tenantId, { weight, inFlightMax }) =>
       write(tenantId, () => {
-        if (connection.statement('SELECT 1 FROM tenants WHERE id = ?').get(tenantId) === undefined) return false;
+        if (connection.statement(isThereSql).get(tenantId) === undefined) return false;
         connection.statement(saveShareSql).run(tenantId, weight, inFlightMax);
         return true;
       }),
     setRetention: async (tenantId, keptMs) =>
       write(tenantId, () => {
-        if (connection.statement('SELECT 1 FROM tenants WHERE id = ?').get(tenantId) === undefined) return false;
+        if (connection.statement(isThereSql).get(tenantId) === undefined) return false;
         if (keptMs === null) connection.statement('DELETE FROM tenant_retentions WHERE tenant_id = ?').run(tenantId);
         else connection.statement(saveRetentionSql).run(tenantId, keptMs);
         return true;
@@ -93,6 +94,8 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
       }),
   };
 }
+
+const isThereSql = "SELECT 1 FROM tenants WHERE id = ? AND sealed_webhook_secret <> ''";
 
 const tenantByHashSql = `
   SELECT tenant_id FROM api_keys WHERE hash = ? UNION ALL SELECT tenant_id FROM named_keys WHERE hash = ?`;

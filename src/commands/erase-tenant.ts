@@ -1,0 +1,79 @@
+// A tenant is erased: the log says so, in each of its numbers, and what the stores have of it goes. What the read models have of it goes by name.
+
+import type { BatchId, NotificationId, TenantId, JobId } from '../domain/ids.ts';
+import { eventIdFrom, jobIdOf } from '../domain/ids.ts';
+import { noTrace } from '../domain/trace-context.ts';
+import { partitionsOfTenant } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
+import type { IdempotencyStore } from '../ports/idempotency-store.ts';
+import type { JobStore } from '../ports/job-store.ts';
+import type { SettingsStore } from '../ports/settings-store.ts';
+import { appendDurably } from './append.ts';
+
+export interface EraseTenantDependencies {
+  readonly log: Pick<EventLog, 'append' | 'partitioning'>;
+  readonly settings: Pick<SettingsStore, 'eraseTenant'>;
+  readonly idempotency: Pick<IdempotencyStore, 'removeTenant'>;
+  readonly jobs: Pick<JobStore, 'add' | 'removeOthers'>;
+  readonly clock: Pick<Clock, 'now' | 'uuidV7'>;
+}
+
+/** Where that is said: whoever has read it meets nothing of the tenant any more. Once more it changes nothing. @throws DomainError SERVICE_UNAVAILABLE; Error when a store is away */
+export function eraseTenant({ log, settings, idempotency, jobs, clock }: EraseTenantDependencies) {
+  return async (tenantId: TenantId, job: JobId): Promise<readonly Position[]> => {
+    const positions: Position[] = [];
+    for (const partition of partitionsOfTenant(tenantId, log.partitioning)) {
+      const envelope = { eventId: eventIdFrom('tenant-erased', tenantId, partition), occurredAt: clock.now() };
+      const event = { type: 'TenantErased', ...envelope, tenantId, traceparent: null, partition, actor: null } as const;
+      positions.push(await appendDurably(log, event, 'The erasure'));
+    }
+    // Its keys end with this, everywhere within the seconds in which others hear of it.
+    await settings.eraseTenant(tenantId);
+    await jobs.removeOthers(tenantId, job);
+    await idempotency.removeTenant(tenantId);
+    return positions;
+  };
+}
+
+/** Takes the work on, before anything is said: whoever is killed after it is followed by another. @throws Error when the store is away */
+export function startTenantErasure({ jobs, clock }: Pick<EraseTenantDependencies, 'jobs' | 'clock'>) {
+  return async (tenantId: TenantId): Promise<JobId> => {
+    const [id, now] = [jobIdOf(clock.uuidV7()), clock.now()];
+    // Whatever else it had to do is nothing any more, and makes room.
+    await jobs.removeOthers(tenantId, id);
+    const counts = { total: 0, done: 0, skipped: 0, failed: 0 };
+    const times = { createdAt: now, movedAt: now, turnAt: now, startedAt: null, endedAt: null, leaseUntil: null };
+    const mark = { next: { kind: 'log', place: 0, offset: 0 }, planned: [] } as const;
+    const of = { id, tenantId, kind: 'erase', filter: wholeTenant, ratePerSecond: 1, trace: noTrace } as const;
+    await jobs.add({ ...of, ...counts, ...times, state: 'queued', mark, isStopAsked: false, epoch: 0 });
+    return id;
+  };
+}
+
+const wholeTenant = { isWholeTenant: true } as const;
+
+/** Whether a job of kind `erase` is about all of its tenant. */
+export function isOfWholeTenant({ filter }: { readonly filter: object }): boolean {
+  return 'isWholeTenant' in filter;
+}
+
+/** What goes from the read models; each at most 1,000. */
+export interface ForgottenOfTenant {
+  readonly tenantId: TenantId;
+  readonly partition: number;
+  readonly notificationIds: readonly NotificationId[];
+  readonly batchIds: readonly BatchId[];
+  /** UTC ms. */
+  readonly endedDays: readonly number[];
+}
+
+/** @throws DomainError SERVICE_UNAVAILABLE */
+export function forgetOfTenant({ log, clock }: Pick<EraseTenantDependencies, 'log' | 'clock'>) {
+  return (forgotten: ForgottenOfTenant): Promise<Position> => {
+    const { tenantId, partition, notificationIds, batchIds, endedDays } = forgotten;
+    const eventId = eventIdFrom('tenant-forgotten', tenantId, partition, ...notificationIds, ...batchIds, ...endedDays);
+    const envelope = { eventId, occurredAt: clock.now(), traceparent: null };
+    return appendDurably(log, { type: 'TenantForgotten', ...envelope, ...forgotten }, 'The erasure');
+  };
+}

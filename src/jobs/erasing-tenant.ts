@@ -1,0 +1,207 @@
+// A tenant erased: all that the log has of it is named to the read models, which drop it, and taken away where that can be.
+//
+//   TenantErased, stores emptied ──> folded everywhere ──> the tenant's numbers, topic by topic ──> TenantForgotten; the events are removed
+//     └──> what the records have still (of a log that has lost its beginning), kept days ──> what said so is removed ──> files overwritten
+//
+// Every step may be taken twice: the events say the same again, and what is gone is gone.
+
+import { erasedIdsMax } from '../domain/erasure.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
+import { allTopics, partitionsOfTenant, retentionTopic } from '../domain/topics.ts';
+import type { Topic } from '../domain/topics.ts';
+import type { LogEntry, Position } from '../ports/event-log.ts';
+import type { ListMark, StoredJob } from '../ports/job-store.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { readModels } from '../projections/index.ts';
+import type { NotificationDocument } from '../projections/notifications/document.ts';
+import { notificationsCollection } from '../projections/notifications/document.ts';
+import { reportCellsCollection } from '../projections/notifications/reports.ts';
+import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
+import { waitForPosition } from '../projections/wait.ts';
+import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
+import type { LogMark, WorkDependencies } from './work.ts';
+
+/** Where it is: in the log, and then behind it. */
+interface Steps {
+  readonly log: readonly { readonly topic: Topic; readonly partition: number }[];
+  /** Of the log as it says itself what went: last. */
+  readonly said: readonly { readonly topic: Topic; readonly partition: number }[];
+}
+
+export function erasingTenant({ commands, reader, clock, log, bytes }: WorkDependencies) {
+  const stepsOf = (tenantId: TenantId): Steps => {
+    const numbers = partitionsOfTenant(tenantId, log.partitioning);
+    return {
+      log: allTopics.flatMap((topic) => numbers.map((partition) => ({ topic, partition }))),
+      said: numbers.map((partition) => ({ topic: retentionTopic, partition })),
+    };
+  };
+
+  /** Whether every read model has these; waits as long as for anything of the records. */
+  const areFolded = async (positions: readonly Position[]): Promise<boolean> => {
+    const waits = readModels.flatMap((readModel) =>
+      positions.map((position) => waitForPosition({ reader, clock }, readModel, position, recordsWaitMs)),
+    );
+    return (await Promise.all(waits)).every((isReached) => isReached);
+  };
+
+  /** One that names nothing stands behind all that were appended before it. */
+  const isForgotten = async (tenantId: TenantId): Promise<boolean> => {
+    const numbers = partitionsOfTenant(tenantId, log.partitioning);
+    const nothing = { tenantId, notificationIds: [], batchIds: [], endedDays: [] };
+    return areFolded(await Promise.all(numbers.map((partition) => commands.forgetOfTenant({ ...nothing, partition }))));
+  };
+
+  const forget = async (tenantId: TenantId, named: Named): Promise<void> => {
+    for (const page of inEvents(named)) await commands.forgetOfTenant({ tenantId, ...page });
+  };
+
+  /** Answers where to go on in the partition; null: that was all of it. */
+  const readPartition = async (tenantId: TenantId, from: Position, removes: Removes): Promise<number | null> => {
+    const { topic, partition, offset } = from;
+    const end = (await log.ends(topic))[partition] ?? 0;
+    const until = clock.monotonic() + erasedReadMs;
+    const named = nothingOf(partition);
+    const [gone, changed]: [Position[], Position[]] = [[], []];
+    let next = offset;
+    for await (const entry of log.read({ topic, partition, from: offset, to: end, ofErased: 'shown' })) {
+      next = entry.offset + 1;
+      const fate = fateOf(entry, tenantId, removes);
+      if (fate === 'goes') gone.push(entry);
+      if (fate === 'changes') changed.push(entry);
+      if (fate !== 'stays' && entry.event !== null) note(entry.event, named);
+      if (next - offset >= erasedReadEvents || gone.length >= erasedIdsMax || clock.monotonic() >= until) break;
+    }
+    await forget(tenantId, named);
+    await bytes?.overwrite(changed);
+    await bytes?.remove(gone);
+    return next < end && next > offset ? next : null;
+  };
+
+  /** Answers whether there was anything. */
+  const forgetRest = async (tenantId: TenantId): Promise<boolean> => {
+    const rest = await restOf(reader, tenantId);
+    for (const named of rest) await forget(tenantId, named);
+    return rest.length > 0;
+  };
+
+  return async (job: StoredJob, { place, offset }: LogMark): Promise<ListMark> => {
+    const { tenantId, id } = job;
+    const steps = stepsOf(tenantId);
+    const stay: ListMark = { kind: 'log', place, offset };
+    if (place === 0 && offset === 0) {
+      const positions = await commands.eraseTenant(tenantId, id);
+      // From then on nothing of it is folded any more: what is named goes for good.
+      if (!(await areFolded(positions))) return stay;
+    }
+    const at = steps.log[place];
+    if (at !== undefined) {
+      const next = await readPartition(tenantId, { ...at, offset }, 'events');
+      return next === null ? { kind: 'log', place: place + 1, offset: 0 } : { ...stay, offset: next };
+    }
+    const behind = place - steps.log.length;
+    if (behind === 0) {
+      if (!(await isForgotten(tenantId)) || (await forgetRest(tenantId))) return stay;
+      return { kind: 'log', place: place + 1, offset: 0 };
+    }
+    const said = steps.said[behind - 1];
+    if (said !== undefined) {
+      const next = bytes === null ? null : await readPartition(tenantId, { ...said, offset }, 'everything');
+      return next === null ? { kind: 'log', place: place + 1, offset: 0 } : { ...stay, offset: next };
+    }
+    // What others, who hadn't heard of it yet, may have saved meanwhile.
+    await commands.eraseTenant(tenantId, id);
+    await bytes?.scrub();
+    return { kind: 'end' };
+  };
+}
+
+/** `everything`: also what said that it goes. */
+type Removes = 'events' | 'everything';
+
+function fateOf({ head, event, undecodable }: LogEntry, tenantId: TenantId, removes: Removes) {
+  if (head?.tenantId !== tenantId) {
+    const stray = undecodable?.bytes ?? (event?.type === 'DeadLettered' ? event.bytes : '');
+    if (!Buffer.from(stray, 'base64').includes(tenantId)) return 'stays';
+    return event === null ? 'changes' : 'goes';
+  }
+  switch (head.type) {
+    case 'TenantErased':
+      return 'stays';
+    case 'TenantForgotten':
+      return removes === 'everything' ? 'goes' : 'stays';
+    case 'NotificationsForgotten':
+      return removes === 'everything' ? 'stays' : 'changes';
+    default:
+      return removes === 'everything' ? 'stays' : 'goes';
+  }
+}
+
+/** Of one partition number. */
+interface Named {
+  readonly partition: number;
+  readonly notificationIds: Set<NotificationId>;
+  readonly batchIds: Set<BatchId>;
+  readonly endedDays: Set<number>;
+}
+
+function nothingOf(partition: number): Named {
+  return { partition, notificationIds: new Set(), batchIds: new Set(), endedDays: new Set() };
+}
+
+function note(event: DomainEvent, { notificationIds, batchIds }: Named): void {
+  if ('notificationId' in event) notificationIds.add(event.notificationId);
+  if (event.type === 'InboxRead') for (const id of event.notificationIds) notificationIds.add(id);
+  if (event.type === 'BatchAccepted') batchIds.add(event.batchId);
+}
+
+/** So many as one event names. */
+function inEvents({ partition, ...named }: Named) {
+  const [ids, batches, days] = [[...named.notificationIds], [...named.batchIds], [...named.endedDays]];
+  const count = Math.ceil(Math.max(ids.length, batches.length, days.length) / erasedIdsMax);
+  return Array.from({ length: count }, (_, i) => {
+    const [from, to] = [i * erasedIdsMax, (i + 1) * erasedIdsMax];
+    return {
+      partition,
+      notificationIds: ids.slice(from, to),
+      batchIds: batches.slice(from, to),
+      endedDays: days.slice(from, to),
+    };
+  });
+}
+
+/** A page of what the read models still have: records that the log doesn't tell of any more, and days that were kept. */
+async function restOf(reader: ReadModelReader, tenantId: TenantId): Promise<Named[]> {
+  const numbers = new Map<number, Named>();
+  const of = (partition: number): Named => {
+    const named = numbers.get(partition) ?? nothingOf(partition);
+    numbers.set(partition, named);
+    return named;
+  };
+  const { documents } = await reader.find<NotificationDocument>({
+    collection: notificationsCollection.name,
+    equals: { tenantId },
+    order: { fields: ['listedAt'], direction: 'ascending' },
+    limit: erasedIdsMax,
+    bytesMax: restBytesMax,
+  });
+  for (const { id, partition, batchId } of documents) {
+    const named = of(partition);
+    named.notificationIds.add(id);
+    if (batchId !== null) named.batchIds.add(batchId);
+  }
+  for (const collection of [statisticsCollection.name, reportCellsCollection.name]) {
+    const kept = await reader.find<{ readonly at: number; readonly partition: number }>({
+      collection,
+      equals: { tenantId, resolution: 'kept' },
+      order: { fields: ['at'], direction: 'ascending' },
+      limit: erasedIdsMax,
+      bytesMax: restBytesMax,
+    });
+    for (const { at, partition } of kept.documents) of(partition).endedDays.add(at);
+  }
+  return [...numbers.values()];
+}
+
+const restBytesMax = 1024 * 1024;

@@ -1,0 +1,122 @@
+// The erasure of a recipient by a command: as a job like any, to its end, and then the look for what is left.
+
+import { startErasure } from '../commands/start-erasure.ts';
+import { startJob } from '../commands/start-job.ts';
+import type { Channel } from '../domain/events.ts';
+import { channels } from '../domain/events.ts';
+import type { TenantId } from '../domain/ids.ts';
+import { jobRateMax } from '../domain/job.ts';
+import { comparedRecipient } from '../domain/suppression.ts';
+import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
+import { noTrace } from '../domain/trace-context.ts';
+import type { JobId } from '../domain/ids.ts';
+import type { StoredJob } from '../ports/job-store.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { listNotifications } from '../projections/notifications/queries.ts';
+import type { Adapters } from './adapters.ts';
+import { createProgress } from './progress.ts';
+import { StartError } from './start-error.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What came of it. */
+export interface Erased {
+  /** Who was. */
+  readonly what: string;
+  /** What is left, a line each. */
+  readonly left: readonly string[];
+  /** What files are searched for. */
+  readonly values: readonly string[];
+  /** Said where something is left. */
+  readonly remark: string;
+}
+
+export type Erasing = (adapters: Adapters, reader: ReadModelReader) => Promise<Erased>;
+
+interface Asked {
+  readonly tenantId: TenantId;
+  readonly channel: Channel;
+  /** As it is compared. */
+  readonly recipient: string;
+}
+
+const lookEveryMs = 100;
+
+/** @throws UsageError */
+export function erasureOfRecipient(tenantId: TenantId, text: string): Erasing {
+  const at = text.indexOf(':');
+  const channel = channels.find((one) => one === text.slice(0, at).toUpperCase().replace('-', '_'));
+  const given = text.slice(at + 1);
+  if (at < 0 || channel === undefined || given === '')
+    throw new UsageError(
+      `--recipient: should be CHANNEL:RECIPIENT, such as EMAIL:ada@example.com; channels are ${channels.join(', ')}`,
+    );
+  const recipient = comparedRecipient(channel, given);
+  return async (adapters, reader) => ({
+    what: 'recipient',
+    left: await erase(adapters, reader, { tenantId, channel, recipient }),
+    values: [...new Set([recipient, given])],
+    remark: 'What others have sent to the same recipient, or what was asked for since, is nobody of this erasure.',
+  });
+}
+
+/** Until the job is over. @throws StartError when it isn't done */
+export async function ended(
+  { clock, jobs }: Pick<Adapters, 'clock' | 'jobs'>,
+  { tenantId, id, total }: { readonly tenantId: TenantId; readonly id: JobId; readonly total: number },
+): Promise<StoredJob> {
+  const progress = createProgress('erase');
+  let job: StoredJob | null = null;
+  do {
+    await clock.sleep(lookEveryMs);
+    job = await jobs.find(tenantId, id);
+    progress.update(job?.done ?? 0, Math.max(total, job?.done ?? 0));
+  } while (job !== null && job.endedAt === null);
+  if (job?.state !== 'done') throw new StartError(`The job ${id} ended as ${job?.state ?? 'forgotten'}: run it again.`);
+  progress.end(`${job.done} notifications erased`);
+  return job;
+}
+
+/** What is left, a line each. */
+async function erase(adapters: Adapters, reader: ReadModelReader, asked: Asked): Promise<string[]> {
+  const { tenantId, channel, recipient } = asked;
+  if ((await adapters.settings.settings(tenantId)) === null) throw new StartError(`There is no tenant ${tenantId}.`);
+  const { total } = await listNotifications(reader, tenantId, { channel, recipient }, { limit: 1 });
+  const start = startErasure({ ...adapters, startJob: startJob(adapters) });
+  const id = await start({
+    tenantId,
+    channel,
+    recipient,
+    actor: null,
+    total,
+    ratePerSecond: jobRateMax,
+    trace: noTrace,
+  });
+  const job = await ended(adapters, { tenantId, id, total });
+  return [...(await leftInLog(adapters, asked, job.createdAt)), ...(await leftInRecords(reader, asked, job.createdAt))];
+}
+
+/** Events as any reader of the log sees them. */
+async function leftInLog({ log }: Adapters, { tenantId, recipient }: Asked, before: number): Promise<string[]> {
+  const value = recipient.toLowerCase();
+  const lines: string[] = [];
+  for (const topic of allTopics) {
+    const ends = await log.ends(topic);
+    for (const partition of partitionsOfTenant(tenantId, log.partitioning)) {
+      let count = 0;
+      for await (const { head, event } of log.read({ topic, partition, from: 0, to: ends[partition] ?? 0 }))
+        if (head?.tenantId === tenantId && (event?.occurredAt ?? 0) <= before)
+          count += JSON.stringify(event).toLowerCase().includes(value) ? 1 : 0;
+      if (count > 0) lines.push(`the log: ${count} events of ${topic}, partition ${partition}`);
+    }
+  }
+  return lines;
+}
+
+async function leftInRecords(
+  reader: ReadModelReader,
+  { tenantId, channel, recipient }: Asked,
+  before: number,
+): Promise<string[]> {
+  const { total } = await listNotifications(reader, tenantId, { channel, recipient, to: before + 1 }, { limit: 1 });
+  return total === 0 ? [] : [`the read models: ${total} records`];
+}

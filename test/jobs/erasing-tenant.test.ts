@@ -1,0 +1,177 @@
+// The erasure of a whole tenant as a job: killed at any step it comes to its end, nothing of the tenant is left, and everything of others is as it was.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { eraseTenant, startTenantErasure } from '../../src/commands/erase-tenant.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import { allTopics, retentionTopic } from '../../src/domain/topics.ts';
+import type { TurnDependencies } from '../../src/jobs/turn.ts';
+import { takeTurn } from '../../src/jobs/turn.ts';
+import type { StoredJob } from '../../src/ports/job-store.ts';
+import { readModels } from '../../src/projections/index.ts';
+import type { App } from '../support/app.ts';
+import { startApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+
+type Tenant = Awaited<ReturnType<App['tenant']>>;
+
+const leaseMs = 20_000;
+const waitMaxMs = 60_000;
+const many = 60;
+let app: App;
+let tenant: Tenant;
+let bystander: Tenant;
+let tenants = 0;
+
+beforeAll(async () => {
+  app = await startApp({ runsJobs: false });
+  bystander = await filled();
+}, 240_000);
+afterAll(() => app.close());
+
+/** A tenant of its own: items, a batch, what waits for its time, a template, a suppression and an idempotency key. */
+async function filled(): Promise<Tenant> {
+  const one = await app.tenant(`tenant-${tenants++}`);
+  const item = (recipient: string) => ({ channel: 'IN_APP', recipient, subject: 'Hi', body: `to ${recipient}` });
+  const notifications = Array.from({ length: many }, (_, n) => item(`user-${n % 7}`));
+  const { body } = await one.withKey('POST', '/notify/batch', { notifications });
+  await one.dashboard('POST', '/suppressions', { channel: 'EMAIL', recipient: 'ada@example.com' });
+  await one.dashboard('POST', '/templates', { name: 'welcome', channel: 'IN_APP', body: 'Hello {{name}}' });
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const planned = await one.notify({ ...item('later'), sendAt });
+  const status = async (id: string) => (await one.dashboard('GET', `/notifications/${id}`)).body.notification?.status;
+  const delivered = async () => (await one.withKey('GET', `/notify/batch/${body.batchId}`)).body.statusCounts;
+  await until(async () => (await delivered()).DELIVERED === many, { timeoutMs: waitMaxMs, what: 'all delivered' });
+  await until(async () => (await status(planned.body.notificationId)) === 'SCHEDULED', { what: 'one to be planned' });
+  await one.withKey('POST', '/notify/inapp/user-1/read');
+  return one;
+}
+
+const asked = () => startTenantErasure(app.deps)(tenant.id as TenantId);
+const claimed = async (at = Date.now()): Promise<StoredJob> => {
+  const job = await app.deps.jobs.claim(at, at + leaseMs);
+  if (job === null) throw new Error('there is one');
+  return job;
+};
+const turn = (job: StoredJob, more: Partial<TurnDependencies> = {}) => {
+  const { commands, bytes } = app;
+  return takeTurn({ ...app.deps, commands, bytes, signal: new AbortController().signal, ...more }, job);
+};
+/** Once the lease of whoever was killed is over. */
+const laterOwner = ({ leaseUntil }: StoredJob, times: number) =>
+  claimed(Math.max(Date.now(), leaseUntil ?? 0) + leaseMs * (times + 1));
+
+const dyingAt = (n: number): Partial<TurnDependencies> => {
+  let saves = 0;
+  return {
+    jobs: {
+      save: async (job) => {
+        if (++saves >= n) throw new Error('killed');
+        return app.deps.jobs.save(job);
+      },
+    },
+  };
+};
+
+/** Every document that names a tenant, by collection and id: all collections are read, whatever indexes they have. */
+async function documentsWith(text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const { definition } of readModels)
+    for (const { name } of definition.collections)
+      for (let after: string | null = null; ;) {
+        const page: readonly { readonly id: string; readonly text: string }[] = await app.store.scan(name, {
+          after,
+          limit: 500,
+          bytesMax: 4 * 1024 * 1024,
+        });
+        for (const one of page) if (one.id.includes(text) || one.text.includes(text)) found.push(`${name}/${one.id}`);
+        const last = page.at(-1);
+        if (last === undefined) break;
+        after = last.id;
+      }
+  return found;
+}
+
+/** As any reader meets them; how many, by topic. */
+async function eventsOf(tenantId: string, ofErased?: 'shown'): Promise<Record<string, number>> {
+  const { log } = app.deps;
+  const counts: Record<string, number> = {};
+  for (const topic of allTopics)
+    for (const [partition, to] of (await log.ends(topic)).entries())
+      for await (const { head } of log.read({ topic, partition, from: 0, to, ...(ofErased ? { ofErased } : {}) }))
+        if (head?.tenantId === tenantId) counts[head.type] = (counts[head.type] ?? 0) + 1;
+  return counts;
+}
+
+async function isGone(): Promise<void> {
+  expect((await documentsWith(tenant.id)).slice(0, 5)).toEqual([]);
+  expect(Object.keys(await eventsOf(tenant.id, 'shown'))).toEqual(['TenantErased']);
+  expect(await app.deps.settings.settings(tenant.id as TenantId)).toBeNull();
+  expect(app.deps.suppressions.of(tenant.id as TenantId)).toEqual([]);
+}
+
+const everythingOf = async (one: Tenant) => {
+  const paths = ['/notifications?limit=100', '/suppressions', '/templates', '/dashboard/stats?range=all', '/tenant'];
+  const answers = await Promise.all(paths.map(async (path) => (await one.dashboard('GET', path)).body));
+  const inbox = (await one.withKey('GET', '/notify/inapp/user-1')).body;
+  return { answers, inbox, documents: await documentsWith(one.id), events: await eventsOf(one.id) };
+};
+
+describe('the erasure of a tenant', () => {
+  it('leaves nothing of it, in the log, the read models, the settings and the lists', async () => {
+    tenant = await filled();
+    const ids = (await tenant.dashboard('GET', '/notifications?limit=100')).body.data as { readonly id: string }[];
+    const before = await everythingOf(bystander);
+    await asked();
+    expect(await turn(await claimed())).toMatchObject({ kind: 'erase', state: 'done', filter: {} });
+    await isGone();
+    for (const { id } of ids.slice(0, 5)) expect(await documentsWith(id)).toEqual([]);
+    expect(await everythingOf(bystander)).toEqual(before);
+  }, 120_000);
+
+  it('killed before each write of its mark in turn is finished by the owners after it', async () => {
+    tenant = await filled();
+    await asked();
+    let job = await claimed();
+    for (let kills = 0; job.state !== 'done'; kills++) {
+      // The first write of one owner, so that all it did is done again, and the second of the next.
+      const died = await turn(job, dyingAt(1 + (kills % 2))).catch(() => null);
+      if (died?.state === 'done') break;
+      job = await laterOwner(job, kills);
+      expect(kills).toBeLessThan(200);
+    }
+    expect((await app.deps.jobs.find(tenant.id as TenantId, job.id))?.epoch).toBeGreaterThan(2 * allTopics.length);
+    await isGone();
+  }, 120_000);
+
+  it('ends its keys, and hides it, before its work has begun', async () => {
+    tenant = await filled();
+    const id = await asked();
+    await eraseTenant(app.deps)(tenant.id as TenantId, id);
+    expect((await app.deps.log.ends(retentionTopic)).length).toBeGreaterThan(0);
+    expect(Object.keys(await eventsOf(tenant.id))).toEqual(['TenantErased']);
+    await until(async () => (await tenant.withKey('GET', '/notify/inapp/user-1')).status === 401, {
+      what: 'its key to end',
+    });
+    await turn(await claimed());
+    await isGone();
+  }, 120_000);
+
+  it('writes over what files held of it', async () => {
+    tenant = await filled();
+    const marker = `x${tenant.id.slice(-20)}x`;
+    await tenant.notify({ channel: 'IN_APP', recipient: 'ada', body: `about ${marker}` });
+    await until(async () => (await tenant.withKey('GET', '/notify/inapp/ada')).body.notifications.length === 1, {
+      what: 'the item',
+    });
+    await asked();
+    await turn(await claimed());
+    await isGone();
+    for (const name of await readdir(app.folder))
+      if (name.includes('.db'))
+        expect([name, (await readFile(join(app.folder, name))).includes(marker)]).toEqual([name, false]);
+  }, 120_000);
+});

@@ -28,7 +28,7 @@ function total() {
   const ranLast = (name) => (existsSync(join(folder, `${name}-again.status`)) ? `${name}-again` : name);
   let passed = 0;
   let failed = ['check', 'first-start'].filter(hasFailed).length;
-  for (const name of ['embedded', 'threads', 'tools', 'browser', 'engines']) {
+  for (const name of ['embedded', 'threads', 'tools', 'browser', 'engines', 'engine-threads']) {
     const own = countOf(name);
     if (own.failed === 0 && hasFailed(ranLast(name))) own.failed = 1;
     say(`${name}, its slowest files: ${JSON.stringify(secondsOf(name))}`);

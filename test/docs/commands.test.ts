@@ -30,6 +30,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm run check': '.ci/run',
   'SIM_SEEDS=10000 npm test -- test/simulator': '.ci/run',
   'npm run test:threads': '.ci/run',
+  'npm run test:engine-threads': '.ci/run',
   'npm run test:tools': '.ci/run',
   'npm run test:browser': '.ci/run',
   'npm run build:web': 'Dockerfile',

@@ -14,7 +14,7 @@ import { openSettingsBeside } from './beside.ts';
 import type { Config } from './config.ts';
 import { isCluster } from './config.ts';
 import { dataFiles } from './data-files.ts';
-import { keepHeapsSmall } from './heap.ts';
+import { clusterHeapGrowsPercent, keepHeapsSmall } from './heap.ts';
 import { apiOptionsOf, type Http, openApi } from './http.ts';
 import { type LookBack, openLookBack } from './look-back.ts';
 import type { AsOfOptions } from './look-back-options.ts';
@@ -31,7 +31,7 @@ interface Opened {
 
 /** Runs until a signal, folding included. @throws StartError */
 export async function serveAsOf(config: Config, options: AsOfOptions): Promise<void> {
-  if (!isCluster(config)) keepHeapsSmall();
+  keepHeapsSmall(isCluster(config) ? clusterHeapGrowsPercent : undefined);
   const signal = firstSignal();
   const parts = createProcess(config);
   const opened: Opened[] = [];

@@ -23,7 +23,7 @@ import { isCluster, letsLoopbackThrough } from './config.ts';
 import { startDelivering } from './delivering.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
-import { keepHeapsSmall } from './heap.ts';
+import { clusterHeapGrowsPercent, keepHeapsSmall } from './heap.ts';
 import { makeOrExplain } from './lock.ts';
 import { startApi, startOperations } from './http.ts';
 import { startJobs } from './jobs.ts';
@@ -51,7 +51,7 @@ interface Running {
 
 /** Runs until a signal or a failure; then stops all that runs, the last started first, and exits. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
-  if (!isCluster(config)) keepHeapsSmall();
+  keepHeapsSmall(isCluster(config) ? clusterHeapGrowsPercent : undefined);
   const told = new AbortController();
   const signal = firstSignal();
   void signal.then(() => told.abort());

@@ -1,17 +1,12 @@
-// Every page of the dashboard, light and dark, on a phone and on a wide screen: accessible (axe), within its width, asking nobody else for anything, and light to load.
+// Every page of the dashboard, light and dark, on a phone and on a wide screen: accessible (axe), within its width, asking nobody else for anything.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
 
 import { until } from '../support/until.ts';
-import { openPage } from './support/chromium.ts';
 import type { Stage } from './support/dashboard.ts';
 import { goTo, setStage } from './support/dashboard.ts';
+import { settled, violations } from './support/looks.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let stage: Stage;
 let notificationId: string;
 
@@ -80,46 +75,3 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     },
   );
 });
-
-describe('the first page', () => {
-  it('comes to 80 kB at most, packed, from this host alone, and nothing on it moves', async () => {
-    const { page, close } = await openPage(stage.browser);
-    await page.goto(stage.link);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await settled(page);
-    const { bytes, shift } = await page.evaluate(
-      () =>
-        new Promise<{ bytes: number; shift: number }>((resolve) => {
-          const files = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
-          const ours = (files as PerformanceResourceTiming[]).filter(({ name }) => !name.includes('/api/'));
-          const bytes = ours.reduce((sum, { transferSize }) => sum + transferSize, 0);
-          new PerformanceObserver((list) => {
-            const shifts = list.getEntries() as (PerformanceEntry & { readonly value: number })[];
-            resolve({ bytes, shift: shifts.reduce((sum, { value }) => sum + value, 0) });
-          }).observe({ type: 'layout-shift', buffered: true });
-          // Where nothing has moved the observer says nothing.
-          setTimeout(() => resolve({ bytes, shift: 0 }), 200);
-        }),
-    );
-    expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThanOrEqual(80_000);
-    // 0.1 is what the web calls good.
-    expect(shift).toBeLessThan(0.05);
-    await close();
-  });
-});
-
-/** Whatever it asked for is shown. */
-async function settled(page: Page): Promise<void> {
-  await page.locator('.loading').first().waitFor({ state: 'detached' });
-  await until(async () => !(await page.locator('main').innerText()).includes('Loading…'), { everyMs: 50 });
-}
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(`${axe};0`);
-  return page.evaluate(async () => {
-    const { axe: run } = globalThis as unknown as { axe: { run(at: Document, options: object): Promise<AxeResults> } };
-    const found = await run.run(document, { resultTypes: ['violations'] });
-    return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 100)).join(', ')}`);
-  });
-}

@@ -42,7 +42,7 @@ export function Lanes({ range, channel, rounds }: Props) {
       <h2 id="lanes">By priority</h2>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       <div class="scroll" tabIndex={0} role="region" aria-label="By priority: the table">
-        <table>
+        <table class="even">
           <thead>
             <tr>
               <th scope="col">Lane</th>

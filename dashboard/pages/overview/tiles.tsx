@@ -24,7 +24,7 @@ export function Tiles({ statistics, counts, range, channel }: Props) {
       <li class="tile">
         <span class="label">Requested</span>
         <b>{total === null ? '–' : count(total)}</b>
-        <span class="note">{statistics === null ? ' ' : `${statistics.successRate} % succeeded`}</span>
+        <span class="note">{statistics === null ? '\u00a0' : `${statistics.successRate} % succeeded`}</span>
       </li>
       {statuses.map((status) => (
         <li key={status} class={`tile ${status.toLowerCase()}`}>
@@ -39,7 +39,7 @@ export function Tiles({ statistics, counts, range, channel }: Props) {
         <b>{statistics?.latency.p50 === null || statistics === null ? '–' : duration(statistics.latency.p50)}</b>
         <span class="note">
           {statistics === null
-            ? ' '
+            ? '\u00a0'
             : `median; p95 ${latency(statistics.latency.p95)}, p99 ${latency(statistics.latency.p99)}`}
         </span>
       </li>

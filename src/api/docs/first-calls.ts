@@ -120,7 +120,7 @@ export function firstCallsHtml(): string {
   const calls = firstCalls.map(
     ({ title, about, curl, typescript }) => `
       <li>
-        <h3>${escaped(title)}</h3>
+        <h2>${escaped(title)}</h2>
         <p>${escaped(about)}</p>
         ${pairHtml(curl, typescript, title)}
       </li>`,
@@ -147,11 +147,11 @@ function escaped(text: string): string {
 
 export const firstCallsCss = `.first { max-width: 1460px; margin: 0 auto; padding: 1.5rem 20px 0; font: 1rem/1.5 system-ui, sans-serif; color: #1f2430; }
 .first h1 { margin: 0 0 0.5rem; font-size: 1.75rem; }
-.first h3 { margin: 0; font-size: 1.125rem; }
+.first h2 { margin: 0; font-size: 1.125rem; }
 .first p { margin: 0.25rem 0 0.5rem; color: #474f60; }
 .first ol { margin: 1.5rem 0; padding: 0; list-style: none; counter-reset: call; display: grid; gap: 1.5rem; }
 .first li { counter-increment: call; }
-.first li h3::before { content: counter(call) '. '; color: #5a6070; font-variant-numeric: tabular-nums; }
+.first li h2::before { content: counter(call) '. '; color: #5a6070; font-variant-numeric: tabular-nums; }
 .first .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); gap: 0.75rem; }
 .first .code { min-width: 0; border: 1px solid #d5d9e2; border-radius: 8px; overflow: hidden; background: #f7f8fb; }
 .first .bar { display: flex; justify-content: space-between; align-items: center; padding: 0.25rem 0.25rem 0.25rem 0.75rem; border-bottom: 1px solid #d5d9e2; font-size: 0.8125rem; color: #474f60; }
@@ -159,4 +159,24 @@ export const firstCallsCss = `.first { max-width: 1460px; margin: 0 auto; paddin
 .first button:hover { background: #e6ebfa; }
 .first :focus-visible { outline: 2px solid #1d4ed8; outline-offset: -2px; }
 .first pre { margin: 0; padding: 0.75rem; overflow-x: auto; font: 0.8125rem/1.5 ui-monospace, monospace; color: #1f2430; }
+html.dark-mode .first, html.dark-mode .first pre { color: #e4e6e6; }
+html.dark-mode .first p, html.dark-mode .first .bar, html.dark-mode .first li h2::before { color: #b7bcbf; }
+html.dark-mode .first .code { background: #0d1014; border-color: #3b4151; }
+html.dark-mode .first .bar { border-color: #3b4151; }
+html.dark-mode .first button { color: #94aeff; }
+html.dark-mode .first button:hover { background: #232c4b; }
+html.dark-mode .first :focus-visible { outline-color: #94aeff; }
+/* Swagger UI's colours of less than 4.5 : 1. */
+.swagger-ui .opblock.opblock-post .opblock-summary-method { background: #17663a; }
+.swagger-ui .opblock.opblock-get .opblock-summary-method { background: #1b5a8c; }
+.swagger-ui .opblock.opblock-put .opblock-summary-method { background: #7a4a00; }
+.swagger-ui .opblock.opblock-delete .opblock-summary-method { background: #a51d1d; }
+.swagger-ui .info .title small { background: #4d5464; }
+.swagger-ui .info .title small.version-stamp { background: #3c6300; }
+.swagger-ui .info .title small pre { color: #fff; }
+html:not(.dark-mode) .swagger-ui .info a, html:not(.dark-mode) .swagger-ui .info .url { color: #1d4ed8; }
+html:not(.dark-mode) .swagger-ui .btn.authorize { color: #17663a; border-color: #17663a; }
+html:not(.dark-mode) .swagger-ui .btn.authorize svg { fill: #17663a; }
+html:not(.dark-mode) .swagger-ui :is(.json-schema-2020-12-expand-deep-button, .parameter__in, .parameter__extension) { color: #474f60; }
+html.dark-mode .swagger-ui .examples-select__section-label, html.dark-mode .swagger-ui .header-col { color: #e4e6e6; }
 `;

@@ -60,10 +60,8 @@ const page = `<!doctype html>
     <link rel="stylesheet" href="docs/first-calls.css" />
   </head>
   <body>
-    <main>
     ${firstCallsHtml()}
     <div id="docs"></div>
-    </main>
     <noscript>The document itself: <a href="openapi.json">/openapi.json</a></noscript>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/start.js"></script>
@@ -73,6 +71,10 @@ const page = `<!doctype html>
 
 /** Without the validator's badge: it would ask an outside address. What is tried out goes to this service, under whatever path a proxy has it. */
 const start = `const root = new URL('..', document.currentScript.src);
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+colour();
+dark.addEventListener('change', colour);
 const address = root.href.slice(0, -1);
 for (const block of document.querySelectorAll('.first .code')) {
   const [code, button] = [block.querySelector('pre'), block.querySelector('button')];
@@ -82,6 +84,18 @@ for (const block of document.querySelectorAll('.first .code')) {
     setTimeout(() => (button.textContent = 'Copy'), 2000);
   });
 }
+// What Swagger UI leaves to be said to whoever doesn't see the page; it draws when it likes, so whenever it has.
+const mend = () => {
+  document.querySelector('#docs .information-container section')?.setAttribute('aria-label', 'About the API');
+  document.querySelector('#docs .scheme-container section')?.setAttribute('aria-label', 'Address and keys');
+  document.querySelector('#servers')?.setAttribute('aria-label', 'Path of the API');
+  for (const choice of document.querySelectorAll('select.examples-select-element')) choice.setAttribute('aria-label', 'Example');
+  // Its levels leave out the second one.
+  for (const heading of document.querySelectorAll('#docs :is(h3, h4, h5, h6):not([aria-level])')) heading.setAttribute('aria-level', String(heading.tagName[1] - 1));
+  // A button can't hold links; the button itself sets the address.
+  for (const link of document.querySelectorAll('button a[href]')) link.removeAttribute('href');
+};
+new MutationObserver(mend).observe(document.querySelector('#docs'), { childList: true, subtree: true });
 SwaggerUIBundle({
   url: new URL('openapi.json', root).href,
   dom_id: '#docs',

@@ -238,6 +238,81 @@ describe('lines', () => {
   });
 });
 
+describe('the lines of a tenant whose numbers a flood of others shares', () => {
+  /** Of others, in each partition before anything of the tenant's; to read past one takes a tenth of a ms of a clock that goes on by that alone. */
+  const flood = 100_000;
+  const passedMs = 0.1;
+  let flooded: App;
+  let one: Tenant;
+  let now = 0;
+  let passed = 0;
+
+  beforeAll(async () => {
+    flooded = await startApp({
+      delivers: false,
+      replace: ({ log, clock }) => ({
+        clock: { ...clock, monotonic: () => now },
+        log: {
+          ...log,
+          ends: async (topic) => (await log.ends(topic)).map((end) => (end === 0 ? 0 : end + flood)),
+          async *read({ from, ...range }) {
+            const behind: LogEntry[] = [];
+            for await (const entry of log.read({ ...range, from: 0, to: Infinity })) behind.push(entry);
+            const [one] = behind;
+            if (one === undefined) return;
+            const head = { type: 'NotificationRequested', eventId: 'e', tenantId: 'tnt_flooder' } as LogEntry['head'];
+            for (let offset = from; offset < flood; offset++) {
+              now += passedMs;
+              passed++;
+              yield { ...placeOf(one), offset, head, event: null, undecodable: null };
+            }
+            yield* behind.map(behindFlood).filter(({ offset }) => offset >= from);
+          },
+        },
+      }),
+    });
+    one = await flooded.tenant('flooded');
+    for (let i = 0; i < 12; i++) await one.notify({ channel: 'IN_APP', recipient: 'ada', body: `${i}` });
+  });
+  afterAll(() => flooded.close());
+
+  const placeOf = ({ topic, partition, appendedAt, size }: LogEntry) => ({ topic, partition, appendedAt, size });
+  const behindFlood = (entry: LogEntry): LogEntry => {
+    const { offset, head, event, undecodable } = entry;
+    return { ...placeOf(entry), offset: offset + flood, head, event, undecodable };
+  };
+  const ask = async (query: string) => {
+    passed = 0;
+    const { status, body, headers } = await one.dashboard(
+      'GET',
+      `/events?type=NotificationRequested${query}`,
+      undefined,
+      ndjson,
+    );
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    return linesOf({ status, body, headers } as Reply);
+  };
+
+  it('begin within 2 s whatever stands between, end with their cursor where nothing came, and come to the end by it', async () => {
+    const bodies: unknown[] = [];
+    let [cursor, answers, silent] = ['', 0, 0];
+    for (let next: unknown = ''; next !== null; answers++) {
+      const { told, end } = await ask(cursor);
+      bodies.push(...told.map(({ request }) => (request as { readonly body: string }).body));
+      if (told.length === 0) {
+        silent++;
+        // 2 s, and some that are looked at together.
+        expect(passed).toBeLessThan(2_000 / passedMs + 100);
+      }
+      next = end['nextCursor'];
+      cursor = `&cursor=${String(next)}`;
+      expect(answers).toBeLessThan(20);
+    }
+    expect(bodies).toEqual(Array.from({ length: 12 }, (_, i) => `${i}`));
+    expect(silent).toBeGreaterThan(1);
+  });
+});
+
 it('a log that can’t be read is 503, as a page and as lines', async () => {
   const broken = await startApp({
     delivers: false,

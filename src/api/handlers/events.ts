@@ -36,6 +36,8 @@ const historyLimits = {
   /** A page of JSON looks through so many events that it doesn't tell, 0.1 s of the thread in turns, and so long. */
   pagePassedMax: 20_000,
   pageTimeMs: 2_000,
+  /** Lines wait for no more of them for so long. */
+  silentMs: 2_000,
   pageEvents: 100,
   /** Of events in one answer, whatever its form: a page of JSON ends at 1 MiB before. */
   eventsMax: 100_000,
@@ -101,23 +103,33 @@ export function createEventHandlers(deps: Dependencies) {
     }
   };
 
-  /** Its last line says where to go on. */
+  /**
+   * Its last line says where to go on. What was found is written every 2 s at least, however much of others stands between, and where nothing was found for so
+   * long the answer ends before it has begun: its head waits for the first line, and nobody waits for that any longer.
+   */
   async function* lines(
     tenantId: TenantId,
     { limit = historyLimits.eventsMax, ...query }: EventsQuery,
     isOver: () => boolean,
   ): AsyncGenerator<string> {
-    const history = await open(tenantId, asked(query), { passedMax: Infinity, isOver });
+    let writeAt = clock.monotonic() + historyLimits.silentMs;
+    const isLate = () => clock.monotonic() >= writeAt;
+    const pauses = () => isOver() || isLate();
+    const history = await open(tenantId, asked(query), { passedMax: Infinity, isOver: pauses });
     try {
-      let piece = '';
-      for (let count = 0; count < limit && !isOver(); count++) {
+      let [piece, count, hasBegun] = ['', 0, false];
+      while (count < limit && !isOver()) {
         const text = await rendered(history);
-        if (text === null) break;
-        piece += `${text}\n`;
-        await history.take();
-        if (piece.length < pieceBytes) continue;
+        if (text !== null) {
+          piece += `${text}\n`;
+          count++;
+          await history.take();
+        } else if (!isLate() || (piece === '' && !hasBegun)) break;
+        if (piece.length < pieceBytes && !isLate()) continue;
+        writeAt = clock.monotonic() + historyLimits.silentMs;
+        if (piece === '') continue;
         yield piece;
-        piece = '';
+        [piece, hasBegun] = ['', true];
       }
       yield `${piece}${JSON.stringify(await history.end())}\n`;
     } finally {

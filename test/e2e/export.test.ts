@@ -1,14 +1,18 @@
-// herald export beside a running service: killed again and again it holds every event once, night after night, and the counts are the statistics'.
+// herald export beside a running service: killed again and again it holds every event once, night after night, in each table and format, and the counts are
+// the statistics'.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { Manifest } from '../../src/export/manifest.ts';
+import type { TableName } from '../../src/export/columns.ts';
+import { tableNames } from '../../src/export/columns.ts';
+import { formats } from '../../src/export/formats/index.ts';
+import { columnIn } from '../support/exported-rows.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { herald, heraldCommand, makeDataDir, processEnvironment, startHerald } from '../support/herald.ts';
 import type { Poster } from '../support/posting.ts';
@@ -20,6 +24,12 @@ import { until } from '../support/until.ts';
 const perNight = Number(process.env['HERALD_TEST_EXPORTED'] ?? 300);
 const nights = 7;
 const kills = 10;
+/** Of each other table and format. HERALD_TEST_EXPORT_KILLS=10 kills them as often as the first. */
+const killsOfOthers = Number(process.env['HERALD_TEST_EXPORT_KILLS'] ?? 2);
+
+/** What names a row of each table. */
+const idOf: Readonly<Record<TableName, string>> = { events: 'eventId', notifications: 'id', attempts: 'attemptId' };
+const combinations = tableNames.flatMap((table) => formats.map((format) => ({ table, format })));
 
 let dataDir: DataDir;
 let service: Herald;
@@ -54,21 +64,11 @@ async function postNight(): Promise<void> {
 
 const exported = (...args: string[]) => herald(['export', ...args], dataDir.environment);
 const path = (name: string) => join(folder, name);
-const manifestOf = async (name: string) =>
-  JSON.parse(await readFile(join(path(name), 'manifest.json'), 'utf8')) as Manifest;
-
-async function rowsOf(name: string): Promise<Record<string, unknown>[]> {
-  const { files } = await manifestOf(name);
-  const texts = await Promise.all(files.map((file) => readFile(join(path(name), file.path), 'utf8')));
-  return texts
-    .flatMap((text) => text.split('\n').slice(0, -1))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-}
 
 /** kill -9 once it has finished one more file than it found; resolves with whether it was, or had come to its end by then. */
 async function killedOnce(name: string, args: readonly string[]): Promise<boolean> {
   const filesOf = () =>
-    (existsSync(path(name)) ? readdirSync(path(name)) : []).filter((file) => file.endsWith('.ndjson')).length;
+    (existsSync(path(name)) ? readdirSync(path(name)) : []).filter((file) => /-\d{5,}\.[a-z]+$/.test(file)).length;
   const before = filesOf();
   const child = spawn(process.execPath, [...heraldCommand, 'export', '--out', path(name), ...args], {
     env: processEnvironment(dataDir.environment),
@@ -81,49 +81,79 @@ async function killedOnce(name: string, args: readonly string[]): Promise<boolea
   return child.signalCode === 'SIGKILL';
 }
 
-const eventIds = (rows: readonly Record<string, unknown>[]) => rows.map((row) => String(row['eventId']));
+/** Files enough for every kill to find the next one. */
+const rowsPerFile = String(Math.max(1, Math.floor(perNight / 150)));
+const idsIn = (name: string, column: string) => columnIn(path(name), column);
+
+/** Ends it so often, and then lets it come to its end; resolves with how often that was, where a quick one came to its end before. */
+async function exportKilled(name: string, times: number, args: readonly string[]): Promise<number> {
+  let killed = 0;
+  while (killed < times && (await killedOnce(name, args))) killed++;
+  if (!existsSync(join(path(name), 'manifest.json'))) {
+    const { code, stderr } = await exported('--out', path(name), ...args);
+    expect([name, code, stderr]).toEqual([name, 0, expect.stringMatching(/export: \d+ rows of \w+ in \d+ files/)]);
+  }
+  return killed;
+}
 
 describe('an export beside a running service', () => {
   it('killed ten times holds every event once, as many as the statistics count', async () => {
-    const args = ['--rows-per-file', String(Math.max(1, Math.floor(perNight / 150)))];
-    let killed = 0;
-    while (killed < kills && (await killedOnce('killed', args))) killed++;
-    expect(killed).toBe(kills);
-    const { code, stderr } = await exported('--out', path('killed'), ...args);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/export: \d+ rows of events in \d+ files/)]);
-    const rows = await rowsOf('killed');
+    expect(await exportKilled('killed', kills, ['--rows-per-file', rowsPerFile])).toBe(kills);
+    const ids = await idsIn('killed', 'eventId');
+    const types = await idsIn('killed', 'type');
     const { total } = await statisticsOf(service);
-    expect(new Set(eventIds(rows)).size).toBe(rows.length);
-    expect(rows.filter(({ type }) => type === 'NotificationRequested')).toHaveLength(total);
-    expect(rows.filter(({ type }) => type === 'AttemptSucceeded')).toHaveLength(total);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(types.filter((type) => type === 'NotificationRequested')).toHaveLength(total);
+    expect(types.filter((type) => type === 'AttemptSucceeded')).toHaveLength(total);
     expect(await exported('--verify', path('killed'))).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('verify: complete'),
     });
   }, 240_000);
 
-  it('night after night, each killed on the way, has no gap and no repeat', async () => {
-    const all: string[] = eventIds(await rowsOf('killed'));
+  it('of each table in each format, killed on the way, holds every row once, the same in all three', async () => {
+    const { total } = await statisticsOf(service);
+    const ids = new Map<TableName, readonly string[]>();
+    let killed = 0;
+    for (const { table, format } of combinations) {
+      const name = `${table}-${format}`;
+      const args = ['--table', table, '--format', format, '--rows-per-file', rowsPerFile];
+      killed += await exportKilled(name, killsOfOthers, args);
+      const found = (await idsIn(name, idOf[table])).toSorted();
+      expect([name, new Set(found).size]).toEqual([name, found.length]);
+      expect([name, found]).toEqual([name, ids.get(table) ?? found]);
+      ids.set(table, found);
+    }
+    expect(killed).toBeGreaterThan(killsOfOthers);
+    expect(ids.get('events')).toEqual((await idsIn('killed', 'eventId')).toSorted());
+    for (const table of ['notifications', 'attempts'] as const) expect(ids.get(table)).toHaveLength(total);
+  }, 600_000);
+
+  it('night after night, each killed on the way, has no gap and no repeat in any table, whatever the format of the night', async () => {
+    const before = (table: TableName, night: number) =>
+      night === 1 ? `${table}-ndjson` : `${table}-night-${night - 1}`;
+    const all = new Map<TableName, string[]>();
+    for (const table of tableNames) all.set(table, [...(await idsIn(before(table, 1), idOf[table]))]);
     for (let night = 1; night <= nights; night++) {
       await postNight();
-      const name = `night-${night}`;
-      const args = [
-        '--since',
-        path(night === 1 ? 'killed' : `night-${night - 1}`),
-        '--rows-per-file',
-        String(perNight / 5),
-      ];
-      await killedOnce(name, args);
-      if (!existsSync(join(path(name), 'manifest.json')))
-        expect(await exported('--out', path(name), ...args)).toMatchObject({ code: 0 });
-      const ids = eventIds(await rowsOf(name));
-      expect(ids.length).toBeGreaterThanOrEqual(2 * perNight);
-      all.push(...ids);
+      for (const [i, table] of tableNames.entries()) {
+        const name = `${table}-night-${night}`;
+        const format = formats[(night + i) % formats.length] ?? 'ndjson';
+        const rows = String(Math.max(1, Math.floor(perNight / 20)));
+        const args = ['--since', path(before(table, night)), '--format', format, '--rows-per-file', rows];
+        await exportKilled(name, 1, args);
+        const ids = await idsIn(name, idOf[table]);
+        expect([name, ids.length >= perNight]).toEqual([name, true]);
+        all.get(table)?.push(...ids);
+      }
     }
-    expect(await exported('--out', path('whole'))).toMatchObject({ code: 0 });
-    expect(all.toSorted()).toEqual(eventIds(await rowsOf('whole')).toSorted());
-    expect(all.length).toBeGreaterThanOrEqual(2 * (await statisticsOf(service)).total);
-  }, 300_000);
+    for (const table of tableNames) {
+      expect(await exported('--out', path(`${table}-whole`), '--table', table)).toMatchObject({ code: 0 });
+      const whole = (await idsIn(`${table}-whole`, idOf[table])).toSorted();
+      expect(all.get(table)?.toSorted()).toEqual(whole);
+      expect(whole.length).toBeGreaterThanOrEqual((await statisticsOf(service)).total);
+    }
+  }, 600_000);
 
   it('goes to stdout as well, a tenant’s alone where that is asked for', async () => {
     const { body } = await service.dashboard('GET', '/tenant');

@@ -27,6 +27,8 @@ export interface Verified {
   readonly deletedEvents: number;
   /** Rows that hold what was erased since it was begun, as far as the log still has them. */
   readonly erasedRows: number;
+  /** Erased since it was begun: it may have rows of them. */
+  readonly erasedTenants: number;
 }
 
 interface Counted {
@@ -49,17 +51,19 @@ export async function verifyExport(options: VerifyOptions): Promise<Verified> {
   const inFiles = manifest.files.reduce((sum, { rows }) => sum + rows, 0);
   const ofRows =
     inFiles === manifest.rows ? [] : [`the files have ${inFiles} rows, the manifest says ${manifest.rows}`];
-  const counted = await countAgain(options, await erasedSince(log, manifest));
+  const since = await erasedSince(log, manifest);
+  const counted = await countAgain(options, since);
   return {
     wrong: [...ofFiles, ...ofRows, ...(await problemsOf(log, manifest, counted))],
     deletedEvents: manifest.ranges.reduce((sum, { events }, i) => sum + events - (counted.ranges[i]?.events ?? 0), 0),
     erasedRows: counted.erasedRows,
+    erasedTenants: since.tenants,
   };
 }
 
 async function countAgain(
   { log, manifest, scratch, onProgress }: VerifyOptions,
-  isErased: ErasedSince,
+  { isErased }: ErasedSince,
 ): Promise<Counted> {
   const ranges = manifest.ranges.map((range) => ({ ...range, events: 0 }));
   const source = sourceOf({ ...manifest, log, ranges, scratch, pieceRows: usualPieceRows });

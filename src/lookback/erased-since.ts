@@ -20,7 +20,7 @@ export async function isAnyErasedSince(log: WholeLog, known: readonly number[]):
     const from = known[partition] ?? 0;
     if (from >= end) continue;
     for await (const { head } of log.read({ topic: settingsTopic, partition, from, to: end }))
-      if (head?.type === 'RecipientErased') return true;
+      if (head?.type === 'RecipientErased' || head?.type === 'TenantErased') return true;
   }
   return false;
 }

@@ -78,21 +78,26 @@ async function verify(config: Config, folder: string): Promise<void> {
   await withLog(config, 'verify', async (log, { progress }) => {
     const scratch = mkdtempSync(join(tmpdir(), 'herald-verify-'));
     const found = await verifyExport({ log, folder, manifest, scratch, onProgress: progress.update });
-    const { wrong, erasedRows } = found;
+    const { wrong, erasedRows, erasedTenants } = found;
     progress.end(wrong.length === 0 ? `complete: ${summaryOf(manifest, folder)}` : 'not complete');
     for (const line of [...wrong, ...changesOf(found)]) process.stdout.write(`${line}\n`);
-    if (wrong.length > 0 || erasedRows > 0) process.exitCode = 1;
+    if (wrong.length > 0 || erasedRows + erasedTenants > 0) process.exitCode = 1;
   });
 }
 
 /** What the log has done since to what was exported. */
-function changesOf({ deletedEvents, erasedRows }: Verified): string[] {
+function changesOf({ deletedEvents, erasedRows, erasedTenants }: Verified): string[] {
   return [
     ...(deletedEvents > 0
       ? [`${deletedEvents} of its events are deleted in the log by now: the others were counted`]
       : []),
     ...(erasedRows > 0
       ? [`${erasedRows} of its rows hold what was erased since it was begun: remove it, and export it anew`]
+      : []),
+    ...(erasedTenants > 0
+      ? [
+          `${erasedTenants} tenants were erased since it was begun: if it has rows of them, remove it, and export it anew`,
+        ]
       : []),
   ];
 }

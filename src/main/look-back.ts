@@ -153,7 +153,7 @@ async function checkEnds(log: LogBeside, folder: string, { cut }: KeptFold): Pro
 async function checkErasures(log: LogBeside, folder: string, { erasures }: KeptFold): Promise<void> {
   if (await isAnyErasedSince(log, erasures))
     throw new LookBackRefusedError(
-      `${folder} was folded before a recipient was erased, and holds what is to be forgotten: remove it, and fold it anew.`,
+      `${folder} was folded before a recipient or a tenant was erased, and holds what is to be forgotten: remove it, and fold it anew.`,
     );
 }
 

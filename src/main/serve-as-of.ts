@@ -111,7 +111,7 @@ async function start(
 
 function refuseErased(): never {
   throw new StartError(
-    'A recipient was erased since this was folded, and what is to be forgotten was still shown here: start it again.',
+    'A recipient or a tenant was erased since this was folded, and what is to be forgotten was still shown here: start it again.',
   );
 }
 

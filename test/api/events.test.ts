@@ -290,7 +290,7 @@ describe('the lines of a tenant whose numbers a flood of others shares', () => {
       ndjson,
     );
     expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
-    return linesOf({ status, body, headers } as Reply);
+    return linesOf({ status, body, headers });
   };
 
   it('begin within 2 s whatever stands between, end with their cursor where nothing came, and come to the end by it', async () => {

@@ -78,7 +78,7 @@ const erasure = (notificationIds: readonly NotificationId[], eventIds: readonly 
   eventIds,
 });
 
-const complete = { wrong: [], deletedEvents: 0, erasedRows: 0 };
+const complete = { wrong: [], deletedEvents: 0, erasedRows: 0, erasedTenants: 0 };
 
 describe('an export, once retention has taken events from the log,', () => {
   it('is complete still, in every table, format and split, and says how many it can not count any more', async () => {
@@ -152,6 +152,17 @@ describe('an export, once a recipient was erased,', () => {
     const of = (row: Readonly<Record<string, unknown>>) => row['id'] === notificationIdFor(3);
     expect(exporting.rows('notifications-anew').find(of)).toMatchObject({ recipient: '', body: '', subject: null });
     expect(exporting.rows('notifications').find(of)?.['recipient']).not.toBe('');
+  });
+
+  it('says how many tenants were erased since, whose events nobody reads any more', async () => {
+    await exporting.export('all');
+    const tenantId = tenants[1] ?? ('' as never);
+    const { notificationIds: _, eventIds: __, ...envelope } = erasure([]);
+    await appendAll(engines.log, [
+      { ...envelope, type: 'TenantErased', eventId: eventIdFrom('gone', tenantId), tenantId },
+    ]);
+    const { wrong, erasedTenants } = await exporting.verified('all');
+    expect([wrong, erasedTenants]).toEqual([[], 1]);
   });
 
   it('that is gone on from holds nothing of it in what follows', async () => {

@@ -9,6 +9,7 @@ import { readModels } from '../projections/index.ts';
 import { openAdapters, type Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
 import { isCluster, readConfig } from './config.ts';
+import { isMeant } from './confirm.ts';
 import type { Erased } from './erase-recipient.ts';
 import { erasureOfRecipient } from './erase-recipient.ts';
 import { erasureOfTenant } from './erase-tenant.ts';
@@ -29,10 +30,19 @@ export async function eraseCommand(args: string[]): Promise<void> {
   const { tenant, recipient, search = [] } = parseArgs({ args, options }).values;
   if (tenant === undefined) throw new UsageError('--tenant: name one');
   const tenantId = tenant as TenantId;
+  if (
+    recipient === undefined &&
+    !(await isMeant(questionOf(tenant), tenant, { input: process.stdin, output: process.stdout }))
+  )
+    throw new UsageError('nothing was erased: --recipient CHANNEL:RECIPIENT erases a recipient alone');
   const erase = recipient === undefined ? erasureOfTenant(tenantId) : erasureOfRecipient(tenantId, recipient);
   const config = readConfig();
   const erased = await withService(config, erase);
   await report(erased, isCluster(config) ? search : [config.DATA_DIR, ...search]);
+}
+
+function questionOf(tenant: string): string {
+  return `Everything of the tenant ${tenant} goes, for good: its keys, its templates, all that was ever sent. Its id, to go on: `;
 }
 
 async function report({ what, left, values, remark }: Erased, folders: readonly string[]): Promise<void> {

@@ -71,6 +71,7 @@ const notRun: Readonly<Record<string, string>> = {
   'test/docs/schemathesis.sh':
     'asks a Python of 3.10 for a package of many, and takes minutes; by hand, when routes change',
   'npm run bench': 'takes minutes, and its figures are for a quiet machine; by hand',
+  'npm run bench -- --only idle': 'takes minutes, and its figures are for a quiet machine; by hand',
   'npm run bench -- --only memory': 'takes minutes, and its figures are for a quiet machine; by hand',
   'E2E_CHAOS_MINUTES=15 npm run test:real -- test/chaos': 'takes a quarter of an hour; .ci/run runs a short one',
   'E2E_FIGURES=1 npm test -- test/e2e/surplus': 'takes minutes, and its figures are for a quiet machine; by hand',

@@ -70,18 +70,42 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
   }
   if (statisticsHorizon !== null) {
     const to = await log.offsetAt(retentionTopic, partition, statisticsHorizon);
-    await walk(deps, of, { topic: retentionTopic, to, daysBefore: bucketStart('day', statisticsHorizon) });
+    const staysFrom = await neededFrom(log, partition, to);
+    await walk(deps, of, { topic: retentionTopic, to, daysBefore: bucketStart('day', statisticsHorizon), staysFrom });
   }
   return true;
+}
+
+/**
+ * From where on what says that notifications are forgotten is needed by every rebuild: events that it names may still be there, behind one that waits on Kafka,
+ * or for ever where tenants' own retention alone ended them. All of them came before it did.
+ */
+async function neededFrom({ starts, read, ends, offsetAt }: PassDependencies['log'], partition: number, to: number) {
+  let oldestAt = Infinity;
+  if (to > ((await starts(retentionTopic))[partition] ?? 0))
+    for (const topic of trimmedTopics) {
+      const [from = 0, end = 0] = [(await starts(topic))[partition], (await ends(topic))[partition]];
+      for await (const { appendedAt } of read({ topic, partition, from, to: end, aheadBytes: 1 })) {
+        oldestAt = Math.min(oldestAt, appendedAt);
+        break;
+      }
+    }
+  return oldestAt === Infinity ? Infinity : offsetAt(retentionTopic, partition, oldestAt);
 }
 
 interface Walk {
   readonly topic: Topic;
   readonly to: number;
   readonly daysBefore: number | null;
+  /** What of it may not be trimmed yet, whatever is left of it; absent: nothing. */
+  readonly staysFrom?: number;
 }
 
-async function walk(deps: PassDependencies, of: PassOf, { topic, to, daysBefore }: Walk): Promise<void> {
+async function walk(
+  deps: PassDependencies,
+  of: PassOf,
+  { topic, to, daysBefore, staysFrom = Infinity }: Walk,
+): Promise<void> {
   const { log } = deps;
   const { partition, signal, settled } = of;
   const start = (await log.starts(topic))[partition] ?? 0;
@@ -91,7 +115,7 @@ async function walk(deps: PassDependencies, of: PassOf, { topic, to, daysBefore 
   const flush = async () => {
     const next = (entries.at(-1)?.offset ?? from - 1) + 1;
     if (next <= from) return;
-    await settle(deps, of, { topic, from, to: next, entries, daysBefore });
+    await settle(deps, of, { topic, from, to: next, entries, daysBefore, staysFrom });
     settled.set(topic, next);
     from = next;
     [entries, bytes] = [[], 0];
@@ -112,14 +136,17 @@ interface JudgedRange {
   readonly to: number;
   readonly entries: readonly LogEntry[];
   readonly daysBefore: number | null;
+  readonly staysFrom: number;
 }
 
-async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore, ...range }: JudgedRange) {
+async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore, staysFrom, ...range }: JudgedRange) {
   const { reader, log, inTurn, metrics, moved } = deps;
   const { partition } = of;
   const first = await inTurn(() => judge(reader, entries, daysBefore));
   for (const one of first.forgettable) await forgetAll(deps, of, one);
-  const { kept } = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, daysBefore));
+  const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, daysBefore));
+  const isKept = new Set(judged.kept);
+  const kept = entries.map(({ offset }) => offset).filter((offset) => offset >= staysFrom || isKept.has(offset));
   const { events } = await inTurn(() => log.trim({ ...range, partition, kept }));
   metrics.increment('herald_trimmed_events_total', {}, events);
   moved();

@@ -12,6 +12,7 @@ import { inboxesCollection, inboxId } from '../projections/inbox/documents.ts';
 import { batchesCollection } from '../projections/notifications/batches.ts';
 import type { NotificationDocument } from '../projections/notifications/document.ts';
 import { isListed, notificationsCollection } from '../projections/notifications/document.ts';
+import { lastForgotten } from '../projections/notifications/forgetting.ts';
 import { keptIds } from '../projections/notifications/kept-days.ts';
 import type { ReportsDocument } from '../projections/notifications/reports.ts';
 import { reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
@@ -110,6 +111,9 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
   const batches = await documentsOf(reader, batchesCollection.name, [...batchIds]);
   const inboxes = await documentsOf<InboxDocument>(reader, inboxesCollection.name, [...inboxIds]);
   const cells = await documentsOf(reader, statisticsCollection.name, [...cellIds]);
+  const links = events.flatMap((event) => (event.type === 'NotificationsForgotten' ? [event.partition] : []));
+  const lastLinks = new Set<string>();
+  for (const partition of new Set(links)) lastLinks.add((await lastForgotten(reader, partition))?.eventId ?? '');
 
   /** The marks of a recipient's streams follow from the last event of each kind. */
   const isMark = (event: DomainEvent, offset: number): boolean => {
@@ -127,7 +131,8 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
       if (event.type === 'NotificationsForgotten') {
         const days = daysOf(event).filter((_, i) => cells.has(keptIds(event, daysOf(event))[i] ?? ''));
         const over = days.filter((at) => daysBefore !== null && at < daysBefore);
-        if (over.length === 0) return days.length > 0 ? stays : gone;
+        // The last link of the chain stays: the next one follows it, in every rebuild too.
+        if (over.length === 0) return days.length > 0 || lastLinks.has(event.eventId) ? stays : gone;
         return { isThere: true, note: (to) => over.forEach((at) => to.endedDays.add(at)) };
       }
       if (isNotificationEvent(event) || event.type === 'ProviderReported') {

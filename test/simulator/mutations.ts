@@ -35,7 +35,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a take-over by an older generation is never given way to by a group that was made anew',
-    edits: [{ file: 'projections/partition-fold.ts', from: 'await claim.confirm();', to: 'throw error;' }],
+    edits: [{ file: 'projections/taking-over.ts', from: 'await claim.confirm();', to: 'throw error;' }],
   },
   {
     name: 'the lanes of a channel share one memory, and whoever is out of it stops all',

@@ -38,7 +38,7 @@ export function OnePage({ id }: { readonly id: string }) {
           <Head notification={value.notification} onChange={reload} />
           <div class="halves">
             <section class="card" aria-labelledby="why">
-              <h2 id="why">Why it is {sentenceCase(value.notification.status).toLowerCase()}</h2>
+              <h2 id="why">{whyTitle(value.notification.status)}</h2>
               <Timeline {...value} />
             </section>
             <Content notification={value.notification} />
@@ -218,4 +218,8 @@ function Text({ title, text }: { readonly title: string; readonly text: string }
       </pre>
     </div>
   );
+}
+
+function whyTitle(status: string): string {
+  return status === 'FAILED' ? 'Why it failed' : `Why it is ${sentenceCase(status).toLowerCase()}`;
 }

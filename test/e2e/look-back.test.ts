@@ -485,6 +485,8 @@ describe('looking back', () => {
   }, 120_000);
 
   it('shows what the log still tells once retention has taken the rest, and says that something is gone', async () => {
+    // Kafka can lose a topic's beginning alone, up to the first event that waits: there nothing does.
+    if (engineSet === 'real') await cancelAll();
     await service.stop();
     service = await startHerald(dataDir, { ...settings, RETENTION: '10s' });
     const { at: asOf, asked, answers } = at(moments - 1);
@@ -495,7 +497,9 @@ describe('looking back', () => {
       };
       return notification !== undefined && !ended.includes(notification.status) && notification.recipient !== 'ada';
     };
-    const waiting = asked.filter(({ path }) => path.startsWith('/notifications/') && waits(path));
+    const waiting = asked.filter(
+      ({ path }) => engineSet === 'embedded' && path.startsWith('/notifications/') && waits(path),
+    );
     // The records first, then the log's bytes.
     const left = async () => (await allRecords(service)).filter(({ status }) => ended.includes(status)).length;
     await until(async () => (await left()) === 0, {
@@ -522,6 +526,15 @@ describe('looking back', () => {
     }
   }, 240_000);
 });
+
+async function cancelAll(): Promise<void> {
+  for (const { id, status } of await allRecords(service))
+    if (status === 'SCHEDULED' || status === 'RETRYING')
+      await until(async () => (await service.dashboard('POST', `/notifications/${id}/cancel`)).status !== 503, {
+        timeoutMs: 30_000,
+        what: `${id} to be cancelled`,
+      });
+}
 
 /** SHA-256 by name. SQLite's own files beside a database, which readers make as well, hold nothing of a service that is stopped. */
 function contentsOf(path: string): ReadonlyMap<string, string> {

@@ -450,6 +450,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/templates/preview': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Render a text that is not saved
+     * @description As an editor does while somebody types. Text that does not parse is refused with line and column; nothing is kept.
+     */
+    post: operations['previewTemplateText'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/templates/{id}': {
     parameters: {
       query?: never;
@@ -469,26 +489,6 @@ export interface paths {
      * @description What was accepted with it is sent all the same.
      */
     delete: operations['deleteTemplate'];
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  '/templates/preview': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
-    /**
-     * Render a text that is not saved
-     * @description As an editor does while somebody types. Text that does not parse is refused with line and column; nothing is kept.
-     */
-    post: operations['previewTemplateText'];
-    delete?: never;
     options?: never;
     head?: never;
     patch?: never;
@@ -2527,6 +2527,48 @@ export interface operations {
       };
     };
   };
+  previewTemplateText: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /**
+           * @description EMAIL: a body with HTML tags is HTML.
+           * @enum {string}
+           */
+          channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
+          subject?: string | null;
+          body: string;
+          /**
+           * @description For the placeholders; at most 64 KiB.
+           * @default {}
+           */
+          data?: {
+            [key: string]: unknown;
+          };
+          /** @description Missing names are refused, as they are when it is sent so. */
+          strict?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description As it would be sent. */
+      200: {
+        headers: {
+          'x-request-id': components['headers']['x-request-id'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TemplatePreview'];
+        };
+      };
+    };
+  };
   updateTemplate: {
     parameters: {
       query?: never;
@@ -2587,48 +2629,6 @@ export interface operations {
             /** @description A sentence on what was done. */
             message: string;
           };
-        };
-      };
-    };
-  };
-  previewTemplateText: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        'application/json': {
-          /**
-           * @description EMAIL: a body with HTML tags is HTML.
-           * @enum {string}
-           */
-          channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
-          subject?: string | null;
-          body: string;
-          /**
-           * @description For the placeholders; at most 64 KiB.
-           * @default {}
-           */
-          data?: {
-            [key: string]: unknown;
-          };
-          /** @description Missing names are refused, as they are when it is sent so. */
-          strict?: boolean;
-        };
-      };
-    };
-    responses: {
-      /** @description As it would be sent. */
-      200: {
-        headers: {
-          'x-request-id': components['headers']['x-request-id'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/json': components['schemas']['TemplatePreview'];
         };
       };
     };

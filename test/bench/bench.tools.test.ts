@@ -65,7 +65,7 @@ describe('a short run of the bench', () => {
         'queries in 10,000: statistics: one query, p99',
         'queries in 10,000: first page: one query, p99',
         'queries in 10,000: page=400: one query, p50',
-        'queries in 10,000: filters: one query, p99',
+        'queries in 10,000: by a recipient: one query, p99',
         'start with 10,000 in the log: until ready',
         ...['ndjson', 'csv', 'parquet'].flatMap((format) => [
           `export of 10,000 as ${format}`,

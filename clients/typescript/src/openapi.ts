@@ -2656,8 +2656,8 @@ export interface operations {
         content: {
           'application/json': {
             data: components['schemas']['TemplateVersion'][];
-            /** @description There is one page. */
-            nextCursor: null;
+            /** @description Always null: there is one page. */
+            nextCursor: string | null;
           };
         };
       };

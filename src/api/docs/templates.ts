@@ -6,7 +6,7 @@ import { earlierVersionsBytesMax, earlierVersionsMax, templatesMax } from '../..
 import * as examples from './examples.ts';
 import type { OperationDocs } from './operation.ts';
 import { answers } from './operation.ts';
-import { channel as channelName, message, template, text, timestamp } from './shapes.ts';
+import { channel as channelName, message, nextCursor, template, text, timestamp } from './shapes.ts';
 
 const area = 'Templates';
 
@@ -121,7 +121,7 @@ const versions: OperationDocs = {
   answer: answers(
     z.object({
       data: z.array(z.object(version).meta({ id: 'TemplateVersion' })),
-      nextCursor: z.null().describe('There is one page.'),
+      nextCursor: nextCursor.describe('Always null: there is one page.'),
     }),
     { data: [versionExample], nextCursor: null },
     { description: 'Without their bodies.' },

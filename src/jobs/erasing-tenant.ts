@@ -172,7 +172,7 @@ function inEvents({ partition, ...named }: Named) {
 }
 
 /** A page of what the read models still have: records that the log doesn't tell of any more, and days that were kept. */
-async function restOf(reader: ReadModelReader, tenantId: TenantId): Promise<Named[]> {
+export async function restOf(reader: ReadModelReader, tenantId: TenantId): Promise<Named[]> {
   const numbers = new Map<number, Named>();
   const of = (partition: number): Named => {
     const named = numbers.get(partition) ?? nothingOf(partition);

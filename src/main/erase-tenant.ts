@@ -19,6 +19,8 @@ const soughtRecords = 20;
 const soughtLength = 48;
 /** What is shorter may be anybody's. */
 const soughtLengthMin = 12;
+/** Of the records that there were and are left: what is beyond is a number, and nothing else. */
+const countedMax = 10_000;
 /** As long as others have, before it is said that something stands still. */
 const foldWaitMs = 30_000;
 
@@ -78,7 +80,8 @@ function soughtOf(text: string): string {
   return longest.trim().slice(0, soughtLength);
 }
 
-function newest(reader: ReadModelReader, tenantId: TenantId) {
+/** Texts of these are looked for. */
+export function newest(reader: ReadModelReader, tenantId: TenantId) {
   return reader.find<NotificationDocument>({
     collection: notificationsCollection.name,
     equals: { tenantId },
@@ -88,8 +91,9 @@ function newest(reader: ReadModelReader, tenantId: TenantId) {
   });
 }
 
-function countOf(reader: ReadModelReader, tenantId: TenantId) {
-  return reader.count({ collection: notificationsCollection.name, equals: { tenantId } }, 1_000_000);
+/** So many at least. */
+export function countOf(reader: ReadModelReader, tenantId: TenantId) {
+  return reader.count({ collection: notificationsCollection.name, equals: { tenantId } }, countedMax);
 }
 
 /** Events as any reader of the log meets them. */
@@ -119,7 +123,7 @@ async function leftInStores({ settings }: Adapters, reader: ReadModelReader, ten
   const { count } = await countOf(reader, tenantId);
   const templates = await settings.templates(tenantId);
   return [
-    ...(count === 0 ? [] : [`the read models: ${count} records`]),
+    ...(count === 0 ? [] : [`the read models: ${count} records at least`]),
     ...((await settings.settings(tenantId)) === null && templates.length === 0 ? [] : ['the settings']),
   ];
 }

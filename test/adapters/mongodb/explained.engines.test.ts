@@ -16,6 +16,8 @@ import {
   statisticsBetween,
   statisticsRange,
 } from '../../../src/projections/notifications/statistics-range.ts';
+import { restOf } from '../../../src/jobs/erasing-tenant.ts';
+import { countOf, newest } from '../../../src/main/erase-tenant.ts';
 import type { Status } from '../../../src/domain/notification.ts';
 import { statistics } from '../../../src/projections/notifications/statistics.ts';
 import { cancelsAsked } from '../../../src/projections/timers/queries.ts';
@@ -251,6 +253,16 @@ describe('MongoDB: the queries of the read models', () => {
     expect(sent.length).toBeGreaterThan(filled.notifications / 2 / 128);
     await expectCheap(db, sent);
   }, 60_000);
+
+  it('what is still there of an erased tenant, and what its erasure looks for', async () => {
+    const sent = await sentBy(db, async () => {
+      expect((await restOf(store, tenant)).length).toBeGreaterThan(0);
+      expect((await newest(store, tenant)).documents.length).toBeGreaterThan(0);
+      expect((await countOf(store, tenant)).count).toBeGreaterThan(0);
+    });
+    expect(sent.length).toBeGreaterThan(4);
+    await expectCheap(db, sent);
+  });
 
   it('are all of them: no other place in the source asks a store to find or to count', () => {
     const places = sitesInSource();

@@ -1,8 +1,8 @@
 // A recipient's inbox as a page shows it: the list and the stream joined, each item once, the unread counted right.
 //
 // The stream is opened first, then the list is read: what comes between is in both, and known by its id. A list never knows less than the stream, so the
-// service's count holds for what the stream has told so far. Whether that count has a later message in it already can be seen of items that are newer than
-// the newest of the list; for all others the service is asked again once it is quiet.
+// service's count holds for what the stream had told when it was asked. Whether that count has a later message in it already can be seen of items that the
+// list shows, and of those that are newer than its newest; for all others the service is asked again once it is quiet.
 
 import type { Herald, Schemas } from '../typescript/src/index.ts';
 import { HeraldError } from '../typescript/src/index.ts';
@@ -45,6 +45,8 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   const ending = new AbortController();
   const { signal } = ending;
   const known = new Map<string, InboxItem>();
+  /** Ids, in the order in which the stream has told of them. */
+  const told = new Set<string>();
   let [unreadCount, newestListed]: [number, string] = [0, ''];
   let [status, problem]: [InboxStatus, string | null] = ['connecting', null];
   let cursor: string | null = null;
@@ -64,13 +66,16 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   };
 
   const list = async (): Promise<void> => {
+    const toldBefore = told.size;
     const page = await herald.request('GET /notify/inapp/{userId}', { path, query: { limit: pageSize }, signal });
     const newest = page.notifications[0]?.createdAt ?? '';
     const listed = new Set(page.notifications.map(({ id }) => id));
-    // Those have come while it was on its way.
-    const beyond = [...known.values()].filter((item) => !item.read && !listed.has(item.id) && item.createdAt > newest);
+    // Those have come while it was on its way, and the page doesn't show whether it counts them.
+    const since = [...told].slice(toldBefore).flatMap((id) => (listed.has(id) ? [] : (known.get(id) ?? [])));
+    const beyond = since.filter(({ read, createdAt }) => !read && createdAt > newest);
     for (const item of page.notifications) keep(item);
     [unreadCount, newestListed] = [page.unreadCount + beyond.length, newest];
+    if (since.length > beyond.length) recount();
     if (!isListed) cursor = page.nextCursor;
     isListed = true;
     tell();
@@ -90,10 +95,12 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   };
 
   const add = (item: InboxItem): void => {
-    if (known.has(item.id)) return;
+    if (told.has(item.id)) return;
+    told.add(item.id);
+    const isNew = !known.has(item.id);
     keep(item);
-    if (isListed && !item.read && item.createdAt > newestListed) unreadCount++;
-    else recount();
+    if (isNew && isListed && !item.read && item.createdAt > newestListed) unreadCount++;
+    else if (isNew) recount();
     tell();
     onItem(item);
   };

@@ -1,15 +1,15 @@
-// The bell and its list in a shadow root: what a notification says is shown as text alone.
+// The bell and its list in a shadow root.
 
 import type { HeraldInboxTexts } from './declaration.d.ts';
+import { bellPath, crossPath, element, icon } from './elements.ts';
 import type { InboxItem, InboxState } from './inbox.ts';
+import type { RowActions } from './row.ts';
+import { rowFor } from './row.ts';
 import { css } from './styles.ts';
 
-export interface ViewActions {
+export interface ViewActions extends RowActions {
   toggle(isOpen: boolean): void;
-  markRead(ids: readonly string[] | null): void;
   more(): void;
-  /** Whether its link is to be opened. */
-  follow(item: InboxItem): boolean;
 }
 
 export type View = ReturnType<typeof createView>;
@@ -27,8 +27,6 @@ const defaultTexts: HeraldInboxTexts = {
   arrived: '{n} new',
 };
 
-/** Of a text that is shown: enough to read, too little to hold a page up. The list has its beginning alone. */
-const shownMax = 2000;
 const badgeMax = 99;
 /** Between the list and the edge of the window. */
 const marginPx = 12;
@@ -171,92 +169,6 @@ export function createView(root: ShadowRoot, actions: ViewActions) {
   };
 }
 
-function rowFor(item: InboxItem, texts: HeraldInboxTexts, actions: ViewActions): HTMLElement {
-  const { id, title, body, read, createdAt } = item;
-  const at = new Date(createdAt);
-  const time = element('time', {
-    class: 'time',
-    part: 'time',
-    datetime: createdAt,
-    title: `${at.toLocaleString()} (${createdAt})`,
-  });
-  time.textContent = at.toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' });
-  const content = element('p', { class: 'body', part: 'body', dir: 'auto' });
-  content.textContent = shortened(body);
-  const row = element('li', { class: read ? 'item' : 'item unread', part: read ? 'item' : 'item unread' });
-  row.append(headingOf(item, title ?? '', actions), time, content);
-  if (read) return row;
-  const mark = element('button', { class: 'text', part: 'mark-read', type: 'button' });
-  mark.textContent = texts.markRead;
-  if (title !== null) mark.setAttribute('aria-label', `${texts.markRead}: ${shortened(title)}`);
-  mark.addEventListener('click', () => actions.markRead([id]));
-  row.append(mark);
-  return row;
-}
-
-/** `data.url` makes it a link: an http or https address, and no other kind. */
-function headingOf(item: InboxItem, title: string, actions: ViewActions): HTMLElement {
-  const heading = element('h3', { class: 'title', part: 'title', dir: 'auto' });
-  const url = linkOf(item.data['url']);
-  if (url === null) {
-    heading.textContent = shortened(title);
-    return heading;
-  }
-  const link = element('a', { href: url, part: 'link', rel: 'noopener noreferrer', target: '_blank' });
-  link.textContent = shortened(title === '' ? url : title);
-  link.addEventListener('click', (event) => {
-    if (!actions.follow(item)) event.preventDefault();
-  });
-  heading.append(link);
-  return heading;
-}
-
-function linkOf(value: unknown): string | null {
-  if (typeof value !== 'string' || !URL.canParse(value)) return null;
-  const { protocol, href } = new URL(value);
-  return protocol === 'https:' || protocol === 'http:' ? href : null;
-}
-
-function shortened(text: string): string {
-  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
-}
-
 function filled(text: string, n: number): string {
   return text.replace('{n}', String(n));
 }
-
-function element<Name extends keyof HTMLElementTagNameMap>(
-  name: Name,
-  attributes: Readonly<Record<string, string>>,
-  ...children: readonly Node[]
-): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-const bellPath = 'M6 9a6 6 0 1 1 12 0c0 6 2.5 7 2.5 7h-17S6 15 6 9m4 11a2.2 2.2 0 0 0 4 0';
-const crossPath = 'M6 6l12 12M18 6L6 18';
-
-function icon(path: string): SVGSVGElement {
-  const svg = document.createElementNS(svgNamespace, 'svg');
-  for (const [key, value] of Object.entries(iconAttributes)) svg.setAttribute(key, value);
-  const line = document.createElementNS(svgNamespace, 'path');
-  line.setAttribute('d', path);
-  svg.append(line);
-  return svg;
-}
-
-const svgNamespace = 'http://www.w3.org/2000/svg';
-const iconAttributes = {
-  viewBox: '0 0 24 24',
-  width: '20',
-  height: '20',
-  fill: 'none',
-  stroke: 'currentColor',
-  'stroke-width': '1.8',
-  'stroke-linecap': 'round',
-  'stroke-linejoin': 'round',
-  'aria-hidden': 'true',
-};

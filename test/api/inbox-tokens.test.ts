@@ -2,8 +2,6 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { Handlers } from '../../src/api/handlers/index.ts';
-import { routesOf } from '../../src/api/routes.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import { readEvents } from '../support/event-source.ts';
@@ -99,26 +97,33 @@ describe('a token', () => {
     expect(body).toEqual({ notifications: [], unreadCount: 0, nextCursor: null });
   });
 
-  it('is 401 at every other route, as a bearer token, as a key and as ?token=', async () => {
+  it('opens three operations of its recipient, and is 401 or 403 at whatever else the OpenAPI document names', async () => {
     const token = await tokenFor('ada');
-    const own = new Set(['GET /notify/inapp/:userId', 'POST /notify/inapp/:userId/read']);
-    const others = routesOf(anyHandlers()).filter(
-      ({ method, path, auth }) => auth !== 'none' && !own.has(`${method} ${path}`),
+    const operations = operationsOf((await app.call('GET', '/openapi.json', {})).body);
+    expect(new Set(operations.map(({ id }) => id)).size).toBeGreaterThan(45);
+    const opened = new Set<string>();
+    for (const { id, method, pathOf, isPublic } of operations)
+      for (const recipient of ['ada', 'bob'])
+        for (const [way, headers, query] of waysToShow(token)) {
+          const path = pathOf(recipient);
+          const status = await statusOf(method, path + query, headers);
+          // Whoever calls those shows what lets him in by the address: a token changes nothing.
+          if (isPublic) expect([id, way, status]).toEqual([id, way, await statusOf(method, path, {})]);
+          else if (status !== 401 && status !== 403) opened.add(`${id} of ${recipient} by ${way}: ${status}`);
+        }
+    const own = (id: string, way: string) => `${id} of ada by ${way}: 200`;
+    expect([...opened].toSorted()).toEqual([
+      own('GET /notify/inapp/{userId}', 'header'),
+      own('GET /notify/inapp/{userId}/stream', 'header'),
+      own('GET /notify/inapp/{userId}/stream', 'query'),
+      own('HEAD /notify/inapp/{userId}', 'header'),
+      own('HEAD /notify/inapp/{userId}/stream', 'header'),
+      own('HEAD /notify/inapp/{userId}/stream', 'query'),
+      own('POST /notify/inapp/{userId}/read', 'header'),
+    ]);
+    expect(new Set(operations.filter(({ isPublic }) => isPublic).map(({ id }) => id))).toEqual(
+      new Set(['POST /callbacks/{provider}/{token}']),
     );
-    expect(others.length).toBeGreaterThan(35);
-    const stream = '/notify/inapp/:userId/stream';
-    for (const { method, path } of [{ method: 'POST', path: '/notify' }, ...others]) {
-      const url = `/api/v1${path.replace(':userId', 'ada').replaceAll(/:\w+/g, 'x')}`;
-      expect([path, (await app.call(method, url, { 'x-api-key': token })).status]).toEqual([path, 401]);
-      if (path === stream) continue;
-      expect([path, (await app.call(method, url, bearer(token))).status]).toEqual([path, 401]);
-      expect([path, (await app.call(method, `${url}?token=${token}`, {})).status]).toEqual([path, 401]);
-    }
-    for (const { method, path } of [
-      { method: 'GET', path: '' },
-      { method: 'POST', path: '/read' },
-    ])
-      expect((await app.call(method, `${inbox('ada')}${path}?token=${token}`, {})).status).toBe(401);
   });
 
   it('ends by its time, and its streams with it', async () => {
@@ -212,8 +217,54 @@ describe('a page of another origin', () => {
   });
 });
 
-/** The table of routes needs handlers; here only its rows are read. */
-function anyHandlers(): Handlers {
-  const any: object = new Proxy({}, { get: () => any });
-  return any as Handlers;
+interface Document {
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
+}
+
+interface Documented {
+  readonly security: readonly object[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly example?: string }[];
+}
+
+/** All of them, by each name of the API, and a HEAD beside each GET: a new route is among them by itself. */
+function operationsOf({ servers, paths }: Document) {
+  const documented = Object.entries(paths).flatMap(([pattern, methods]) =>
+    Object.entries(methods).flatMap(([name, operation]) =>
+      (name === 'get' ? ['GET', 'HEAD'] : [name.toUpperCase()]).map((method) => ({ method, pattern, operation })),
+    ),
+  );
+  return servers.flatMap(({ url }) =>
+    documented.map(({ method, pattern, operation }) => ({
+      id: `${method} ${pattern}`,
+      method,
+      isPublic: operation.security.length === 0,
+      /** With the document's own examples in place of whatever isn't a recipient. */
+      pathOf: (recipient: string) => url + filled(pattern, operation, recipient),
+    })),
+  );
+}
+
+function filled(pattern: string, { parameters = [] }: Documented, recipient: string): string {
+  const exampleOf = (name: string) => parameters.find((one) => one.in === 'path' && one.name === name)?.example ?? 'x';
+  return pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(name === 'userId' ? recipient : exampleOf(name)),
+  );
+}
+
+function waysToShow(
+  token: string,
+): readonly (readonly [way: string, headers: Record<string, string>, query: string])[] {
+  return [
+    ['header', bearer(token), ''],
+    ['query', {}, `?token=${token}`],
+    ['key', { 'x-api-key': token }, ''],
+  ];
+}
+
+/** Of a stream too, which isn't read. */
+async function statusOf(method: string, path: string, headers: Record<string, string>): Promise<number> {
+  const response = await fetch(app.url + path, { method, headers });
+  await response.body?.cancel();
+  return response.status;
 }

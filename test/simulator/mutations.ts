@@ -16,7 +16,7 @@ export const mutations: readonly Mutation[] = [
     name: 'an answer goes to whoever reads the partition now, and a reader takes it',
     edits: [
       {
-        file: 'adapters/kafka/fetcher.ts',
+        file: 'adapters/kafka/fetch-sources.ts',
         from: 'of !== undefined && sources.get(key) === of.source && of.source.offset === of.offset ? of.source : null',
         to: 'sources.get(key) ?? null',
       },

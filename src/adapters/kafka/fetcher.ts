@@ -10,25 +10,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { backOffMs } from './back-off.ts';
 import { createFetchSession, type FetchSession, keyOf } from './fetch-session.ts';
+import { type Asked, askedOf, createFetchSources, type FetchSource, hasOtherSource } from './fetch-sources.ts';
 import { createFetchWaits } from './fetch-waits.ts';
 import type { FetchAnswer, FetchedPartition } from './fetch-wire.ts';
 import { describeFetchError, isStaleMetadata } from './kafka-errors.ts';
 import type { LogCluster } from './log-cluster.ts';
 import { createPartitionRests } from './partition-rests.ts';
-
-/** One partition that is read from some offset on. */
-export interface FetchSource {
-  /** As the brokers call it. */
-  readonly topic: string;
-  readonly partition: number;
-  /** The offset to fetch next. */
-  readonly offset: number;
-  /** Whether there is room for more. */
-  readonly wants: boolean;
-  deliver(fetched: FetchedPartition): void;
-  /** It can't be read there; it is asked for again once it wants. */
-  fail(error: Error): void;
-}
 
 export interface Fetcher {
   /** A source of a partition that has one already takes its place: the old one fails. */
@@ -60,9 +47,6 @@ const muchBytes = 64 * 1024;
 const stalledMs = 30_000;
 const watchEveryMs = 1_000;
 
-/** What a request asked for, by key. */
-type Asked = ReadonlyMap<string, { readonly source: FetchSource; readonly offset: number }>;
-
 interface Loop {
   readonly leader: number;
   readonly session: FetchSession;
@@ -80,9 +64,9 @@ interface Loop {
 
 export function createFetcher(deps: FetcherDependencies): Fetcher {
   const { cluster, clock, logger, gatherMs, idleWaitMs, partitionBytesMax } = deps;
-  const sources = new Map<string, FetchSource>();
   const loops = new Map<number, Loop>();
   const rests = createPartitionRests<FetchedPartition>(clock);
+  const sources = createFetchSources(cluster, rests);
   const closing = new AbortController();
   const waits = createFetchWaits(clock, idleWaitMs);
   let isFindingLeaders = false;
@@ -109,7 +93,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
 
   /** False when a source has no leader. Clears the mark in the same turn, so that no source added later is overlooked. */
   const startLoops = (): boolean => {
-    const leaders = [...sources.values()].map(({ topic, partition }) => cluster.leaderOf(topic, partition));
+    const leaders = sources.leaders();
     for (const leader of leaders) if (leader !== null) startLoop(leader);
     isFindingLeaders = leaders.includes(null);
     return !isFindingLeaders;
@@ -135,7 +119,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
   const run = async (loop: Loop): Promise<void> => {
     while (!closing.signal.aborted) {
       try {
-        const { led, wanted } = sourcesOf(loop.leader);
+        const { led, wanted } = sources.of(loop.leader);
         if (led === 0) break;
         if (wanted.length === 0) {
           await untilWoken(loop);
@@ -153,23 +137,12 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       }
     }
     loops.delete(loop.leader);
-    if (!closing.signal.aborted && sources.size > 0) void findLeaders();
-  };
-
-  const sourcesOf = (leader: number): { led: number; wanted: FetchSource[] } => {
-    let led = 0;
-    const wanted: FetchSource[] = [];
-    for (const source of sources.values()) {
-      if (cluster.leaderOf(source.topic, source.partition) !== leader) continue;
-      led++;
-      if (source.wants && !rests.isResting(source)) wanted.push(source);
-    }
-    return { led, wanted };
+    if (!closing.signal.aborted && !sources.isEmpty()) void findLeaders();
   };
 
   /** null: the session was lost. @throws what the connection says, or that it stalled */
   const fetchOnce = async (loop: Loop, wanted: FetchSource[], led: number): Promise<FetchAnswer | null> => {
-    const asked: Asked = new Map(wanted.map((source) => [keyOf(source), { source, offset: source.offset }]));
+    const asked = askedOf(wanted);
     // In a session a broker tells each partition's end once; whoever is new to a partition is to be told it as well.
     if (hasOtherSource(loop.asked, asked)) loop.session.reset();
     loop.asked = asked;
@@ -198,7 +171,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
     const stale: FetchedPartition[] = [];
     for (const fetched of answer.partitions) {
       bytes += fetched.bytes.length;
-      const source = stillAsking(asked, keyOf(fetched));
+      const source = sources.stillAsking(asked, keyOf(fetched));
       if (source === null) continue;
       if (fetched.errorCode === 0) source.deliver(fetched);
       else if (isStaleMetadata(fetched.errorCode)) stale.push(fetched);
@@ -206,12 +179,6 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
     }
     if (stale.length > 0) void rest(stale);
     return bytes;
-  };
-
-  /** null: the partition has another source by now, or none, or the source has moved on. */
-  const stillAsking = (asked: Asked, key: string): FetchSource | null => {
-    const of = asked.get(key);
-    return of !== undefined && sources.get(key) === of.source && of.source.offset === of.offset ? of.source : null;
   };
 
   const rest = async (stale: readonly FetchedPartition[]): Promise<void> => {
@@ -271,24 +238,13 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
 
   return {
     add(added) {
-      for (const source of added) {
-        const key = keyOf(source);
-        sources
-          .get(key)
-          ?.fail(new Error(`another reader has taken over ${source.topic}, partition ${source.partition}`));
-        sources.set(key, source);
-      }
+      sources.add(added);
       waits.noteChange();
       wake();
       void findLeaders();
     },
     remove(removed) {
-      for (const source of removed) {
-        const key = keyOf(source);
-        if (sources.get(key) !== source) continue;
-        sources.delete(key);
-        rests.forget(source);
-      }
+      for (const source of sources.remove(removed)) rests.forget(source);
       waits.noteChange();
       wake();
     },
@@ -301,10 +257,4 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       wake();
     },
   };
-}
-
-/** Whether a partition of both has changed hands. */
-function hasOtherSource(before: Asked, now: Asked): boolean {
-  for (const [key, { source }] of now) if ((before.get(key)?.source ?? source) !== source) return true;
-  return false;
 }

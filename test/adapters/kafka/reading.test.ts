@@ -3,7 +3,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { FetchAnswer, FetchedPartition, FetchRequest } from '../../../src/adapters/kafka/fetch-wire.ts';
-import { createFetcher, type Fetcher, type FetchSource } from '../../../src/adapters/kafka/fetcher.ts';
+import type { FetchSource } from '../../../src/adapters/kafka/fetch-sources.ts';
+import { createFetcher, type Fetcher } from '../../../src/adapters/kafka/fetcher.ts';
 import { offsetOutOfRange } from '../../../src/adapters/kafka/kafka-errors.ts';
 import type { LogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
 import { createReader, type ReaderDependencies } from '../../../src/adapters/kafka/reader.ts';

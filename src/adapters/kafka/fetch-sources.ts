@@ -1,0 +1,82 @@
+// The partitions that a fetcher reads, one source each, and what a request asked for them: whose an answer still is.
+
+import { keyOf } from './fetch-session.ts';
+import type { FetchedPartition } from './fetch-wire.ts';
+import type { LogCluster } from './log-cluster.ts';
+import type { PartitionRests } from './partition-rests.ts';
+
+/** One partition that is read from some offset on. */
+export interface FetchSource {
+  /** As the brokers call it. */
+  readonly topic: string;
+  readonly partition: number;
+  /** The offset to fetch next. */
+  readonly offset: number;
+  /** Whether there is room for more. */
+  readonly wants: boolean;
+  deliver(fetched: FetchedPartition): void;
+  /** It can't be read there; it is asked for again once it wants. */
+  fail(error: Error): void;
+}
+
+/** What a request asked for, by key. */
+export type Asked = ReadonlyMap<string, { readonly source: FetchSource; readonly offset: number }>;
+
+export function createFetchSources(
+  cluster: Pick<LogCluster, 'leaderOf'>,
+  rests: Pick<PartitionRests<FetchedPartition>, 'isResting'>,
+) {
+  const sources = new Map<string, FetchSource>();
+  return {
+    isEmpty: () => sources.size === 0,
+
+    /** One of a partition that has one already takes its place: the old one fails. */
+    add(added: readonly FetchSource[]): void {
+      for (const source of added) {
+        const key = keyOf(source);
+        sources
+          .get(key)
+          ?.fail(new Error(`another reader has taken over ${source.topic}, partition ${source.partition}`));
+        sources.set(key, source);
+      }
+    },
+
+    /** Answers with those that were there: of the others somebody else's has taken the place. */
+    remove: (removed: readonly FetchSource[]): FetchSource[] =>
+      removed.filter((source) => sources.get(keyOf(source)) === source && sources.delete(keyOf(source))),
+
+    clear: () => sources.clear(),
+
+    /** Of each source; null: it has none. */
+    leaders: (): (number | null)[] =>
+      [...sources.values()].map(({ topic, partition }) => cluster.leaderOf(topic, partition)),
+
+    /** How many the node leads, and those that want to be fetched now. */
+    of(leader: number): { led: number; wanted: FetchSource[] } {
+      let led = 0;
+      const wanted: FetchSource[] = [];
+      for (const source of sources.values()) {
+        if (cluster.leaderOf(source.topic, source.partition) !== leader) continue;
+        led++;
+        if (source.wants && !rests.isResting(source)) wanted.push(source);
+      }
+      return { led, wanted };
+    },
+
+    /** null: the partition has another source by now, or none, or the source has moved on. */
+    stillAsking(asked: Asked, key: string): FetchSource | null {
+      const of = asked.get(key);
+      return of !== undefined && sources.get(key) === of.source && of.source.offset === of.offset ? of.source : null;
+    },
+  };
+}
+
+export function askedOf(wanted: readonly FetchSource[]): Asked {
+  return new Map(wanted.map((source) => [keyOf(source), { source, offset: source.offset }]));
+}
+
+/** Whether a partition of both has changed hands. */
+export function hasOtherSource(before: Asked, now: Asked): boolean {
+  for (const [key, { source }] of now) if ((before.get(key)?.source ?? source) !== source) return true;
+  return false;
+}

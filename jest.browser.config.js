@@ -5,7 +5,8 @@ export default {
   ...embedded,
   displayName: 'browser',
   testMatch: ['<rootDir>/test/browser/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/'],
+  // Those run with the other tests on real engines.
+  testPathIgnorePatterns: ['/node_modules/', '\\.engines\\.test\\.ts$'],
   // A browser and a service for each file.
   maxWorkers: 1,
   testTimeout: 60_000,

@@ -4,118 +4,35 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 
-import type { BatchItem } from '../../clients/typescript/src/index.ts';
-import { createHerald } from '../../clients/typescript/src/index.ts';
-import type { FaultyProxy } from '../support/faulty-proxy.ts';
-import { startFaultyProxy } from '../support/faulty-proxy.ts';
-import type { DataDir, Herald } from '../support/herald.ts';
-import { makeDataDir, startHerald } from '../support/herald.ts';
-import { launchChromium, openPage } from './support/chromium.ts';
-import type { Shop } from './support/shop.ts';
-import { kinds, startShop } from './support/shop.ts';
+import { openPage } from './support/chromium.ts';
+import { showsEachOnce } from './support/cut-network.ts';
+import type { InboxPages } from './support/inbox-pages.ts';
+import { bell, counts, open, startInboxPages, to } from './support/inbox-pages.ts';
+import { kinds } from './support/shop.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-let shop: Shop;
-let dataDir: DataDir;
-let service: Herald;
-let proxy: FaultyProxy;
-let browser: Browser;
-let herald: ReturnType<typeof createHerald>;
-let seenAt: string;
+let pages: InboxPages;
 
-beforeAll(async () => {
-  [shop, dataDir, browser] = [await startShop(), await makeDataDir(), await launchChromium()];
-  service = await startHerald(dataDir, {
-    CORS_ORIGINS: shop.origin,
-    RATE_LIMIT: '100000/10s',
-    ITEM_LIMIT: '100000/10s',
-    READ_LIMIT: '100000/10s',
-  });
-  proxy = await startFaultyProxy({ target: new URL(service.url).host });
-  seenAt = `http://${proxy.address}`;
-  herald = createHerald({ url: service.url, apiKey: service.apiKey });
-  shop.open({ url: service.url, apiKey: service.apiKey, seenAt });
-});
+beforeAll(async () => void (pages = await startInboxPages(1)));
+afterAll(() => pages?.close());
 
-afterAll(async () => {
-  await browser?.close();
-  await proxy?.close();
-  await service?.stop();
-  await shop?.close();
-  await dataDir?.remove();
-});
-
-const to = (recipient: string, body: string, more: object = {}): BatchItem => ({
-  channel: 'IN_APP',
-  recipient,
-  subject: `Title of ${body}`,
-  body,
-  ...more,
-});
-
-/** All of them are taken. */
-async function send(items: readonly BatchItem[]): Promise<void> {
-  expect((await herald.notifyBatch(items)).results.filter((result) => 'error' in result)).toEqual([]);
-}
-
-async function show(kind: string, user: string, options: Parameters<typeof openPage>[1] = {}) {
-  const opened = await openPage(browser, options);
-  await opened.page.goto(`${shop.origin}/${kind}?server=${encodeURIComponent(seenAt)}&user=${user}`);
-  await opened.page.locator('herald-inbox').waitFor({ state: 'attached' });
-  return opened;
-}
-
-const counts = (page: Page, count: number) =>
-  page.waitForFunction((wanted) => document.querySelector('herald-inbox')?.unreadCount === wanted, count);
-const bell = (page: Page) => page.getByRole('button', { name: /^Notifications/ });
-const open = async (page: Page) => {
-  await bell(page).click();
-  await page.getByRole('dialog').waitFor();
-};
 const rows = (page: Page) => page.getByRole('dialog').getByRole('listitem');
 
 describe('while the network is cut and mended ten times', () => {
   it.each(kinds)(
     'each of 1,000 notifications is shown once, and counted right, in a page of %s',
-    async (kind) => {
-      const user = `cut-${kind}`;
-      await send([to(user, 'before')]);
-      const { page, complaints, close } = await show(kind, user);
-      await counts(page, 1);
-      for (let round = 0; round < 10; round++) {
-        const batch = Array.from({ length: 100 }, (_, i) => to(user, `n${round * 100 + i}`));
-        await send(batch.slice(0, 40));
-        proxy.cut();
-        await send(batch.slice(40));
-        proxy.mend();
-        await counts(page, (round + 1) * 100 + 1);
-      }
-      await open(page);
-      const bodies = await page
-        .locator('herald-inbox')
-        .evaluate((inbox) =>
-          [...(inbox.shadowRoot?.querySelectorAll('.body') ?? [])].map(({ textContent }) => textContent),
-        );
-      expect(bodies).toHaveLength(1001);
-      expect(new Set(bodies).size).toBe(1001);
-      expect(await page.title()).toBe('1001');
-      await page.getByRole('button', { name: 'Mark all as read' }).click();
-      await counts(page, 0);
-      expect((await herald.request('GET /notify/inapp/{userId}', { path: { userId: user } })).unreadCount).toBe(0);
-      expect(complaints).toEqual([]);
-      await close();
-    },
+    (kind) => showsEachOnce(pages, kind, { rounds: 10, perRound: 100 }),
     120_000,
   );
 });
 
 describe('an inbox', () => {
   it('shows what is there, comes to the older ones, and follows what is read elsewhere', async () => {
-    await send(Array.from({ length: 45 }, (_, i) => to('pages', `p${i}`)));
-    const { page, close } = await show('plain', 'pages');
+    await pages.send(Array.from({ length: 45 }, (_, i) => to('pages', `p${i}`)));
+    const { page, close } = await pages.show('plain', 'pages');
     await counts(page, 45);
     await open(page);
     expect(await rows(page).count()).toBe(20);
@@ -126,7 +43,7 @@ describe('an inbox', () => {
     expect(await page.getByRole('button', { name: 'Older ones' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Mark as read: Title of p7', exact: true }).click();
     await counts(page, 44);
-    const other = await show('plain', 'pages');
+    const other = await pages.show('plain', 'pages');
     await open(other.page);
     await other.page.getByRole('button', { name: 'Mark all as read' }).click();
     await counts(page, 0);
@@ -136,8 +53,8 @@ describe('an inbox', () => {
   });
 
   it('is used by the keyboard alone', async () => {
-    await send([to('keys', 'one'), to('keys', 'two')]);
-    const { page, close } = await show('plain', 'keys');
+    await pages.send([to('keys', 'one'), to('keys', 'two')]);
+    const { page, close } = await pages.show('plain', 'keys');
     await counts(page, 2);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -160,31 +77,31 @@ describe('an inbox', () => {
   });
 
   it('asks for another token before one ends, and goes on', async () => {
-    shop.lasting(3);
-    const before = shop.asked();
-    const { page, complaints, close } = await show('plain', 'ends');
-    await send([to('ends', 'first')]);
+    pages.shop.lasting(3);
+    const before = pages.shop.asked();
+    const { page, complaints, close } = await pages.show('plain', 'ends');
+    await pages.send([to('ends', 'first')]);
     await counts(page, 1);
     await page.waitForFunction(
       (since) => performance.now() > since + 4000,
       await page.evaluate(() => performance.now()),
     );
-    await send([to('ends', 'after its end')]);
+    await pages.send([to('ends', 'after its end')]);
     await counts(page, 2);
-    expect(shop.asked() - before).toBeGreaterThanOrEqual(2);
+    expect(pages.shop.asked() - before).toBeGreaterThanOrEqual(2);
     expect(complaints).toEqual([]);
-    shop.lasting(3600);
+    pages.shop.lasting(3600);
     await close();
   });
 
   it('says that the service is away, and goes on when it is back', async () => {
-    const { page, close } = await show('plain', 'away');
+    const { page, close } = await pages.show('plain', 'away');
     await open(page);
     await page.getByText('Nothing here yet.').waitFor();
-    proxy.cut();
+    pages.proxy.cut();
     await page.getByText('The connection was lost').waitFor();
-    await send([to('away', 'meanwhile')]);
-    proxy.mend();
+    await pages.send([to('away', 'meanwhile')]);
+    pages.proxy.mend();
     await page.getByText('meanwhile', { exact: true }).waitFor();
     expect(await page.getByText('The connection was lost').count()).toBe(0);
     await close();
@@ -194,7 +111,7 @@ describe('an inbox', () => {
 describe('what attacks', () => {
   it('is shown as text: nothing runs, nothing is loaded, and links lead to http and https alone', async () => {
     const script = '<script>document.title="run"</script><img src="http://evil.invalid/x" onerror="document.title=1">';
-    await send([
+    await pages.send([
       to('attacked', script, { subject: script, data: { url: 'javascript:document.title="run"' } }),
       to('attacked', 'x'.repeat(190_000), {
         subject: 'long',
@@ -202,7 +119,7 @@ describe('what attacks', () => {
       }),
       to('attacked', '\u202egnp.exe\u200b\u200d\ufeff', { data: { url: 'https://acme.example/orders/17' } }),
     ]);
-    const { page, hosts, complaints, close } = await show('plain', 'attacked', {
+    const { page, hosts, complaints, close } = await pages.show('plain', 'attacked', {
       viewport: { width: 360, height: 740 },
     });
     await counts(page, 3);
@@ -219,7 +136,7 @@ describe('what attacks', () => {
       isWide: false,
     });
     expect(await page.title()).toBe('3');
-    expect([...hosts].toSorted()).toEqual([new URL(shop.origin).host, proxy.address].toSorted());
+    expect([...hosts].toSorted()).toEqual([new URL(pages.shop.origin).host, pages.proxy.address].toSorted());
     expect(complaints).toEqual([]);
     await close();
   });
@@ -232,11 +149,11 @@ describe('for everybody', () => {
     ['dark', 360],
     ['dark', 1440],
   ] as const)('axe finds nothing in %s, %i px wide', async (colorScheme, width) => {
-    await send([to('axe', 'one', { data: { url: 'https://acme.example/' } }), to('axe', 'two')]);
-    const opened = await openPage(browser, { colorScheme, viewport: { width, height: 800 } });
+    await pages.send([to('axe', 'one', { data: { url: 'https://acme.example/' } }), to('axe', 'two')]);
+    const opened = await openPage(pages.browser, { colorScheme, viewport: { width, height: 800 } });
     const { page } = opened;
-    await page.goto(`${shop.origin}/example`);
-    await send([to('example', colorScheme, { data: { url: 'https://acme.example/' } })]);
+    await page.goto(`${pages.shop.origin}/example`);
+    await pages.send([to('example', colorScheme, { data: { url: 'https://acme.example/' } })]);
     await page.waitForFunction(() => (document.querySelector('herald-inbox')?.unreadCount ?? 0) > 0);
     await open(page);
     await page.evaluate(readFileSync(axePath, 'utf8'));
@@ -252,17 +169,17 @@ describe('for everybody', () => {
   });
 
   it('the script is at most 15 kB as it is transferred, and comes with a declaration', async () => {
-    const { page, close } = await openPage(browser);
-    await page.goto(`${shop.origin}/plain?server=${encodeURIComponent(seenAt)}&user=size`);
+    const { page, close } = await openPage(pages.browser);
+    await page.goto(`${pages.shop.origin}/plain?server=${encodeURIComponent(pages.seenAt)}&user=size`);
     const size = await page.evaluate(() => {
       const [entry] = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/inbox.js'));
       return entry === undefined ? null : entry.name;
     });
-    expect(size).toBe(`${seenAt}/inbox.js`);
-    const answer = await fetch(`${service.url}/inbox.js`, { headers: { 'accept-encoding': 'br' } });
+    expect(size).toBe(`${pages.seenAt}/inbox.js`);
+    const answer = await fetch(`${pages.service.url}/inbox.js`, { headers: { 'accept-encoding': 'br' } });
     expect(answer.headers.get('content-encoding')).toBe('br');
     expect(Number(answer.headers.get('content-length'))).toBeLessThanOrEqual(15_000);
-    expect(await (await fetch(`${service.url}/inbox.d.ts`)).text()).toContain('interface HeraldInboxElement');
+    expect(await (await fetch(`${pages.service.url}/inbox.d.ts`)).text()).toContain('interface HeraldInboxElement');
     await close();
   });
 });

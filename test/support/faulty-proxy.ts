@@ -33,8 +33,8 @@ interface Pair {
 }
 
 export interface FaultyProxyOptions {
-  /** Of the server; host:port. */
-  readonly target: string;
+  /** Of the server; host:port. Of several, as a balancer has them: asked at each new connection. */
+  readonly target: string | (() => string);
   /** Its own; default: one that is free. */
   readonly port?: number;
   /** Carries the bytes in both directions; default: as they are, with the delay. */
@@ -42,7 +42,7 @@ export interface FaultyProxyOptions {
 }
 
 export async function startFaultyProxy({ target, port = 0, carry }: FaultyProxyOptions): Promise<FaultyProxy> {
-  const to = new URL(`tcp://${target}`);
+  const nextTarget = () => new URL(`tcp://${typeof target === 'string' ? target : target()}`);
   const pairs = new Set<Pair>();
   let state: State = 'passing';
   let delayMs = 0;
@@ -60,6 +60,7 @@ export async function startFaultyProxy({ target, port = 0, carry }: FaultyProxyO
       return;
     }
     client.setNoDelay(true);
+    const to = nextTarget();
     const upstream = connect({ port: Number(to.port), host: to.hostname, noDelay: true });
     upstream.on('error', () => undefined);
     const pair: Pair = { client, upstream, isHalfOpen: false };

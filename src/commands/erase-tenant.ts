@@ -7,7 +7,7 @@ import { partitionsOfTenant } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
-import type { JobStore } from '../ports/job-store.ts';
+import type { JobStore, StoredJob } from '../ports/job-store.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import { appendDurably } from './append.ts';
 
@@ -36,17 +36,20 @@ export function eraseTenant({ log, settings, idempotency, jobs, clock }: EraseTe
   };
 }
 
-/** Takes the work on, before anything is said: whoever is killed after it is followed by another. @throws Error when the store is away */
+/** Takes the work on, before anything is said: whoever is killed after it is followed by another. `total`: so many notifications there are at least. @throws Error when the store is away */
 export function startTenantErasure({ jobs, clock }: Pick<EraseTenantDependencies, 'jobs' | 'clock'>) {
-  return async (tenantId: TenantId): Promise<JobId> => {
+  return async (tenantId: TenantId, total: number): Promise<JobId> => {
     const [id, now] = [jobIdOf(clock.uuidV7()), clock.now()];
-    // Whatever else it had to do is nothing any more, and makes room.
-    await jobs.removeOthers(tenantId, id);
-    const counts = { total: 0, done: 0, skipped: 0, failed: 0 };
+    const counts = { total, done: 0, skipped: 0, failed: 0 };
     const times = { createdAt: now, movedAt: now, turnAt: now, startedAt: null, endedAt: null, leaseUntil: null };
     const mark = { next: { kind: 'log', place: 0, offset: 0 }, planned: [] } as const;
     const of = { id, tenantId, kind: 'erase', filter: wholeTenant, ratePerSecond: 1, trace: noTrace } as const;
-    await jobs.add({ ...of, ...counts, ...times, state: 'queued', mark, isStopAsked: false, epoch: 0 });
+    const job: StoredJob = { ...of, ...counts, ...times, state: 'queued', mark, isStopAsked: false, epoch: 0 };
+    // Whatever else it had to do is nothing any more, and makes room; but not before this one is there: else a recipient's erasure would be lost with it.
+    if (!(await jobs.add(job))) {
+      await jobs.removeOthers(tenantId, id);
+      await jobs.add(job);
+    }
     return id;
   };
 }

@@ -8,10 +8,10 @@
 import { erasedIdsMax } from '../domain/erasure.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
-import { allTopics, partitionsOfTenant, retentionTopic } from '../domain/topics.ts';
+import { partitionsOfTenant, retentionTopic } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
-import type { ListMark, StoredJob } from '../ports/job-store.ts';
+import type { StoredJob } from '../ports/job-store.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { readModels } from '../projections/index.ts';
 import type { NotificationDocument } from '../projections/notifications/document.ts';
@@ -20,20 +20,21 @@ import { reportCellsCollection } from '../projections/notifications/reports.ts';
 import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
-import type { LogMark, WorkDependencies } from './work.ts';
+import { erasedCount, eventsRead, placesInLog } from './erasure-progress.ts';
+import type { LogMark, ReadOn, WorkDependencies } from './work.ts';
 
 /** Where it is: in the log, and then behind it. */
 interface Steps {
-  readonly log: readonly { readonly topic: Topic; readonly partition: number }[];
+  readonly log: ReturnType<typeof placesInLog>;
   /** Of the log as it says itself what went: last. */
   readonly said: readonly { readonly topic: Topic; readonly partition: number }[];
 }
 
-export function erasingTenant({ commands, reader, clock, log, bytes }: WorkDependencies) {
+export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: WorkDependencies) {
   const stepsOf = (tenantId: TenantId): Steps => {
     const numbers = partitionsOfTenant(tenantId, log.partitioning);
     return {
-      log: allTopics.flatMap((topic) => numbers.map((partition) => ({ topic, partition }))),
+      log: placesInLog(tenantId, log.partitioning),
       said: numbers.map((partition) => ({ topic: retentionTopic, partition })),
     };
   };
@@ -57,63 +58,72 @@ export function erasingTenant({ commands, reader, clock, log, bytes }: WorkDepen
     for (const page of inEvents(named)) await commands.forgetOfTenant({ tenantId, ...page });
   };
 
-  /** Answers where to go on in the partition; null: that was all of it. */
-  const readPartition = async (tenantId: TenantId, from: Position, removes: Removes): Promise<number | null> => {
+  /** Answers where to go on in the partition, null: that was all of it; and how many notifications were asked for in what it has read. */
+  const readPartition = async (tenantId: TenantId, from: Position, removes: Removes) => {
     const { topic, partition, offset } = from;
     const end = (await log.ends(topic))[partition] ?? 0;
     const until = clock.monotonic() + erasedReadMs;
     const named = nothingOf(partition);
     const [gone, changed]: [Position[], Position[]] = [[], []];
     let next = offset;
+    let requested = 0;
     for await (const entry of log.read({ topic, partition, from: offset, to: end, ofErased: 'shown' })) {
       next = entry.offset + 1;
       const fate = fateOf(entry, tenantId, removes);
       if (fate === 'goes') gone.push(entry);
       if (fate === 'changes') changed.push(entry);
       if (fate !== 'stays' && entry.event !== null) note(entry.event, named);
+      if (fate === 'goes' && entry.head?.type === 'NotificationRequested') requested++;
       if (next - offset >= erasedReadEvents || gone.length >= erasedIdsMax || clock.monotonic() >= until) break;
     }
     await forget(tenantId, named);
     await bytes?.overwrite(changed);
     await bytes?.remove(gone);
-    return next < end && next > offset ? next : null;
+    metrics.increment(eventsRead, {}, next - offset);
+    metrics.increment(erasedCount, {}, requested);
+    return { next: next < end && next > offset ? next : null, requested };
   };
 
-  /** Answers whether there was anything. */
-  const forgetRest = async (tenantId: TenantId): Promise<boolean> => {
+  /** Answers how many notifications; null: there was nothing. */
+  const forgetRest = async (tenantId: TenantId): Promise<number | null> => {
     const rest = await restOf(reader, tenantId);
     for (const named of rest) await forget(tenantId, named);
-    return rest.length > 0;
+    const count = rest.reduce((sum, { notificationIds }) => sum + notificationIds.size, 0);
+    metrics.increment(erasedCount, {}, count);
+    return rest.length === 0 ? null : count;
   };
 
-  return async (job: StoredJob, { place, offset }: LogMark): Promise<ListMark> => {
-    const { tenantId, id } = job;
+  return async (job: StoredJob, { place, offset }: LogMark): Promise<ReadOn> => {
+    const { tenantId, id, done } = job;
     const steps = stepsOf(tenantId);
-    const stay: ListMark = { kind: 'log', place, offset };
+    const on = (next: number | null, more = 0): ReadOn => {
+      const mark = next === null ? { place: place + 1, offset: 0 } : { place, offset: next };
+      return { next: { kind: 'log', ...mark }, done: done + more };
+    };
     if (place === 0 && offset === 0) {
       const positions = await commands.eraseTenant(tenantId, id);
       // From then on nothing of it is folded any more: what is named goes for good.
-      if (!(await areFolded(positions))) return stay;
+      if (!(await areFolded(positions))) return on(offset);
     }
     const at = steps.log[place];
     if (at !== undefined) {
-      const next = await readPartition(tenantId, { ...at, offset }, 'events');
-      return next === null ? { kind: 'log', place: place + 1, offset: 0 } : { ...stay, offset: next };
+      const { next, requested } = await readPartition(tenantId, { ...at, offset }, 'events');
+      return on(next, requested);
     }
     const behind = place - steps.log.length;
     if (behind === 0) {
-      if (!(await isForgotten(tenantId)) || (await forgetRest(tenantId))) return stay;
-      return { kind: 'log', place: place + 1, offset: 0 };
+      if (!(await isForgotten(tenantId))) return on(offset);
+      const rest = await forgetRest(tenantId);
+      return rest === null ? on(null) : on(offset, rest);
     }
     const said = steps.said[behind - 1];
     if (said !== undefined) {
-      const next = bytes === null ? null : await readPartition(tenantId, { ...said, offset }, 'everything');
-      return next === null ? { kind: 'log', place: place + 1, offset: 0 } : { ...stay, offset: next };
+      return bytes === null ? on(null) : on((await readPartition(tenantId, { ...said, offset }, 'everything')).next);
     }
     // What others, who hadn't heard of it yet, may have saved meanwhile.
     await commands.eraseTenant(tenantId, id);
     await bytes?.scrub();
-    return { kind: 'end' };
+    return { next: { kind: 'end' }, done: Math.max(done, job.total) };
   };
 }
 

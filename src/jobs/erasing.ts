@@ -13,17 +13,17 @@ import type { DomainEvent } from '../domain/events.ts';
 import { erasedIdsMax, isErased } from '../domain/erasure.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import { statuses } from '../domain/notification.ts';
-import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
-import type { ListMark, StoredJob } from '../ports/job-store.ts';
+import type { StoredJob } from '../ports/job-store.ts';
 import { readModels } from '../projections/index.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import { erasingTenant } from './erasing-tenant.ts';
+import { erasedCount, eventsRead, placesInLog } from './erasure-progress.ts';
 import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
-import type { Work, WorkDependencies } from './work.ts';
+import type { ReadOn, Work, WorkDependencies } from './work.ts';
 
 export function erasing(deps: WorkDependencies): Work {
-  const { commands, reader, clock, log, secretBox, bytes } = deps;
+  const { commands, reader, clock, log, secretBox, bytes, metrics } = deps;
   const readOnOfTenant = erasingTenant(deps);
 
   const erase = async ({ tenantId }: StoredJob, { actor }: Erasure, named: Named): Promise<Position[]> => {
@@ -41,7 +41,7 @@ export function erasing(deps: WorkDependencies): Work {
     await Promise.all(waits);
   };
 
-  /** Answers up to where it was read, and whether that was all of it. */
+  /** Answers where to go on, null: that was all of it; and how many it has named that no record told of. */
   const readPartition = async (job: StoredJob, from: Position, end: number, until: number) => {
     const { tenantId, createdAt } = job;
     const { topic, partition, offset } = from;
@@ -58,7 +58,9 @@ export function erasing(deps: WorkDependencies): Work {
     }
     await erase(job, erasure, found);
     await bytes?.overwrite(stale);
-    return isRead ? null : next;
+    metrics.increment(eventsRead, {}, next - offset);
+    metrics.increment(erasedCount, {}, found.ids.size);
+    return { next: isRead ? null : next, named: found.ids.size };
   };
 
   return {
@@ -75,28 +77,32 @@ export function erasing(deps: WorkDependencies): Work {
       const { actor } = erasure;
       const of = { tenantId, actor, traceparent: trace.traceparent };
       const positions = await commands.eraseRecords({ ...of, records: meant });
+      metrics.increment(erasedCount, {}, meant.length);
       await whenFolded(positions);
       return { done: meant.length, skipped: records.length - meant.length, failed: 0 };
     },
-    async readOn(job, mark): Promise<ListMark> {
+    async readOn(job, mark): Promise<ReadOn> {
       if (isOfWholeTenant(job)) return readOnOfTenant(job, mark);
-      const numbers = partitionsOfTenant(job.tenantId, log.partitioning);
-      const places = allTopics.flatMap((topic) => numbers.map((partition) => ({ topic, partition })));
       const until = clock.monotonic() + erasedReadMs;
       let { place, offset } = mark;
-      for (const at of places.slice(place)) {
+      // Whoever else has erased some of them, all that there were are.
+      let done = Math.max(job.done, job.total - job.skipped - job.failed);
+      for (const at of placesInLog(job.tenantId, log.partitioning).slice(place)) {
         const end = (await log.ends(at.topic))[at.partition] ?? 0;
-        const next = offset < end ? await readPartition(job, { ...at, offset }, end, until) : null;
-        if (next !== null) return { kind: 'log', place, offset: next };
+        const read = offset < end ? await readPartition(job, { ...at, offset }, end, until) : allRead;
+        done += read.named;
+        if (read.next !== null) return { next: { kind: 'log', place, offset: read.next }, done };
         place++;
         offset = 0;
-        if (clock.monotonic() >= until) return { kind: 'log', place, offset };
+        if (clock.monotonic() >= until) return { next: { kind: 'log', place, offset }, done };
       }
       await bytes?.scrub();
-      return { kind: 'end' };
+      return { next: { kind: 'end' }, done };
     },
   };
 }
+
+const allRead = { next: null, named: 0 };
 
 /** Of one partition number. */
 interface Named {

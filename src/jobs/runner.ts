@@ -6,6 +6,7 @@ import { StaleOwnerError } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
+import { erasedCount, eventsRead } from './erasure-progress.ts';
 import { leaseMs, lookEveryMs, placesMax, stuckMaxMs, troubleRestMs } from './limits.ts';
 import type { TurnDependencies } from './turn.ts';
 import { takeTurn } from './turn.ts';
@@ -27,11 +28,13 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
   const stopping = new AbortController();
   let resting = new AbortController();
   for (const state of ['done', 'stopped', 'failed']) metrics.increment('herald_jobs_ended_total', { state }, 0);
+  for (const name of [erasedCount, eventsRead] as const) metrics.increment(name, {}, 0);
 
   const turnOf = async (job: StoredJob): Promise<void> => {
     try {
       const after = await deps.turns.as(job.tenantId, () => takeTurn({ ...deps, signal: stopping.signal }, job));
       if (after.endedAt !== null) noteEnd(after);
+      else tell('a job goes on', after);
     } catch (err) {
       const { id: jobId, kind } = job;
       if (err instanceof StaleOwnerError) return logger.warn('a job is run by another process', { jobId, kind, err });
@@ -53,9 +56,14 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
   };
 
   const noteEnd = (job: Job): void => {
+    metrics.increment('herald_jobs_ended_total', { state: job.state });
+    tell('a job has ended', job);
+  };
+
+  /** After each turn, so every 10 s of a long one. */
+  const tell = (line: string, job: Job): void => {
     const { id: jobId, tenantId, kind, state, total, done, skipped, failed } = job;
-    metrics.increment('herald_jobs_ended_total', { state });
-    logger.info('a job has ended', { jobId, tenantId, kind, state, total, done, skipped, failed });
+    logger.info(line, { jobId, tenantId, kind, state, total, done, skipped, failed });
   };
 
   /** Looks for work as long as a place is free: one look for all places, so that what is idle asks the store twice a second. */

@@ -71,9 +71,7 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
 
   /** A piece of what is behind the records. */
   const readOn = async (job: StoredJob, mark: LogMark): Promise<StoredJob> => {
-    const next = (await work.readOn?.(job, mark)) ?? { kind: 'end' };
-    // Whoever else has erased some of them, all that there were are.
-    const done = Math.max(job.done, job.total - job.skipped - job.failed);
+    const { next, done } = (await work.readOn?.(job, mark)) ?? { next: { kind: 'end' }, done: job.done };
     return save(moved({ ...job, done, mark: { next, planned: [] } }));
   };
 

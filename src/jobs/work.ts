@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ErasedBytes } from '../ports/erased-bytes.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { ListMark, PlannedNotification, StoredJob } from '../ports/job-store.ts';
+import type { Metrics } from '../ports/metrics.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
@@ -35,9 +36,18 @@ export interface WorkDependencies {
   readonly bytes: ErasedBytes | null;
   readonly reader: ReadModelReader;
   readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'increment'>;
 }
 
 export type LogMark = Extract<ListMark, { readonly kind: 'log' }>;
+
+/** What a piece behind the records came to. */
+export interface ReadOn {
+  /** Where it goes on. */
+  readonly next: ListMark;
+  /** How many of the job's notifications are done by now, with those of the records. */
+  readonly done: number;
+}
 
 export interface Work {
   /** Absent: the job's own. */
@@ -48,8 +58,8 @@ export interface Work {
   isDone(record: ListedNotification, planned: PlannedNotification): boolean;
   /** Rejects when it isn't known of all of them what they came to: then they are looked at again. */
   act(job: StoredJob, records: readonly ListedNotification[]): Promise<JobCounts>;
-  /** What there is to do behind the records, a piece at a time: where it goes on. */
-  readOn?(job: StoredJob, mark: LogMark): Promise<ListMark>;
+  /** What there is to do behind the records, a piece at a time. */
+  readOn?(job: StoredJob, mark: LogMark): Promise<ReadOn>;
 }
 
 const noCounts: JobCounts = { done: 0, skipped: 0, failed: 0 };

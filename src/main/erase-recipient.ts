@@ -10,6 +10,7 @@ import { comparedRecipient } from '../domain/suppression.ts';
 import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
 import { noTrace } from '../domain/trace-context.ts';
 import type { JobId } from '../domain/ids.ts';
+import { placesInLog } from '../jobs/erasure-progress.ts';
 import type { StoredJob } from '../ports/job-store.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { listNotifications } from '../projections/notifications/queries.ts';
@@ -59,21 +60,51 @@ export function erasureOfRecipient(tenantId: TenantId, text: string): Erasing {
   });
 }
 
-/** Until the job is over. @throws StartError when it isn't done */
+/** Until the job is over: it says how many notifications are erased, then how much of the log is read. @throws StartError when it isn't done */
 export async function ended(
-  { clock, jobs }: Pick<Adapters, 'clock' | 'jobs'>,
-  { tenantId, id, total }: { readonly tenantId: TenantId; readonly id: JobId; readonly total: number },
+  { clock, jobs, log }: Pick<Adapters, 'clock' | 'jobs' | 'log'>,
+  { tenantId, id }: { readonly tenantId: TenantId; readonly id: JobId },
 ): Promise<StoredJob> {
   const progress = createProgress('erase');
+  const reading = createProgress('erase: events of the log');
+  const partitions = await partitionsInLog(log, tenantId);
+  const all = partitions.reduce((sum, { size }) => sum + size, 0);
   let job: StoredJob | null = null;
   do {
     await clock.sleep(lookEveryMs);
     job = await jobs.find(tenantId, id);
-    progress.update(job?.done ?? 0, Math.max(total, job?.done ?? 0));
+    if (job === null) continue;
+    const { next } = job.mark;
+    if (next.kind === 'log') reading.update(readOf(partitions, next), all);
+    else progress.update(job.done, Math.max(job.total, job.done));
   } while (job !== null && job.endedAt === null);
   if (job?.state !== 'done') throw new StartError(`The job ${id} ended as ${job?.state ?? 'forgotten'}: run it again.`);
   progress.end(`${job.done} notifications erased`);
   return job;
+}
+
+interface PartitionInLog {
+  readonly start: number;
+  readonly size: number;
+}
+
+/** What an erasure reads, as it is now. */
+function partitionsInLog(log: Adapters['log'], tenantId: TenantId): Promise<PartitionInLog[]> {
+  const sizeOf = async ({ topic, partition }: ReturnType<typeof placesInLog>[number]) => {
+    const [starts, ends] = [await log.starts(topic), await log.ends(topic)];
+    const start = starts[partition] ?? 0;
+    return { start, size: Math.max(0, (ends[partition] ?? 0) - start) };
+  };
+  return Promise.all(placesInLog(tenantId, log.partitioning).map(sizeOf));
+}
+
+function readOf(
+  partitions: readonly PartitionInLog[],
+  { place, offset }: { readonly place: number; readonly offset: number },
+): number {
+  const before = partitions.slice(0, place).reduce((sum, { size }) => sum + size, 0);
+  const { start, size } = partitions[place] ?? { start: 0, size: 0 };
+  return before + Math.max(0, Math.min(offset - start, size));
 }
 
 /** What is left, a line each. */
@@ -91,7 +122,7 @@ async function erase(adapters: Adapters, reader: ReadModelReader, asked: Asked):
     ratePerSecond: jobRateMax,
     trace: noTrace,
   });
-  const job = await ended(adapters, { tenantId, id, total });
+  const job = await ended(adapters, { tenantId, id });
   return [...(await leftInLog(adapters, asked, job.createdAt)), ...(await leftInRecords(reader, asked, job.createdAt))];
 }
 

@@ -32,9 +32,9 @@ export function erasureOfTenant(tenantId: TenantId): Erasing {
     const values = await plainValuesOf(adapters, reader, tenantId);
     const total = (await countOf(reader, tenantId)).count;
     // First the work, so that whoever is killed behind it is followed by another; then at once what nobody is to wait for.
-    const id = await startTenantErasure(adapters)(tenantId);
+    const id = await startTenantErasure(adapters)(tenantId, total);
     const positions = await eraseTenant(adapters)(tenantId, id);
-    await ended(adapters, { tenantId, id, total });
+    await ended(adapters, { tenantId, id });
     await adapters.jobs.removeOthers(tenantId, id);
     for (const position of positions)
       for (const readModel of readModels)

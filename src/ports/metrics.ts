@@ -42,6 +42,8 @@ export type CounterName =
   | 'herald_dead_letters_total'
   | 'herald_documents_cut_total'
   | 'herald_downloads_ended_total'
+  | 'herald_erased_total'
+  | 'herald_erasure_events_read_total'
   | 'herald_fold_failures_total'
   | 'herald_folded_events_total'
   | 'herald_forgotten_total'

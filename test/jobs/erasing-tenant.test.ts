@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { eraseTenant, startTenantErasure } from '../../src/commands/erase-tenant.ts';
+import { startErasure } from '../../src/commands/start-erasure.ts';
+import { startJob } from '../../src/commands/start-job.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
+import { openJobsMax } from '../../src/domain/job.ts';
+import { noTrace } from '../../src/domain/trace-context.ts';
 import { allTopics, retentionTopic } from '../../src/domain/topics.ts';
 import type { TurnDependencies } from '../../src/jobs/turn.ts';
 import { takeTurn } from '../../src/jobs/turn.ts';
@@ -50,7 +54,7 @@ async function filled(): Promise<Tenant> {
   return one;
 }
 
-const asked = () => startTenantErasure(app.deps)(tenant.id as TenantId);
+const asked = () => startTenantErasure(app.deps)(tenant.id as TenantId, many);
 const claimed = async (at = Date.now()): Promise<StoredJob> => {
   const job = await app.deps.jobs.claim(at, at + leaseMs);
   if (job === null) throw new Error('there is one');
@@ -126,7 +130,7 @@ describe('the erasure of a tenant', () => {
     const ids = (await tenant.dashboard('GET', '/notifications?limit=100')).body.data as { readonly id: string }[];
     const before = await everythingOf(bystander);
     await asked();
-    expect(await turn(await claimed())).toMatchObject({ kind: 'erase', state: 'done', filter: {} });
+    expect(await turn(await claimed())).toMatchObject({ kind: 'erase', state: 'done', filter: {}, done: many + 1 });
     await isGone();
     for (const { id } of ids.slice(0, 5)) expect(await documentsWith(id)).toEqual([]);
     expect(await everythingOf(bystander)).toEqual(before);
@@ -144,6 +148,49 @@ describe('the erasure of a tenant', () => {
       expect(kills).toBeLessThan(200);
     }
     expect((await app.deps.jobs.find(tenant.id as TenantId, job.id))?.epoch).toBeGreaterThan(2 * allTopics.length);
+    await isGone();
+  }, 120_000);
+
+  it('says how far it is while it goes on, and counts nothing twice when it is killed', async () => {
+    tenant = await filled();
+    await asked();
+    const told: number[] = [];
+    const noting: Partial<TurnDependencies> = {
+      jobs: {
+        save(job) {
+          told.push(job.done);
+          return app.deps.jobs.save(job);
+        },
+      },
+    };
+    const first = await claimed();
+    // Behind the first topics, of which some have its notifications.
+    await expect(turn(first, dyingAt(12))).rejects.toThrow('killed');
+    const job = await turn(await laterOwner(first, 0), noting);
+    expect(job).toMatchObject({ state: 'done', total: many, done: many + 1 });
+    expect(told).toEqual(told.toSorted((a, b) => a - b));
+    expect(new Set(told).size).toBeGreaterThan(1);
+  }, 120_000);
+
+  it('that can not be taken on leaves the jobs of its tenant as they are', async () => {
+    tenant = await filled();
+    const tenantId = tenant.id as TenantId;
+    const of = { tenantId, actor: null, channel: 'IN_APP', recipient: 'user-1', total: 0, ratePerSecond: 500 } as const;
+    const id = await startErasure({ ...app.deps, startJob: startJob(app.deps) })({ ...of, trace: noTrace });
+    const add = () => Promise.reject(new Error('the store is away'));
+    const failing = startTenantErasure({ ...app.deps, jobs: { ...app.deps.jobs, add } });
+    await expect(failing(tenantId, many)).rejects.toThrow('away');
+    expect(await app.deps.jobs.find(tenantId, id)).toMatchObject({ kind: 'erase', state: 'queued' });
+    expect(await turn(await claimed())).toMatchObject({ id, state: 'done' });
+  }, 120_000);
+
+  it('is taken on where its tenant has as many jobs as it may have', async () => {
+    tenant = await filled();
+    const tenantId = tenant.id as TenantId;
+    const of = { tenantId, kind: 'retry', filter: {}, ratePerSecond: 1, total: 0, trace: noTrace } as const;
+    for (let n = 0; n < openJobsMax; n++) await startJob(app.deps)(of);
+    const id = await asked();
+    expect(await turn(await claimed())).toMatchObject({ id, kind: 'erase', state: 'done' });
     await isGone();
   }, 120_000);
 

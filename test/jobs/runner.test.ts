@@ -2,11 +2,12 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { startErasure } from '../../src/commands/start-erasure.ts';
 import { startJob } from '../../src/commands/start-job.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import type { JobId, TenantId } from '../../src/domain/ids.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
-import { lookEveryMs, placesMax, stuckMaxMs, troubleRestMs } from '../../src/jobs/limits.ts';
+import { lookEveryMs, placesMax, stuckMaxMs, troubleRestMs, turnMs } from '../../src/jobs/limits.ts';
 import type { JobRunner, RunnerDependencies } from '../../src/jobs/runner.ts';
 import { runJobs } from '../../src/jobs/runner.ts';
 import type { App } from '../support/app.ts';
@@ -121,6 +122,23 @@ describe('the runner', () => {
     isAway = false;
     await until(async () => (await find('a', a))?.state === 'done');
   }, 120_000);
+
+  it('says how far a long one is, after each of its turns', async () => {
+    const { clock, reader } = app.deps;
+    const of = { tenantId: 'tnt_a' as TenantId, channel: 'SMS', recipient: '+4915112345678', actor: null } as const;
+    const erase = startErasure({ ...app.deps, startJob: startJob(app.deps) });
+    await erase({ ...of, total: 0, ratePerSecond: 500, trace: noTrace });
+    let ahead = 0;
+    const find_: typeof reader.find = async (query) => {
+      ahead += turnMs;
+      return reader.find(query);
+    };
+    run({ reader: { ...reader, find: find_ }, clock: { ...clock, monotonic: () => clock.monotonic() + ahead } });
+    await until(() => said('a job has ended').length === 1);
+    expect(said('a job goes on').map(({ fields }) => fields)).toEqual([
+      expect.objectContaining({ kind: 'erase', state: 'queued', total: 0, done: 0 }),
+    ]);
+  }, 60_000);
 
   it('one that has not come on for a day is given up', async () => {
     const { reader, clock, metrics } = app.deps;

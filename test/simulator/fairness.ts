@@ -12,6 +12,7 @@ import type { World } from './world.ts';
 export function fairnessOf(world: World): string[] {
   switch (world.plan.scenario) {
     case 'chaos':
+    case 'erasures':
     case 'jobs':
     case 'moves':
       return [];

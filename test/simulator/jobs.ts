@@ -22,7 +22,7 @@ import type { World } from './world.ts';
 export interface SharedJobs {
   readonly store: JobStore;
   /** In the order in which they came to be there, also those whose callers don't know. */
-  readonly added: Pick<StoredJob, 'id' | 'tenantId' | 'trace'>[];
+  readonly added: Pick<StoredJob, 'id' | 'tenantId' | 'trace' | 'kind' | 'filter' | 'createdAt'>[];
   /** Those that aren't over, with their state. */
   readonly open: Map<string, JobState>;
   /** When a stop of one that wasn't over came to be there, virtual ms. */
@@ -89,7 +89,11 @@ export function createSimulatedJobs(by: {
     claim: async (now, leaseUntil) => (await ask(() => orNull(store.claim(now, leaseUntil)))).found,
     save: (job) => ask(async () => noted(await store.save(job))),
     standing: (now) => ask(() => store.standing(now)),
-    removeOthers: (tenantId, id) => ask(() => store.removeOthers(tenantId, id)),
+    removeOthers: (tenantId, id) =>
+      ask(async () => {
+        await store.removeOthers(tenantId, id);
+        for (const one of shared.added) if (one.tenantId === tenantId && one.id !== id) shared.open.delete(one.id);
+      }),
     close: () => Promise.resolve(),
   };
 }
@@ -138,7 +142,8 @@ export async function jobsWrongIn(world: World): Promise<string[]> {
   const { jobs } = world;
   const wrong: string[] = [];
   if (jobs === null) return wrong;
-  for (const { id, tenantId, trace } of jobs.added) {
+  for (const { id, tenantId, trace, kind } of jobs.added) {
+    if (kind === 'erase') continue;
     const job = await jobs.store.find(tenantId, id);
     const asked = jobs.asked.get(trace.traceparent ?? '');
     if (job === null || asked === undefined) wrong.push(`the job ${id} is gone`);

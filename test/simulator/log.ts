@@ -4,7 +4,9 @@ import type { Broker } from 'kafkajs/src/cluster/index.js';
 
 import { createConsuming } from '../../src/adapters/kafka/consuming.ts';
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
+import type { EntryDecoder } from '../../src/adapters/kafka/schemas.ts';
 import type { LogCluster } from '../../src/adapters/kafka/log-cluster.ts';
+import type { Erasures } from '../../src/domain/erasure.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import type { Partitioning } from '../../src/domain/topics.ts';
 import { allTopics } from '../../src/domain/topics.ts';
@@ -12,6 +14,7 @@ import type { AppendResult, Claim, EventLog } from '../../src/ports/event-log.ts
 import type { Logger } from '../../src/ports/logger.ts';
 import type { Random } from '../chaos/random.ts';
 import type { Brokers } from './brokers.ts';
+import { seenBy } from './erasures.ts';
 import type { Machine } from './machine.ts';
 import { worldBegin } from './machine.ts';
 import type { Trace } from './trace.ts';
@@ -32,6 +35,8 @@ export interface SimulatedLog {
   readonly trace: Trace;
   readonly logger: Logger;
   readonly faults: LogFaults;
+  /** What this process knows to be erased; null: nobody ever is. */
+  readonly erasures: Erasures | null;
   /** What an event takes in the log. */
   sizeOf(event: DomainEvent): number;
   /** A number was given to this process. */
@@ -45,11 +50,12 @@ const lateMaxMs = 2_000;
 
 export function createSimulatedLog(by: SimulatedLog): EventLog {
   const { machine, brokers, partitioning, time, random, trace, logger, faults, sizeOf, onOwned, onHeard } = by;
+  const { erasures } = by;
   const consuming = createConsuming({
     names: { topic: (topic) => topic, group: (group) => group, topicOf: (name) => name, groupOf: (name) => name },
     clusterOf: () => createCluster(machine, brokers, onHeard),
-    decoder: brokers.decoder,
-    erasures: { isPassedOver: () => false },
+    decoder: erasures === null ? brokers.decoder : decoderBy(erasures, brokers.decoder),
+    erasures: erasures ?? nothingErased,
     partitioning,
     topics: allTopics,
     clock: machine.clock,
@@ -73,8 +79,15 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     return { kind: 'unknown', reason };
   };
 
-  const append = (event: DomainEvent): Promise<AppendResult> =>
-    machine.ask(() => take(event)).catch((): AppendResult => ({ kind: 'unknown', reason: 'nobody answered' }));
+  const append = async (event: DomainEvent): Promise<AppendResult> => {
+    // As encoding does.
+    const written = erasures?.shown(event) ?? event;
+    const result = await machine
+      .ask(() => take(written))
+      .catch((): AppendResult => ({ kind: 'unknown', reason: 'nobody answered' }));
+    if (result.kind === 'durable') erasures?.note(event);
+    return result;
+  };
 
   return {
     partitioning,
@@ -108,11 +121,17 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
       machine.ask(() =>
         numbers(brokers).map((partition) => brokers.group(group).committed.get(keyOf({ topic, partition })) ?? null),
       ),
-    isErased: () => false,
-    isTenantErased: () => false,
+    isErased: (erasures ?? nothingErased).has,
+    isTenantErased: (erasures ?? nothingErased).hasTenant,
     ready: () => Promise.resolve(true),
     close: () => consuming.close(),
   };
+}
+
+const nothingErased = { isPassedOver: () => false, has: () => false, hasTenant: () => false };
+
+function decoderBy(erasures: Erasures, decoder: EntryDecoder): EntryDecoder {
+  return { ...decoder, decode: (record) => seenBy(erasures, decoder.decode(record)) };
 }
 
 function numbers({ partitions }: Brokers): number[] {

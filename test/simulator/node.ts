@@ -1,21 +1,26 @@
 // One process of Herald in a world: the real dispatcher, scheduler and projector, on its own machine.
 
 import { cancelNotification } from '../../src/commands/cancel-notification.ts';
-import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
+import { followErasures } from '../../src/adapters/kafka/erasures.ts';
 import { eraseNotifications } from '../../src/commands/erase-notifications.ts';
 import { eraseRecords } from '../../src/commands/erase-records.ts';
 import { forgetOfTenant } from '../../src/commands/erase-tenant.ts';
 import { retryNotification } from '../../src/commands/retry-notification.ts';
 import { dispatcherGroup, runDispatcher } from '../../src/dispatchers/dispatcher.ts';
+import { createErasures } from '../../src/domain/erasure.ts';
 import type { RetryPolicy } from '../../src/domain/retry-policy.ts';
+import { allTopics } from '../../src/domain/topics.ts';
 import { runJobs } from '../../src/jobs/runner.ts';
 import type { EventLog } from '../../src/ports/event-log.ts';
 import { wholeTurns } from '../../src/ports/thread-turns.ts';
 import { cancelsAsked } from '../../src/projections/timers/queries.ts';
+import { projectedReadModels } from '../../src/projections/index.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import type { ReadModel } from '../../src/projections/read-model.ts';
 import { runProjector } from '../../src/projections/projector.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
+import { secretBox, tenantErasing } from './erasures.ts';
 import type { SharedJobs } from './jobs.ts';
 import { createSimulatedJobs } from './jobs.ts';
 import { createSimulatedLog } from './log.ts';
@@ -42,6 +47,8 @@ export function startNode(world: World, name: string): Node {
   trace(name, 'starts');
   const { clock } = machine;
   const logger = witness.loggerOf(name);
+  const erasures = plan.erasures.length === 0 ? null : createErasures();
+  if (erasures !== null) witness.erasures.knows(name, erasures);
   const log = createSimulatedLog({
     machine,
     brokers,
@@ -51,6 +58,7 @@ export function startNode(world: World, name: string): Node {
     trace,
     logger,
     faults,
+    erasures,
     sizeOf,
     onOwned: (of, claim) => {
       if (of === group) witness.owned(machine, claim);
@@ -61,7 +69,7 @@ export function startNode(world: World, name: string): Node {
   });
   const store = createSimulatedStore({ machine, stored, time, random, faults });
   const common = { log, clock, logger, metrics: noMetrics };
-  const parts = [
+  const start = () => [
     runDispatcher({
       ...common,
       channel,
@@ -86,13 +94,17 @@ export function startNode(world: World, name: string): Node {
             runJobs({ ...common, ...jobDependenciesOf(world, { machine, log, shared: world.jobs }), reader: store }),
           ),
         ]),
-    ...(plan.hasProjector ? [runProjector({ ...common, store, readModel: notificationsReadModel })] : []),
+    ...projectedBy(plan).map((readModel) => runProjector({ ...common, store, readModel })),
   ];
+  const parts =
+    erasures === null
+      ? Promise.all(start())
+      : followErasures(log, allTopics, { clock, logger }).then(() => Promise.all(start()));
   return {
     machine,
     async stop() {
       trace(name, 'is stopped');
-      const running = await Promise.all(parts);
+      const running = await parts;
       await Promise.all(running.map((part) => part.stop()));
       await log.close();
       machine.kill();
@@ -100,23 +112,29 @@ export function startNode(world: World, name: string): Node {
   };
 }
 
+/** Beside the timers, which the scheduler folds. What is erased has to go from all of them. */
+export function projectedBy({ hasProjector, erasures }: World['plan']): readonly ReadModel[] {
+  if (erasures.length > 0) return projectedReadModels;
+  return hasProjector ? [notificationsReadModel] : [];
+}
+
 function jobDependenciesOf(
   { time, random, faults }: World,
   { machine, log, shared }: { readonly machine: Machine; readonly log: EventLog; readonly shared: SharedJobs },
 ) {
   const { clock } = machine;
+  const jobs = createSimulatedJobs({ machine, shared, time, random, faults });
   return {
-    jobs: createSimulatedJobs({ machine, shared, time, random, faults }),
+    jobs,
     turns: wholeTurns,
-    secretBox: createSecretBox('a secret of the simulated worlds'),
+    secretBox,
     bytes: null,
     commands: {
       retryNotification: retryNotification({ log, clock }),
       cancelNotification: cancelNotification({ log, clock }),
       eraseNotifications: eraseNotifications({ log, clock }),
       eraseRecords: eraseRecords({ log, clock }),
-      // Nobody asks for it here.
-      eraseTenant: () => Promise.reject(new Error('no tenant is erased in simulated worlds')),
+      eraseTenant: tenantErasing({ machine, log, jobs }),
       forgetOfTenant: forgetOfTenant({ log, clock }),
     },
   };

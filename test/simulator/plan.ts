@@ -10,10 +10,11 @@ import { createRandom } from '../chaos/random.ts';
 
 /**
  * chaos: everything goes wrong. moves: processes come and go in an orderly way, so nothing may be sent twice.
+ * erasures: recipients and tenants are erased while everything goes wrong.
  * jobs: what has failed is sent again and what waits is cancelled, many in one call, while everything goes wrong.
  * neighbours: tenants that are slow, large and many, and one that isn't. shares, lanes: backlogs that are worked off by turns. rate: a tenant's own limit.
  */
-export const scenarios = ['chaos', 'jobs', 'moves', 'neighbours', 'shares', 'lanes', 'rate'] as const;
+export const scenarios = ['chaos', 'erasures', 'jobs', 'moves', 'neighbours', 'shares', 'lanes', 'rate'] as const;
 export type Scenario = (typeof scenarios)[number];
 
 export interface TenantPlan {
@@ -42,9 +43,11 @@ export interface NotificationPlan {
   readonly retryAfterMs: number | null;
   /** Which of its tenant's batches it is of. */
   readonly batch: number | null;
+  /** Which of the recipients that all tenants have. */
+  readonly recipient: number;
 }
 
-/** Erasures have a test of their own (test/jobs/erasing.test.ts). */
+/** Asked for by name: erasures are `ErasurePlan`s. */
 const plannedKinds = ['cancel', 'retry'] as const satisfies readonly JobKind[];
 
 export interface JobPlan {
@@ -55,6 +58,15 @@ export interface JobPlan {
   readonly batch: number | null;
   readonly ratePerSecond: number;
   readonly stopAfterMs: number | null;
+}
+
+export interface ErasurePlan {
+  readonly at: number;
+  readonly tenant: number;
+  /** null: the whole tenant. */
+  readonly recipient: number | null;
+  /** Whether whoever takes it on names what there is at once, as the API does: else all is the job's. */
+  readonly isAtOnce: boolean;
 }
 
 export const faultKinds = [
@@ -103,6 +115,7 @@ export interface Plan {
   readonly tenants: readonly TenantPlan[];
   readonly notifications: readonly NotificationPlan[];
   readonly jobs: readonly JobPlan[];
+  readonly erasures: readonly ErasurePlan[];
   readonly faults: readonly Fault[];
   /** From then on nothing goes wrong any more. */
   readonly healedAt: number;
@@ -126,11 +139,14 @@ export function planOf(seed: number): Plan {
     settingsMs: settingsMsOf(scenario, random),
     turnMs: 0.05,
     jobs: [],
+    erasures: [],
     retryDelaysMs: scenario === 'neighbours' ? [300] : random.of([[150, 500], [300], [100, 300, 700]]),
   };
   switch (scenario) {
     case 'chaos':
       return { ...base, ...chaos(random) };
+    case 'erasures':
+      return { ...base, ...erasures(random) };
     case 'jobs':
       return { ...base, ...jobs(random) };
     case 'moves':
@@ -149,7 +165,8 @@ export function planOf(seed: number): Plan {
 }
 
 function scenarioOf(percent: number): Scenario {
-  if (percent < 73) return 'chaos';
+  if (percent < 70) return 'chaos';
+  if (percent < 73) return 'erasures';
   if (percent < 76) return 'jobs';
   if (percent < 88) return 'moves';
   if (percent < 92) return 'neighbours';
@@ -175,8 +192,9 @@ type Rest = Omit<
   | 'retryDelaysMs'
   | 'turnMs'
   | 'jobs'
+  | 'erasures'
 > &
-  Partial<Pick<Plan, 'turnMs' | 'jobs'>>;
+  Partial<Pick<Plan, 'turnMs' | 'jobs' | 'erasures'>>;
 
 function chaos(random: Random): Rest {
   const isHeavy = random.between(1, 5) === 1;
@@ -200,6 +218,40 @@ function chaos(random: Random): Rest {
     healedAt: lastAt + 1,
   };
 }
+
+/** A third of them without a fault: then everybody has to hear of it soon. The first tenant stays. */
+function erasures(random: Random): Rest {
+  const tenants = Array.from({ length: random.between(2, 3) }, (_, n) => anyTenant(random, n, false));
+  const notifications = Array.from({ length: random.between(12, 40) }, () => ({
+    ...anyNotification(random, { tenants: tenants.length, loadMs: 3_500, isHeavy: false }),
+    recipient: random.between(0, erasedRecipients - 1),
+  }));
+  const asked = Array.from({ length: random.between(1, 4) }, (): ErasurePlan => {
+    const isOfTenant = random.between(1, 3) === 1;
+    return {
+      at: random.between(300, 4_000),
+      tenant: random.between(isOfTenant ? 1 : 0, tenants.length - 1),
+      recipient: isOfTenant ? null : random.between(0, erasedRecipients - 1),
+      isAtOnce: random.between(1, 2) === 1,
+    };
+  });
+  const faults = random.between(1, 3) === 1 ? [] : Array.from({ length: random.between(1, 5) }, () => anyFault(random));
+  const inFlightMax = random.of([2, 8, 64]);
+  return {
+    machines: random.between(1, 3),
+    hasProjector: true,
+    inFlightMax,
+    inFlightHighOnly: Math.floor(inFlightMax / 4),
+    inFlightPerTenantMax: random.of([1, 4, 32]),
+    tenants,
+    notifications: inTime(notifications),
+    erasures: inTime(asked),
+    faults: inTime(faults),
+    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 4_000) + 1,
+  };
+}
+
+const erasedRecipients = 3;
 
 /** Half of them without a fault: then counts and rates are exact. */
 function jobs(random: Random): Rest {
@@ -395,11 +447,13 @@ function anyNotification(
     cancelAfterMs: random.between(1, isScheduled ? 2 : 6) === 1 ? random.between(1, 3_000) : null,
     retryAfterMs: random.between(1, 4) === 1 ? random.between(500, 4_000) : null,
     batch: null,
+    recipient: 0,
   };
 }
 
 function notification(of: Pick<NotificationPlan, 'at' | 'tenant' | 'priority'> & { bytes?: number }): NotificationPlan {
-  return { bytes: smallBytes, sendAfterMs: null, cancelAfterMs: null, retryAfterMs: null, batch: null, ...of };
+  const never = { sendAfterMs: null, cancelAfterMs: null, retryAfterMs: null, batch: null };
+  return { bytes: smallBytes, recipient: 0, ...never, ...of };
 }
 
 /** Rare are those that take 10 s until they are noticed. */

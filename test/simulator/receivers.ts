@@ -10,6 +10,7 @@ import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../.
 import type { RateLimitDecision, RateLimiter } from '../../src/ports/rate-limiter.ts';
 import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
 import type { Random } from '../chaos/random.ts';
+import { secretOf } from './erasures.ts';
 import type { Machine } from './machine.ts';
 import type { Failure, TenantPlan } from './plan.ts';
 import { failures } from './plan.ts';
@@ -54,14 +55,14 @@ export function createReceivers(by: {
         witness.over(machine, work);
         resolve(outcome);
       };
-      const cut = () => end(retryable(null));
+      const cut = () => end(retryable(null, 'cut'));
       signal.addEventListener('abort', cut);
       const failure = failureOf(tenant, random, time.now >= healedAt);
       time.after(random.next() * tenant.answerMs, () => {
         if (failure === null || failure === 'lost') witness.arrived(work);
         // The connection of a dead process is closed; what has arrived has arrived.
         if (failure === 'hang' || failure === 'lost' || !machine.isAlive) return;
-        answer(() => end(outcomeOf(failure)));
+        answer(() => end(outcomeOf(failure, secretOf(work.notificationId))));
       });
     });
   }
@@ -161,21 +162,22 @@ function failureOf({ failing }: TenantPlan, random: Random, isWell: boolean): Fa
   return null;
 }
 
-function outcomeOf(failure: 'error' | 'later' | 'refused' | null): DeliveryOutcome {
+/** @param message what the receiver says, which is of its recipient */
+function outcomeOf(failure: 'error' | 'later' | 'refused' | null, message: string): DeliveryOutcome {
   switch (failure) {
     case null:
-      return { kind: 'delivered', messageId: null };
+      return { kind: 'delivered', messageId: message };
     case 'error':
-      return retryable(null);
+      return retryable(null, message);
     case 'later':
-      return retryable(900);
+      return retryable(900, message);
     case 'refused':
-      return { kind: 'rejected', reason: { failureClass: 'recipient', code: '410', message: 'gone' } };
+      return { kind: 'rejected', reason: { failureClass: 'recipient', code: '410', message } };
     default:
       return assertNever(failure);
   }
 }
 
-function retryable(retryAfterMs: number | null): DeliveryOutcome {
-  return { kind: 'retryable', reason: { failureClass: 'provider', code: '500', message: 'sorry' }, retryAfterMs };
+function retryable(retryAfterMs: number | null, message: string): DeliveryOutcome {
+  return { kind: 'retryable', reason: { failureClass: 'provider', code: '500', message }, retryAfterMs };
 }

@@ -4,7 +4,7 @@
 //   SIM_SEED=4711 npm test -- test/simulator      one seed; prints everything that happened in it
 //
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, and who
-// cancel and send again, one or many at once; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out
+// cancel, send again and erase, one or many at once; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out
 // between any two steps, connections that lose questions or answers, brokers, stores and settings that fail, with ends that aren't known. From some time on
 // nothing goes wrong any more, and a minute later at most everything must have come to its end.
 //
@@ -18,7 +18,9 @@
 // a number that is lost, before it is due, above a cap or a rate, or by a process that its group may have taken for dead. At the end (verdict.ts): nothing is
 // lost or stuck, commits and positions are at the log's ends, each timer fired or was cancelled, records are the same in whatever order the log is folded,
 // statistics are what the records say; each job has done what it was to do, to each notification once, at its rate, and counts it (jobs.ts). Where nothing
-// goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't noticed, a move repeats nothing.
+// goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't noticed, a move repeats nothing. Where recipients and tenants are erased
+// (erasures.ts, erasure-verdict.ts): nothing of them is sent by whoever knows it, started later or had the time to hear of it, no document shows what was gone
+// from it; at the end all are forgotten that had been asked for by then and nobody else, a log folded anew gives the same, and what is counted stayed.
 //
 // Everything follows from the seed: one random generator, time that jumps to whatever is due next, and promises that are done before it does. So there is
 // nothing of the machine in a failure, and it comes again: SIM_SEED prints what led to it. mutations.ts are faults that it has to find.

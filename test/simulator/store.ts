@@ -24,6 +24,8 @@ export interface StoredReadModels {
   readonly positions: Map<string, StoredPosition>;
   /** By read model: who wants to be told that it has moved. */
   readonly listeners: Map<string, Set<() => void>>;
+  /** Told of each document that is stored, and of each that goes; null: nobody is. */
+  readonly onWrite: ((collection: string, id: string, text: string | null) => void) | null;
 }
 
 /** As text, and as that reads; nobody changes what it was given. */
@@ -112,6 +114,7 @@ export function createSimulatedStore(by: {
         for (const { collection, id, stored: document } of documents) {
           if (document === null) collectionOf(collection).delete(id);
           else collectionOf(collection).set(id, document);
+          stored.onWrite?.(collection, id, document?.text ?? null);
         }
         for (const tell of stored.listeners.get(readModel) ?? []) tell();
         if (failure === 2) throw away();

@@ -1,8 +1,11 @@
 // What must hold of a world once nothing goes wrong any more: everything has come to its end, and everybody says the same of it.
 
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
-import type { DeliveryDue } from '../../src/domain/events.ts';
+import { isNeverPassedOver } from '../../src/domain/erasure.ts';
+import type { DeliveryDue, EventType } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import { statusOf } from '../../src/domain/notification.ts';
+import type { LogEntry } from '../../src/ports/event-log.ts';
 import { workTopics } from '../../src/domain/topics.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsCollection } from '../../src/projections/notifications/document.ts';
@@ -16,9 +19,10 @@ import { isDecoded } from '../../src/projections/read-model.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import type { Folded } from '../projections/folded.ts';
 import { documentsOf, folded } from '../projections/folded.ts';
+import { asErased, erasuresWrongIn } from './erasure-verdict.ts';
 import { fairnessOf } from './fairness.ts';
 import { jobsWrongIn, openJobsIn } from './jobs.ts';
-import { group } from './node.ts';
+import { group, projectedBy } from './node.ts';
 import { keyOfNumber } from './store.ts';
 import { labelOf } from './witness.ts';
 import type { World } from './world.ts';
@@ -75,18 +79,31 @@ function timersIn({ stored }: World): string[] {
   });
 }
 
-function unfoldedIn({ brokers, plan, stored }: World): string[] {
-  const { definition, topics } = notificationsReadModel;
+function unfoldedIn({ brokers, plan, stored, witness }: World): string[] {
   const wrong: string[] = [];
-  if (!plan.hasProjector) return wrong;
-  for (const topic of topics) {
-    for (let partition = 0; partition < plan.partitions; partition++) {
-      const end = brokers.entries(topic, partition).length;
-      const at = stored.positions.get(keyOfNumber(definition.name, partition))?.offsets.get(topic) ?? 0;
-      if (at !== end) wrong.push(`the records have ${at} of ${end} of ${topic}/${partition}`);
+  for (const { definition, topics, types } of projectedBy(plan)) {
+    for (const topic of topics) {
+      for (let partition = 0; partition < plan.partitions; partition++) {
+        const end = endOfWanted(brokers.entries(topic, partition), types, witness.erasures.tenants);
+        const at = stored.positions.get(keyOfNumber(definition.name, partition))?.offsets.get(topic) ?? 0;
+        if (at < end) wrong.push(`${definition.name} has ${at} of ${end} of ${topic}/${partition}`);
+      }
     }
   }
   return wrong;
+}
+
+/** What is passed over is noted with whatever is folded next. */
+function endOfWanted(
+  entries: readonly LogEntry[],
+  types: ReadonlySet<EventType> | undefined,
+  erased: ReadonlyMap<TenantId, number>,
+): number {
+  const isWanted = ({ event }: LogEntry): boolean =>
+    event !== null &&
+    (types === undefined || types.has(event.type)) &&
+    (!erased.has(event.tenantId) || isNeverPassedOver(event.type));
+  return entries.findLastIndex(isWanted) + 1;
 }
 
 function lostIn({ witness, brokers }: World): string[] {
@@ -137,16 +154,20 @@ function attemptsWrongIn({ brokers, plan }: World): string[] {
 /** The records follow from the log, whatever the order in which its topics were read, how it was cut into batches and what was told twice; so do the statistics from the records. */
 async function foldsWrongIn(world: World): Promise<string[]> {
   const { brokers, plan, stored } = world;
-  const entries = brokers.all.filter(isDecoded);
+  const all = brokers.all.filter(isDecoded);
+  const entries = plan.erasures.length === 0 ? all : asErased(all);
   const inOrder = await folded(notificationsReadModel, [entries]);
   const shuffled = await folded(notificationsReadModel, shuffledBatches(world, entries));
   const wrong = [...differencesOf('shuffled', inOrder, shuffled), ...statisticsWrongIn(inOrder)];
-  if (plan.hasProjector) {
+  for (const readModel of projectedBy(plan)) {
+    const anew = readModel === notificationsReadModel ? inOrder : await folded(readModel, [entries]);
     const live = new Map<string, string>();
-    for (const { name } of notificationsReadModel.definition.collections)
+    for (const { name } of readModel.definition.collections)
       for (const [id, { text }] of stored.collections.get(name) ?? []) live.set(`${name}/${id}`, text);
-    wrong.push(...differencesOf('folded while it grew', inOrder, live), ...statisticsWrongIn(live));
+    wrong.push(...differencesOf('folded while it grew', anew, live));
+    if (readModel === notificationsReadModel) wrong.push(...statisticsWrongIn(live));
   }
+  if (plan.erasures.length > 0) wrong.push(...(await erasuresWrongIn(world, all, inOrder)));
   return wrong;
 }
 

@@ -7,6 +7,8 @@ import type { NotificationFacts, Status } from '../../src/domain/notification.ts
 import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
 import type { Claim, LogEntry } from '../../src/ports/event-log.ts';
 import type { Logger } from '../../src/ports/logger.ts';
+import type { ErasureWitness } from './erasures.ts';
+import { createErasureWitness } from './erasures.ts';
 import { virtualMs } from './log.ts';
 import type { Machine } from './machine.ts';
 import type { Plan, TenantPlan } from './plan.ts';
@@ -22,6 +24,7 @@ export interface Begun {
 export interface Witness extends AttemptWitness {
   /** What was wrong, in the order in which it was seen. */
   readonly problems: string[];
+  readonly erasures: ErasureWitness;
   readonly begun: (machine: Machine, work: WorkEvent) => void;
   readonly begins: readonly Begun[];
   /** Messages by notification, as receivers have taken them. */
@@ -63,7 +66,8 @@ export function createWitness(by: {
   readonly trace: Trace;
 }): Witness {
   const { plan, tenants, time, trace } = by;
-  const mayRepeat = plan.scenario === 'chaos' || (plan.scenario === 'jobs' && plan.faults.length > 0);
+  const mayRepeat =
+    plan.scenario === 'chaos' || ((plan.scenario === 'jobs' || plan.scenario === 'erasures') && plan.faults.length > 0);
   const problems: string[] = [];
   const begins: Begun[] = [];
   const arrivals = new Map<NotificationId, number>();
@@ -114,8 +118,12 @@ export function createWitness(by: {
     if (isLimited && attempts > (grants.get(tenantId) ?? 0)) fault(`${tenantId} is sent more than its rate allows`);
   }
 
+  const tenantOf = (id: NotificationId) => facts.get(id)?.tenantId;
+  const erasures = createErasureWitness({ plan, now: () => time.now, fault, tenantOf });
+
   return {
     problems,
+    erasures,
     begins,
     arrivals,
     open: () => open,
@@ -128,6 +136,7 @@ export function createWitness(by: {
       if (claim === null || claim.signal.aborted)
         fault(`${labelOf(work)} is begun by ${machine.name}, which has lost its number`);
       checkAnswered(machine, work, ownedAt);
+      erasures.begun(machine, work);
       const silentMs = time.now - (heardAt.get(machine.name) ?? 0);
       if (silentMs > sessionTimeoutMs)
         fault(
@@ -150,7 +159,11 @@ export function createWitness(by: {
     },
     appended(entry, machine) {
       const { event, topic, partition, offset } = entry;
-      if (event === null || !isNotificationEvent(event)) return;
+      if (event === null) return;
+      erasures.appended(event);
+      if (event.type === 'TenantErased')
+        for (const id of open.keys()) if (tenantOf(id) === event.tenantId) open.delete(id);
+      if (!isNotificationEvent(event)) return;
       trace(machine, 'appends', `${topic.slice('notifications.'.length)}/${partition}@${offset}`, labelOf(event));
       const isAnswer = answering.has(event.type) && 'causeId' in event;
       if (isAnswer && !answers.has(event.causeId)) answers.set(event.causeId, { at: time.now, by: machine });
@@ -158,7 +171,8 @@ export function createWitness(by: {
       const merged = mergeEvent(facts.get(notificationId) ?? null, event);
       facts.set(notificationId, merged);
       const status = statusOf(merged);
-      if (endings.has(status)) open.delete(notificationId);
+      // Nobody hears of what is an erased tenant's any more.
+      if (endings.has(status) || erasures.tenants.has(event.tenantId)) open.delete(notificationId);
       else open.set(notificationId, status);
     },
     heard: (machine) => void heardAt.set(machine, time.now),

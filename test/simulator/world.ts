@@ -2,16 +2,19 @@
 
 import { cancelNotification } from '../../src/commands/cancel-notification.ts';
 import { retryNotification } from '../../src/commands/retry-notification.ts';
+import { followErasures } from '../../src/adapters/kafka/erasures.ts';
+import { createErasures, erasedFacts } from '../../src/domain/erasure.ts';
 import type { DomainEvent, NotificationRequested } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../../src/domain/ids.ts';
 import type { Partitioning } from '../../src/domain/topics.ts';
-import { partitionOf, workTopics } from '../../src/domain/topics.ts';
+import { allTopics, partitionOf, workTopics } from '../../src/domain/topics.ts';
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
 import type { Random } from '../chaos/random.ts';
 import { createRandom } from '../chaos/random.ts';
 import type { Brokers } from './brokers.ts';
 import { createBrokers } from './brokers.ts';
+import { createErasingClient, recipientOf, secretOf } from './erasures.ts';
 import type { SharedJobs } from './jobs.ts';
 import { batchIdOf, createJobsClient, createSharedJobs } from './jobs.ts';
 import type { LogFaults } from './log.ts';
@@ -131,8 +134,13 @@ function createWorld(plan: Plan, print: ((line: string) => void) | null): World 
     tenants,
     faults: { appendsFailUntil: 0, failsUntil: 0, failUntil: 0, failOneIn: 1 },
     witness,
-    stored: { collections: new Map(), positions: new Map(), listeners: new Map() },
-    jobs: plan.jobs.length === 0 ? null : createSharedJobs(),
+    stored: {
+      collections: new Map(),
+      positions: new Map(),
+      listeners: new Map(),
+      onWrite: plan.erasures.length === 0 ? null : witness.erasures.written,
+    },
+    jobs: plan.jobs.length + plan.erasures.length === 0 ? null : createSharedJobs(),
     takeRate: createSharedLimits(time),
     nodes,
     // Where a request goes along its size goes along.
@@ -165,9 +173,11 @@ function begin(world: World): void {
   for (const topic of workTopics)
     for (let partition = 0; partition < plan.partitions; partition++)
       committed.set(keyOf({ topic, partition }), { offset: 0, metadata: '' });
-  const { client, askForJob } = createClients(world);
+  const { client, askForJob, askForErasure } = createClients(world);
   for (const wish of plan.notifications) time.after(wish.at, () => void client(wish));
   for (const wish of plan.jobs) time.after(wish.at, () => void askForJob?.(wish));
+  // A refusal is an answer, too: it may have been taken on all the same.
+  for (const wish of plan.erasures) time.after(wish.at, () => void askForErasure?.(wish).catch(() => undefined));
   // A backlog is there before anybody works on it.
   const startAt = plan.scenario === 'shares' || plan.scenario === 'lanes' ? 50 : 0;
   for (let n = 0; n < plan.machines; n++) time.after(startAt + n * 5, () => void world.start());
@@ -183,6 +193,7 @@ function createClients(world: World) {
   const machine = createMachine({ name: 'api', time, random, trace });
   const { clock } = machine;
   const logger = witness.loggerOf('api');
+  const erasures = plan.erasures.length === 0 ? null : createErasures();
   const log = createSimulatedLog({
     machine,
     brokers,
@@ -192,6 +203,7 @@ function createClients(world: World) {
     trace,
     logger,
     faults,
+    erasures,
     sizeOf,
     onOwned: () => {},
     onHeard: () => {},
@@ -200,7 +212,12 @@ function createClients(world: World) {
   const retry = retryNotification({ log, clock });
 
   const { jobs } = world;
-  return { client, askForJob: jobs === null ? null : createJobsClient(world, { machine, shared: jobs }) };
+  if (erasures !== null) void followErasures(log, allTopics, { clock, logger });
+  return {
+    client,
+    askForJob: jobs === null ? null : createJobsClient(world, { machine, shared: jobs }),
+    askForErasure: jobs === null ? null : createErasingClient(world, { machine, log, shared: jobs }),
+  };
 
   async function client(wish: NotificationPlan): Promise<void> {
     const event = requestedBy(wish);
@@ -210,17 +227,25 @@ function createClients(world: World) {
       time.after(ms, () => {
         const facts = witness.facts(event.notificationId);
         // A refusal is an answer, too.
-        if (facts !== undefined) command(facts).catch(() => {});
+        if (facts === undefined) return;
+        command(erasures?.has(facts.id) === true ? erasedFacts(facts) : facts).catch(() => {});
       });
     };
     later(wish.cancelAfterMs, cancel);
     later(wish.retryAfterMs, retry);
   }
 
-  function requestedBy({ tenant, priority, bytes, sendAfterMs, batch }: NotificationPlan): NotificationRequested {
+  function requestedBy({
+    tenant,
+    priority,
+    bytes,
+    sendAfterMs,
+    batch,
+    recipient: number,
+  }: NotificationPlan): NotificationRequested {
     const notificationId = notificationIdOf(clock.uuidV7());
     const { id: tenantId } = plan.tenants[tenant] ?? { id: 'tnt_0' as TenantId };
-    const recipient = 'https://receiver.example/hook';
+    const recipient = recipientOf(number);
     const now = clock.now();
     return {
       type: 'NotificationRequested',
@@ -237,7 +262,7 @@ function createClients(world: World) {
       partition: partitionOf({ tenantId, channel, recipient, notificationId }, partitioning),
       request: {
         subject: null,
-        body: 'hello',
+        body: `hello ${secretOf(notificationId)}`,
         bodyFormat: 'text',
         rawSubject: null,
         rawBody: null,
@@ -253,8 +278,9 @@ function createClients(world: World) {
   }
 }
 
-function lastWishAt({ notifications, jobs }: Plan): number {
-  const lastJobAt = Math.max(0, ...jobs.map(({ at, stopAfterMs }) => at + (stopAfterMs ?? 0)));
+function lastWishAt({ notifications, jobs, erasures }: Plan): number {
+  const jobsAt = jobs.map(({ at, stopAfterMs }) => at + (stopAfterMs ?? 0));
+  const lastJobAt = Math.max(0, ...jobsAt, ...erasures.map(({ at }) => at));
   return notifications.reduce(
     (last, { at, cancelAfterMs, retryAfterMs }) => Math.max(last, at + Math.max(cancelAfterMs ?? 0, retryAfterMs ?? 0)),
     lastJobAt,

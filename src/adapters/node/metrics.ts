@@ -84,6 +84,8 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_dead_letters_total: 'Events whose bytes do not decode',
   herald_documents_cut_total: 'Documents too large for the store, stored with their texts cut or not at all',
   herald_downloads_ended_total: 'Downloads that ended, by how',
+  herald_erased_total: 'Notifications that an erasure has named: nothing is shown of them any more',
+  herald_erasure_events_read_total: 'Events of the log that erasures have read for what the records do not tell of',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
   herald_folded_events_total: 'Events folded into a read model',
   herald_forgotten_total: 'Notifications whose retention ended: no read model shows them any more',

@@ -28,7 +28,7 @@ export function recipientOf(number: number): string {
 
 /** What only this notification says: in its body, its metadata, and what its receiver answers. */
 export function secretOf(id: NotificationId): string {
-  return [...id.slice(-16)].toReversed().join('');
+  return Array.from(id.slice(-16)).toReversed().join('');
 }
 
 /** An entry as a process sees it by what it knows: decoding an erasure notes it. */

@@ -1,5 +1,6 @@
-// Twelve markers of three recipients are planted in everything that can hold them; once the recipients are erased no answer, export, log line, metric, rebuild or
-// stored document has one of them, no file of DATA_DIR either, the counts stay, and what is others' is the same byte for byte.
+// Twelve markers of three recipients, and those of a batch's item, are planted in everything that can hold them; once the recipients are erased no answer of any
+// GET, export, log line, metric, rebuild or stored document has one of them, no file of DATA_DIR either, the counts stay, and what is others' is the same byte for
+// byte. What was said of them without being kept (a refused request, an Idempotency-Key with its request's hash) is in none of these from the beginning.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -10,17 +11,20 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { embeddedOnly, engineSet, realOnly } from '../support/engine-set.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
-import { herald, makeDataDir, startHerald } from '../support/herald.ts';
+import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
-import { documentsInMongo } from '../support/read-model-documents.ts';
+import { getsOf } from '../support/look-back-routes.ts';
+import { bytesInMongo, documentsInMongo } from '../support/read-model-documents.ts';
 import type { SmtpSink } from '../support/smtp-sink.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { until } from '../support/until.ts';
 
 const marker = () => `x${randomBytes(11).toString('hex')}`;
 const names = ['address', 'subject', 'body', 'data', 'metadata', 'refusal', 'planned', 'user', 'title', 'item', 'hook'];
-const planted = Object.fromEntries([...names, 'long'].map((name) => [name, marker()]));
+const planted = Object.fromEntries([...names, 'long', 'batch', 'ownId'].map((name) => [name, marker()]));
+/** In requests that are refused, and in the headers of one that is taken: nothing of them is kept as it came. */
+const unkept = Object.fromEntries(['refused', 'key'].map((name) => [name, marker()]));
 const m = (name: string): string => planted[name] ?? '';
 
 /** As text is written: plain, in UTF-16, and in base64 wherever in a group of three bytes it begins. */
@@ -32,7 +36,9 @@ function formsOf(text: string): Buffer[] {
   return [Buffer.from(text), Buffer.from(text, 'utf16le'), ...inBase64.map((one) => Buffer.from(one))];
 }
 
-const forms = Object.entries(planted).flatMap(([name, text]) => formsOf(text).map((form) => ({ name, form })));
+const forms = Object.entries({ ...planted, ...unkept }).flatMap(([name, text]) =>
+  formsOf(text).map((form) => ({ name, form })),
+);
 const foundIn = (bytes: Buffer): string[] => [
   ...new Set(forms.filter(({ form }) => bytes.includes(form)).map(({ name }) => name)),
 ];
@@ -45,6 +51,9 @@ let ada: string;
 let hook: string;
 const environment = { OUTBOUND_ALLOW: '127.0.0.1/32', RETRY_DELAYS: '1h', LOG_LEVEL: 'debug' };
 const ids = new Map<string, string>();
+const jobIds: string[] = [];
+let bearer = '';
+let [batchId, templateId] = ['', ''];
 const idOf = (name: string): string => ids.get(name) ?? '';
 
 beforeAll(async () => {
@@ -59,6 +68,12 @@ beforeAll(async () => {
   const smtp = { ...sender, host: '127.0.0.1', port: mail.port, secure: false, user: 'shop' };
   const saved = { channel: 'EMAIL', provider: 'smtp', apiKey: 'password', config: smtp, enabled: true };
   expect((await service.dashboard('POST', '/providers', saved)).status).toBe(200);
+  bearer = await token(dataDir);
+  const template = { name: 'welcome', channel: 'EMAIL', subject: 'Welcome', body: 'Hello {{ name }}' };
+  const made = (await service.dashboard('POST', '/templates', template)).body;
+  templateId = String(made['id']);
+  const changed = { ...template, body: 'Good day {{ name }}' };
+  expect((await service.dashboard('PUT', `/templates/${templateId}`, changed)).status).toBe(200);
 }, 90_000);
 
 afterAll(async () => {
@@ -80,38 +95,97 @@ async function sent(name: string, status: string, notification: Record<string, u
   });
 }
 
-/** Everything that shows anything, as text. */
-async function everyAnswer(): Promise<string> {
-  const paths = [
+/** What is asked of each GET of the OpenAPI document. */
+const callsOf = (): Readonly<Record<string, readonly string[]>> => ({
+  '/notifications': [
     '/notifications?limit=100',
     `/notifications?recipient=${encodeURIComponent(ada)}`,
     `/notifications?recipientPrefix=${m('address').slice(0, 8)}`,
     `/notifications?q=${m('subject')}`,
     `/notifications?q=${m('body')}`,
     `/notifications?metadata.mark=${m('metadata')}`,
-    ...[...ids.values()].flatMap((id) => [`/notifications/${id}`, `/notifications/${id}/attempts`]),
-    '/suppressions',
-    '/dashboard/stats?range=all',
-    '/dashboard/failures',
-    '/refusals',
-  ];
+    `/notifications?batchId=${batchId}`,
+  ],
+  '/notifications.csv': ['/notifications.csv'],
+  '/notifications/{id}': [...ids.values()].map((id) => `/notifications/${id}`),
+  '/notifications/{id}/attempts': [...ids.values()].map((id) => `/notifications/${id}/attempts`),
+  '/events': ['/events?limit=1000', ...[...ids.values()].map((id) => `/events?notificationId=${id}`)],
+  '/jobs/{id}': jobIds.map((id) => `/jobs/${id}`),
+  '/suppressions': ['/suppressions'],
+  '/dashboard/stats': ['/dashboard/stats?range=all'],
+  '/dashboard/failures': ['/dashboard/failures'],
+  '/refusals': ['/refusals'],
+  '/tenant': ['/tenant'],
+  '/keys': ['/keys'],
+  '/providers': ['/providers'],
+  '/providers/catalog': ['/providers/catalog'],
+  '/templates': ['/templates'],
+  '/templates/{id}/versions': [`/templates/${templateId}/versions`],
+  '/templates/{id}/versions/{version}': [`/templates/${templateId}/versions/1`],
+  '/notify/{id}': [...ids.values()].map((id) => `/notify/${id}`),
+  '/notify/batch/{id}': [`/notify/batch/${batchId}`],
+  '/notify/inapp/{userId}': [`/notify/inapp/${m('user')}`],
+});
+
+/** These never end; they are fed from the read models that the others are answered from. */
+const streams = ['/notify/inapp/{userId}/stream', '/dashboard/stream'];
+
+/** Everything that shows anything, as text. */
+async function everyAnswer(): Promise<string> {
   const texts: string[] = [];
-  for (const path of paths) {
-    const { status, body } = await service.dashboard('GET', path);
+  const calls = Object.values(callsOf()).flat();
+  const json = calls.filter((path) => !path.startsWith('/notifications.csv'));
+  for (const path of json) {
+    const key = { headers: { 'x-api-key': service.apiKey } };
+    const byKey = path.startsWith('/notify/');
+    const { status, body } = await (byKey
+      ? service.call('GET', `/api/v1${path}`, key)
+      : service.dashboard('GET', path));
     expect([path, status]).toEqual([path, 200]);
     texts.push(JSON.stringify(body));
   }
-  const key = { headers: { 'x-api-key': service.apiKey } };
-  for (const id of ids.values())
-    texts.push(JSON.stringify((await service.call('GET', `/api/v1/notify/${id}`, key)).body));
-  texts.push(JSON.stringify((await service.call('GET', `/api/v1/notify/inapp/${m('user')}`, key)).body));
+  const headers = { authorization: `Bearer ${bearer}` };
+  const csv = await fetch(`${service.url}/api/v1/notifications.csv`, { headers });
+  expect(csv.status).toBe(200);
+  texts.push(await csv.text());
   return texts.join('\n');
 }
 
 async function erased(channel: string, recipient: string): Promise<Record<string, unknown>> {
   const { status, body } = await service.dashboard('DELETE', `/recipients/${channel}/${encodeURIComponent(recipient)}`);
   expect(status).toBe(202);
+  jobIds.push(String(body['jobId']));
   return body;
+}
+
+/** One of the two is ada's. */
+async function plantedInBatch(): Promise<void> {
+  const item = { channel: 'EMAIL', recipient: ada, subject: 's', body: m('batch') };
+  const notifications = [
+    { ...item, metadata: { own: m('ownId') } },
+    { ...item, recipient: 'bob@example.com', body: 'b' },
+  ];
+  const key = { headers: { 'x-api-key': service.apiKey } };
+  const { status, body } = await service.call('POST', '/api/v1/notify/batch', { ...key, body: { notifications } });
+  expect(status).toBe(202);
+  batchId = String(body['batchId']);
+  const [adas, bobs] = body['results'] as readonly { readonly notificationId: string }[];
+  ids.set('batch', adas?.notificationId ?? '');
+  ids.set('bob batch', bobs?.notificationId ?? '');
+  for (const name of ['batch', 'bob batch'])
+    await until(async () => (await recordOf(idOf(name)))?.['status'] === 'DELIVERED', { what: `${name} to be sent` });
+}
+
+/** Refused, or a key of the caller's own. */
+async function unkeptIsSaid(): Promise<void> {
+  const refused = { channel: 'EMAIL', recipient: ada, body: unkept['refused'], subject: 7 };
+  expect((await service.notify(refused)).status).toBe(400);
+  const headers = { 'x-api-key': service.apiKey, 'idempotency-key': unkept['key'] ?? '' };
+  const body = { channel: 'EMAIL', recipient: ada, subject: 's', body: 'once' };
+  const answer = await service.call('POST', '/api/v1/notify', { headers, body });
+  expect(answer.status).toBe(202);
+  ids.set('once', String(answer.body['notificationId']));
+  await until(async () => (await recordOf(idOf('once')))?.['status'] === 'DELIVERED', { what: 'it to be sent' });
 }
 
 const ended = (jobId: unknown) =>
@@ -150,16 +224,25 @@ describe('an erased recipient', () => {
     await sent('bob item', 'DELIVERED', { ...item, recipient: 'bob', subject: 'Hi', body: 'Hi Bob' });
     await sent('hook', 'FAILED', { channel: 'WEBHOOK', recipient: hook });
     await sent('later', 'RETRYING', { channel: 'WEBHOOK', recipient: `${hook}/later` });
+    await plantedInBatch();
+    await unkeptIsSaid();
     const key = { headers: { 'x-api-key': service.apiKey } };
     expect((await service.call('POST', `/api/v1/notify/inapp/${m('user')}/read`, key)).status).toBe(200);
     expect((await service.dashboard('POST', '/suppressions', { channel: 'EMAIL', recipient: ada })).status).toBe(201);
-    await until(async () => foundIn(Buffer.from(await everyAnswer())).length === 12, { what: 'all 12 to show' });
+    const shown = async () => foundIn(Buffer.from(await everyAnswer())).toSorted();
+    await until(async () => (await shown()).length >= Object.keys(planted).length, { what: 'all of them to show' });
+    expect(await shown()).toEqual(Object.keys(planted).toSorted());
     expect(foundIn(Buffer.from(await exported())).toSorted()).toEqual(Object.keys(planted).toSorted());
     before = {
       statistics: (await statistics())['channelCounts'] as object,
       bob: await Promise.all(bobs().map(async (id) => JSON.stringify(await recordOf(id)))),
     };
   }, 120_000);
+
+  it('is asked for by every GET that there is', async () => {
+    const { body } = await service.call('GET', '/openapi.json');
+    expect([...Object.keys(callsOf()), ...streams].toSorted()).toEqual([...getsOf(body)].toSorted());
+  });
 
   it('is shown by nothing once the answers have come', async () => {
     jobs = [
@@ -196,9 +279,14 @@ describe('an erased recipient', () => {
   });
 
   realOnly('is in no document of MongoDB', async () => {
-    const { documents } = await documentsInMongo(String(dataDir.environment['MONGODB_URL']));
+    const url = String(dataDir.environment['MONGODB_URL']);
+    const { documents } = await documentsInMongo(url);
     expect(documents.size).toBeGreaterThan(10);
     expect(foundIn(Buffer.from(JSON.stringify([...documents])))).toEqual([]);
+    // Settings, jobs, idempotency keys, positions and all the rest, as they are stored.
+    const everything = await bytesInMongo(url);
+    expect([...everything.keys()]).toEqual(expect.arrayContaining(['idempotency_keys', 'jobs', 'read_models']));
+    for (const [collection, bytes] of everything) expect([collection, foundIn(bytes)]).toEqual([collection, []]);
   });
 
   it('is in no log line and no metric', async () => {

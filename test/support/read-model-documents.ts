@@ -67,6 +67,22 @@ export async function documentsInMongo(url: string): Promise<StoredReadModels> {
   }
 }
 
+/** Every document of every collection, as BSON, by the collection's name. */
+export async function bytesInMongo(url: string): Promise<ReadonlyMap<string, Buffer>> {
+  const client = await new MongoClient(url).connect();
+  try {
+    const found = new Map<string, Buffer>();
+    for (const { name } of await client.db().listCollections({}, { nameOnly: true }).toArray()) {
+      const documents = await client.db().collection(name).find({}, { raw: true }).toArray();
+      // As they came: `raw` gives the bytes in place of objects.
+      found.set(name, Buffer.concat(documents as unknown as readonly Uint8Array[]));
+    }
+    return found;
+  } finally {
+    await client.close();
+  }
+}
+
 function collectionsOf(definition: string): readonly string[] {
   return (JSON.parse(definition) as ReadModelDefinition).collections.map(({ name }) => name);
 }

@@ -114,6 +114,11 @@ export interface ConsumeOptions {
   readonly topics: readonly Topic[];
   /** Types that are worth decoding; others are passed over without being handed out. Absent: all. */
   readonly types?: ReadonlySet<EventType>;
+  /**
+   * What it says of events that are deleted before its readers come to them: `lost`, since nobody has seen to them, or `over`, since they only go once they have
+   * ended (retention), and whoever reads what is left comes to the same. Absent: `lost`.
+   */
+  readonly deleted?: 'lost' | 'over';
   /** Events that trickle in may be gathered for so long, in ms, before they are handed out: it saves requests where the log is on another machine. Absent: 0. */
   readonly gatherMs?: number;
   /** Called for each number when it is taken. Must not throw; starts its own loops and returns. */

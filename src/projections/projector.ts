@@ -48,6 +48,7 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
   const consumer = await log.consume({
     group: deps.group ?? projectorGroup(readModel.definition.name),
     topics: readModel.topics,
+    deleted: 'over',
     gatherMs: eventsGatheredMs,
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
     owned(claim) {

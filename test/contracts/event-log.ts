@@ -36,7 +36,7 @@ export interface OpenEventLog {
   plantFormer(event: NotificationRequested): Promise<Position>;
   /** Deletes what a retention would: all below the offset. */
   deleteBelow(position: Position): Promise<void>;
-  /** The messages of the lines that it has logged. */
+  /** The messages of the errors that it has logged. */
   said(): readonly string[];
   /** Closes what is open and removes the log. */
   close(): Promise<void>;
@@ -370,6 +370,20 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(numbersOf(await reader.take(all))).toEqual(range(20).slice(8));
         expect(reader.position().get(high)).toBe((await log.ends(high))[0]);
         expect(opened.said()).toEqual(['what was to be read next is deleted; going on from the start']);
+      });
+
+      it('goes on from the start without alarm where what is deleted is over', async () => {
+        const positions = await append(...range(20).map((n) => requested(0, n)));
+        const [first] = positions;
+        await opened.deleteBelow(positions[8] ?? { topic: high, partition: 0, offset: 0 });
+        const claim = await claimOf(log, 0, { deleted: 'over' });
+        const fromBeginning = claim.read(new Map([[high, 0]]));
+        expect(numbersOf(await fromBeginning.take(all))).toEqual(range(20).slice(8));
+        fromBeginning.close();
+        const overtaken = claim.read(new Map([[high, (first?.offset ?? 0) + 1]]));
+        expect(numbersOf(await overtaken.take(all))).toEqual(range(20).slice(8));
+        overtaken.close();
+        expect(opened.said()).toEqual([]);
       });
 
       it('loses what is trimmed, keeps what is to be kept, and goes on at the same offsets after a restart', async () => {

@@ -63,6 +63,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
       logger,
       inOrderOfTime: true,
       types: options.types,
+      deleted: options.deleted,
       bounds: (places, at) => offsetsOf(asking, places, at),
     },
   });

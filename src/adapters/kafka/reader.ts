@@ -7,7 +7,8 @@
 import type { EventType } from '../../domain/events.ts';
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { LogEntry, PartitionReader } from '../../ports/event-log.ts';
+import { sayDeleted } from '../../ports/deleted-events.ts';
+import type { ConsumeOptions, LogEntry, PartitionReader } from '../../ports/event-log.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { FetchSource } from './fetch-sources.ts';
 import type { Fetcher } from './fetcher.ts';
@@ -27,6 +28,7 @@ export interface ReaderDependencies {
   readonly inOrderOfTime: boolean;
   /** Types that are worth decoding; absent: all. */
   readonly types?: ReadonlySet<EventType> | undefined;
+  readonly deleted?: ConsumeOptions['deleted'];
   /** Where these partitions begin or end now. @throws Error when it can't be asked */
   bounds(of: readonly Place[], at: 'start' | 'end'): Promise<readonly number[]>;
 }
@@ -75,7 +77,7 @@ type Pulled =
 
 /** @param signal of the claim: once it aborts, take answers with nothing */
 export function createReader(
-  { fetcher, decoder, clock, logger, inOrderOfTime, types, bounds }: ReaderDependencies,
+  { fetcher, decoder, clock, logger, inOrderOfTime, types, deleted, bounds }: ReaderDependencies,
   signal: AbortSignal,
   from: readonly ReadFrom[],
 ): PartitionReader {
@@ -123,7 +125,7 @@ export function createReader(
       const [start = 0] = await bounds([source], 'start');
       if (start <= source.offset) throw outOfRange;
       const { topic, partition, offset } = source;
-      logger.error('what was to be read next is deleted; going on from the start', { topic, partition, offset, start });
+      sayDeleted(logger, deleted, { topic, partition, offset, start });
       source.offset = start;
     } catch (error) {
       source.failure = asError(error);

@@ -152,6 +152,18 @@ describe('a reader', () => {
     ]);
   });
 
+  it.each([
+    { offset: 50, levels: ['warn'], said: 'that without alarm where it was overtaken' },
+    { offset: 0, levels: [], said: 'nothing aloud where it begins with the log' },
+  ])('of what only goes once it has ended says $said', async ({ offset, levels }) => {
+    start = 80;
+    const reader = readerAt(offset, new AbortController().signal, { deleted: 'over' });
+    (await nextAsked()).answer([failing(offsetOutOfRange)]);
+    await serveFrom(80);
+    expect(await taken(reader, 30)).toEqual(offsets(80, end));
+    expect(lines.map(({ level }) => level)).toEqual(levels);
+  });
+
   it('fails at an offset that the log has not reached: it is another log', async () => {
     const reader = readerAt(5000);
     (await nextAsked()).answer([failing(offsetOutOfRange)]);
@@ -159,13 +171,18 @@ describe('a reader', () => {
   });
 });
 
-function readerAt(offset: number, signal = new AbortController().signal): PartitionReader {
+function readerAt(
+  offset: number,
+  signal = new AbortController().signal,
+  more: Pick<ReaderDependencies, 'deleted'> = {},
+): PartitionReader {
   const deps: ReaderDependencies = {
     fetcher,
     decoder,
     clock,
     logger: loggerTo(lines),
     inOrderOfTime: true,
+    ...more,
     bounds: async (places, at) => places.map(() => (at === 'start' ? start : end)),
   };
   return createReader(deps, signal, [{ topic, name: topic, partition, offset }]);

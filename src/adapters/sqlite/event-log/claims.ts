@@ -1,6 +1,7 @@
 // One consumer's claims on partition numbers: made when a number is owned, void when it is lost.
 
 import type { Topic } from '../../../domain/topics.ts';
+import { sayDeleted } from '../../../ports/deleted-events.ts';
 import type { Claim, CommittedPosition, ConsumeOptions, TopicCommit } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Catalog } from './catalog.ts';
@@ -62,13 +63,7 @@ export function createClaims(
       const slot = catalog.slotOf(topic, partition);
       const start = rows.start(slot);
       if (start === null || start <= offset) return { slot, topic, offset };
-      logger.error('what was to be read next is deleted; going on from the start', {
-        group,
-        topic,
-        partition,
-        offset,
-        start,
-      });
+      sayDeleted(logger, options.deleted, { group, topic, partition, offset, start });
       return { slot, topic, offset: start };
     };
 

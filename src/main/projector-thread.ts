@@ -1,6 +1,8 @@
 // The thread of the projectors and the scheduler, as the main thread sees it.
 
 import type { FoldState } from '../projections/fold-report.ts';
+import { formerReadModels, readModels } from '../projections/index.ts';
+import { createOldestInHand, type OldestInHand, oldestOf } from './oldest-in-hand.ts';
 import type { ServiceThread } from './service-thread.ts';
 import { startThread } from './service-thread.ts';
 import type { ThreadEngines } from './thread-engines.ts';
@@ -11,20 +13,29 @@ export interface ProjectorThreadInput {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly runsProjectors: boolean;
   readonly runsScheduler: boolean;
+  readonly oldestInHand: OldestInHand;
 }
 
 /** What it says of itself. */
 export type FoldingTold = readonly FoldState[];
 
 export interface ProjectorThread extends ServiceThread {
-  /** What it had in hand, and what failed, when it said so last: within a second. */
+  /** What failed, when it said so last: within a second. */
   folding(): readonly FoldState[];
+  /** When the log took the oldest event that it has in hand of a read model, UTC ms; null: it has none. */
+  oldestInHandAt(readModel: string): number | null;
 }
 
 const stopWithinMs = 10_000;
 
 /** Resolves when it follows the log. */
-export async function startProjectorThread(input: ProjectorThreadInput, signal: AbortSignal): Promise<ProjectorThread> {
+export async function startProjectorThread(
+  told: Omit<ProjectorThreadInput, 'oldestInHand'>,
+  signal: AbortSignal,
+): Promise<ProjectorThread> {
+  const folded = [...readModels, ...formerReadModels];
+  const oldestInHand = createOldestInHand(folded.map(({ definition }) => definition.name));
+  const input: ProjectorThreadInput = { ...told, oldestInHand };
   let folding: FoldingTold = [];
   const thread = await startThread<FoldingTold>({
     name: 'projectors',
@@ -38,5 +49,5 @@ export async function startProjectorThread(input: ProjectorThreadInput, signal: 
       folding = states;
     },
   });
-  return { ...thread, folding: () => folding };
+  return { ...thread, folding: () => folding, oldestInHandAt: oldestOf(oldestInHand) };
 }

@@ -20,6 +20,7 @@ import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
 import { countAppends } from './count-appends.ts';
+import { noteOldestIn } from './oldest-in-hand.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FoldingTold, ProjectorThreadInput } from './projector-thread.ts';
 import { toMainThread } from './thread-entry.ts';
@@ -43,7 +44,7 @@ const engines = await openThreadEngines(input.engines, {
 const { store } = engines;
 const log = countAppends(engines.log, metrics);
 const running: RunningProjector[] = [];
-const report = createFoldReport(clock);
+const report = createFoldReport(clock, noteOldestIn(input.oldestInHand));
 const deps = { log, store, clock, logger, metrics, turns: createTurns(clock), report };
 const filling = measureFilling(metrics);
 if (input.runsProjectors)

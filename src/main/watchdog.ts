@@ -102,7 +102,7 @@ function feedOfReadModel(
   const { log, clock, metrics } = adapters;
   const { name } = readModel.definition;
   const oldestInHandMs = (): number => {
-    const at = thread?.folding().find((state) => state.readModel === name)?.oldestInHandAt ?? null;
+    const at = thread?.oldestInHandAt(name) ?? null;
     return at === null ? 0 : Math.max(0, clock.now() - at);
   };
   const group = projectorGroup(name);

@@ -1,12 +1,10 @@
-// What the loops of a thread are at: since when they have something in hand that isn't folded, and what fails. Told to whoever shows it, in another thread.
+// What the loops of a thread are at: since when they have something in hand that isn't folded, noted at once, and what fails, for whoever asks.
 
 import type { Clock } from '../ports/clock.ts';
 
 /** Plain data, to be posted. */
 export interface FoldState {
   readonly readModel: string;
-  /** When the log took the oldest event in hand, UTC ms; null: there is none. */
-  readonly oldestInHandAt: number | null;
   /** What has failed longest of what fails now; null: nothing does. */
   readonly failing: Failing | null;
 }
@@ -31,13 +29,16 @@ export interface FoldReport {
   states(): readonly FoldState[];
 }
 
+/** Told whenever it changes: when the log took the oldest event in hand of a read model, UTC ms; null: there is none. */
+export type NoteOldest = (readModel: string, oldestInHandAt: number | null) => void;
+
 interface OfModel {
   readonly inHandAt: Map<number, number>;
   /** By number and step. */
   readonly failing: Map<string, Failing>;
 }
 
-export function createFoldReport(clock: Clock): FoldReport {
+export function createFoldReport(clock: Pick<Clock, 'now'>, noteOldest: NoteOldest): FoldReport {
   const models = new Map<string, OfModel>();
 
   const modelOf = (readModel: string): OfModel => {
@@ -46,9 +47,23 @@ export function createFoldReport(clock: Clock): FoldReport {
     return known;
   };
 
+  const noteOldestOf = (readModel: string): void => {
+    const since = modelOf(readModel).inHandAt.values();
+    noteOldest(
+      readModel,
+      [...since].reduce<number | null>((oldest, at) => Math.min(oldest ?? at, at), null),
+    );
+  };
+  const notInHand = (readModel: string, partition: number): void => {
+    if (modelOf(readModel).inHandAt.delete(partition)) noteOldestOf(readModel);
+  };
+
   return {
-    inHand: (readModel, partition, since) => void modelOf(readModel).inHandAt.set(partition, since),
-    folded: (readModel, partition) => void modelOf(readModel).inHandAt.delete(partition),
+    inHand(readModel, partition, since) {
+      modelOf(readModel).inHandAt.set(partition, since);
+      noteOldestOf(readModel);
+    },
+    folded: notInHand,
     failed(readModel, partition, step, error) {
       const { failing } = modelOf(readModel);
       const key = `${partition} ${step}`;
@@ -57,14 +72,13 @@ export function createFoldReport(clock: Clock): FoldReport {
     },
     worked: (readModel, partition, step) => void models.get(readModel)?.failing.delete(`${partition} ${step}`),
     ended(readModel, partition) {
+      notInHand(readModel, partition);
       const of = models.get(readModel);
-      of?.inHandAt.delete(partition);
       for (const [key, failing] of of?.failing ?? []) if (failing.partition === partition) of?.failing.delete(key);
     },
     states: () =>
-      [...models].map(([readModel, { inHandAt, failing }]) => ({
+      [...models].map(([readModel, { failing }]) => ({
         readModel,
-        oldestInHandAt: inHandAt.size === 0 ? null : Math.min(...inHandAt.values()),
         failing: [...failing.values()].reduce<Failing | null>(
           (oldest, one) => (oldest === null || one.since < oldest.since ? one : oldest),
           null,

@@ -11,16 +11,16 @@ export interface Progress {
 
 export function createProgress(label: string, out: NodeJS.WriteStream = process.stderr): Progress {
   let lastAt = 0;
-  const began = performance.now();
+  /** What had been done when it was told first: work that goes on began long before. */
+  let first: { readonly done: number; readonly at: number } | null = null;
   return {
     update(done, total) {
       const now = performance.now();
+      first ??= { done, at: now };
       if (now - lastAt < (out.isTTY ? 100 : lineEveryMs)) return;
       lastAt = now;
       const share = total === 0 ? 1 : Math.min(done / total, 1);
-      const rate = Math.round((done / Math.max(now - began, 1)) * 1000);
-      const left = rate === 0 ? '' : `, ${timeLeft((total - done) / rate)} left`;
-      const text = `${label}: ${done} of ${total} (${Math.floor(share * 100)} %, ${rate}/s${left})`;
+      const text = `${label}: ${done} of ${total} (${Math.floor(share * 100)} %${paceOf(done - first.done, now - first.at, total - done)})`;
       const filled = Math.round(share * barWidth);
       out.write(out.isTTY ? `\r[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${text}\u001B[K` : `${text}\n`);
     },
@@ -28,6 +28,12 @@ export function createProgress(label: string, out: NodeJS.WriteStream = process.
       out.write(`${out.isTTY ? '\r\u001B[K' : ''}${label}: ${text}\n`);
     },
   };
+}
+
+/** `, 1200/s, 3 s left`; nothing while it isn't known. */
+function paceOf(done: number, tookMs: number, left: number): string {
+  const rate = tookMs <= 0 ? 0 : Math.round((done / tookMs) * 1000);
+  return rate <= 0 ? '' : `, ${rate}/s, ${timeLeft(left / rate)} left`;
 }
 
 function timeLeft(seconds: number): string {

@@ -5,19 +5,16 @@ import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
 import { createCodec } from '../codec/index.ts';
-import type { FilledPlace } from '../projections/filling.ts';
-import { createFilledPlace } from '../projections/filling.ts';
 import { projectedReadModels, readModels } from '../projections/index.ts';
-import type { ReadModel } from '../projections/read-model.ts';
 import type { RebuildProgress } from '../projections/rebuild.ts';
 import { rebuild } from '../projections/rebuild.ts';
-import { isFormerInUse } from '../projections/replacement.ts';
-import type { BesideComparison, RebuildComparison } from '../ports/read-model-rebuild.ts';
+import type { RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Config } from './config.ts';
-import type { EngineDependencies, RebuildBeside } from './engines.ts';
+import type { EngineDependencies } from './engines.ts';
 import { areFolded, openLogAndViews, openRebuildBeside } from './engines.ts';
 import { patientLog } from './patient-log.ts';
 import { createProgress } from './progress.ts';
+import { untilRebuilt } from './rebuild-progress.ts';
 
 /** @throws StartError while the scheduler alone runs (cluster), and when the log can't be read for some minutes */
 export async function rebuildReadModels(config: Config): Promise<void> {
@@ -74,62 +71,6 @@ async function rebuildBeside(deps: EngineDependencies): Promise<void> {
   } finally {
     await beside.close();
   }
-}
-
-const lookEveryMs = 500;
-
-async function untilRebuilt({ clock }: EngineDependencies, beside: RebuildBeside): Promise<void> {
-  const progress = createProgress('rebuild');
-  const placeOf = createPlaces(beside);
-  /** Of each that was seen: when it had been compared before. */
-  const seen = new Map<string, number | null>();
-  for (;;) {
-    let [done, total] = [0, 0];
-    const left = new Set<string>();
-    for (const readModel of projectedReadModels) {
-      const place = await placeOf(readModel);
-      if (place === null) continue;
-      const reached = await place.reached(await place.ends());
-      [done, total] = [done + reached.done, total + reached.total];
-      const { name } = readModel.definition;
-      left.add(name);
-      if (!seen.has(name)) seen.set(name, (await beside.store.lastComparison(name))?.at ?? null);
-    }
-    if (left.size === 0) break;
-    progress.update(done, total);
-    await clock.sleep(lookEveryMs);
-  }
-  progress.end(seen.size === 0 ? 'none is under way' : `${[...seen.keys()].join(', ')} done`);
-  for (const [name, before] of seen) {
-    const comparison = await beside.store.lastComparison(name);
-    if (comparison !== null && comparison.at !== before) createProgress(name).end(toldOfBeside(comparison));
-  }
-}
-
-/** Of the next version of a read model, or of the one that is filled beside the one it replaces; null: neither is there. */
-function createPlaces({ log, store }: RebuildBeside): (readModel: ReadModel) => Promise<FilledPlace | null> {
-  const places = new Map<string, FilledPlace>();
-  const ofNext = async (readModel: ReadModel, version: number): Promise<FilledPlace> => {
-    const key = `${readModel.definition.name} ${version}`;
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    const place = createFilledPlace({ log, store: await store.resumeRebuild(readModel.definition), readModel });
-    places.set(key, place);
-    return place;
-  };
-  return async (readModel) => {
-    const version = await store.nextVersion(readModel.definition);
-    if (version !== null) return ofNext(readModel, version);
-    const former = readModel.replaces?.readModel;
-    if (former === undefined || !(await isFormerInUse(store, readModel, former))) return null;
-    return createFilledPlace({ log, store, readModel });
-  };
-}
-
-function toldOfBeside({ compared, differing, fields, examples }: BesideComparison): string {
-  if (differing === 0) return `${compared} documents compared, equal to those before`;
-  const counts = fields.map(([field, documents]) => `${field} ${documents}`).join(', ');
-  return `${compared} documents compared, ${differing} NOT equal to those before (${counts}), e.g. ${examples.join(' | ')}`;
 }
 
 function told({ equal, documents, differing }: RebuildComparison): string {

@@ -8,8 +8,12 @@ import { eventIdFrom } from '../../src/domain/ids.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
 import { retentionTopic, workTopic } from '../../src/domain/topics.ts';
 import type { Claim } from '../../src/ports/event-log.ts';
+import type { Document, ReadModelReader } from '../../src/ports/read-model-store.ts';
+import { noteWhenCaughtUp } from '../../src/projections/catching-up.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
+import type { FoldReader, ReadModel } from '../../src/projections/read-model.ts';
+import { createServingReader } from '../../src/projections/serving-reader.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import type { Gap } from '../../src/reconcile/reconcile.ts';
 import { reconcile } from '../../src/reconcile/reconcile.ts';
@@ -44,7 +48,9 @@ beforeEach(async () => {
 
 afterEach(() => engines.close());
 
-async function reconciled(more: { readonly youngerThanMs?: number; readonly openMax?: number } = {}) {
+async function reconciled(
+  more: { readonly youngerThanMs?: number; readonly openMax?: number; readonly reader?: ReadModelReader } = {},
+) {
   const gaps: Gap[] = [];
   const { account } = await reconcile({
     ...engines,
@@ -99,6 +105,43 @@ describe('reconciling', () => {
     await appendAll(engines.log, lifeOf(plan, 3));
     await fold();
     expect(await reconciled()).toMatchObject({ named: [], accepted: 3, ended: 2, waiting: 1, lost: 0, unseen: 0 });
+  });
+
+  it('asks the read model that serves while another is filled beside it, however far that is', async () => {
+    const before = (name: string) => `${name}_before`;
+    const { definition } = notificationsReadModel;
+    const collections = definition.collections.map((of) => ({ ...of, name: before(of.name) }));
+    const former: ReadModel = {
+      ...notificationsReadModel,
+      definition: { name: before(definition.name), collections },
+      async fold(entries, reader) {
+        const get = <D extends Document>(collection: string, ids: readonly string[]) =>
+          reader.get<D>(before(collection), ids);
+        const writes = await notificationsReadModel.fold(entries, { ...reader, get } satisfies FoldReader);
+        return writes.map((write) => ({ ...write, collection: before(write.collection) }));
+      },
+    };
+    const names = Object.fromEntries(definition.collections.map(({ name }) => [name, before(name)]));
+    const replacing: ReadModel = { ...notificationsReadModel, replaces: { readModel: former, collections: names } };
+    await appendAll(
+      engines.log,
+      [1, 2].flatMap((number) => lifeOf({ ...plan, steps: ['succeeded'] }, number)),
+    );
+    await passOver();
+    const caughtUp = noteWhenCaughtUp({ ...engines, readModel: former, signal: new AbortController().signal });
+    const projector = await runProjector({ ...engines, readModel: former });
+    await caughtUp;
+    await projector.stop();
+    const owner = await engines.store.own(former.definition.name, partition, { generation: 1000 });
+    const missing = { collection: before('notifications_2'), id: notificationIdFor(1), document: null };
+    await engines.store.transact(owner, new Map(), [missing]);
+    // What is filled has both by now, and nobody has said that it is in use.
+    await fold();
+    const reader = createServingReader({ ...engines, reader: engines.store, readModels: [replacing] });
+    expect(await reconciled({ reader })).toMatchObject({ named: [`unseen ${notificationIdFor(1)}`], ended: 2 });
+    await engines.store.noteCaughtUp(definition.name);
+    const afterwards = createServingReader({ ...engines, reader: engines.store, readModels: [replacing] });
+    expect(await reconciled({ reader: afterwards })).toMatchObject({ named: [], ended: 2 });
   });
 
   it('takes what retention has ended for no gap, though the log still has some of it', async () => {

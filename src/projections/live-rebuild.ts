@@ -50,8 +50,9 @@ export function runLiveRebuilds(deps: LiveRebuildDependencies): RunningProjector
 
 /** Never rejects. */
 async function rebuildWhenBegun(rebuilding: Rebuilding): Promise<void> {
-  const { store, readModel, clock, logger, signal } = rebuilding;
+  const { store, readModel, clock, logger, turns, signal } = rebuilding;
   const { definition } = readModel;
+  const removeRetired = () => store.removeRetired(definition);
   let isSwept = false;
   while (!signal.aborted) {
     try {
@@ -61,7 +62,7 @@ async function rebuildWhenBegun(rebuilding: Rebuilding): Promise<void> {
         await clock.sleep(rebuilding.oldKeptMs, signal);
         isSwept = false;
       } else if (!isSwept) {
-        isSwept = (await store.removeRetired(definition)) === 'done';
+        isSwept = (await (turns?.beside(signal, removeRetired) ?? removeRetired())) === 'done';
         if (!isSwept) await clock.sleep(removalRestMs, signal);
         continue;
       }

@@ -82,7 +82,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
     async take() {
       const rest = restsUntil - clock.monotonic();
       if (rest > 0) await clock.sleep(rest, claim.signal);
-      const eventsMax = deps.isBeside?.() === true && pace.inThread ? besideEventsMax : pace.eventsMax;
+      const eventsMax = deps.isBeside?.() === true ? besideEventsMax(pace) : pace.eventsMax;
       const limits = { eventsMax, bytesMax: foldBytesMax, passedMax };
       const entries = await retried(deps, claim, 'read', () => reader.take(limits));
       reached = reader.position();
@@ -112,13 +112,18 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       };
       const isOfLarge = isLarge(entries) || hadLarge;
       const foldInTurn = inTurn(deps, claim.signal, { isLarge: isOfLarge });
-      do {
-        const done = await retried(deps, claim, 'fold', () => foldInTurn(foldOnce));
-        if (done === null) return null;
-        owner = done.owner;
-        left = left.slice(done.piece.length);
-        written.push(...done.writes);
-      } while (left.length > 0);
+      const isOver = begunIn(deps, entries);
+      try {
+        do {
+          const done = await retried(deps, claim, 'fold', () => foldInTurn(foldOnce));
+          if (done === null) return null;
+          owner = done.owner;
+          left = left.slice(done.piece.length);
+          written.push(...done.writes);
+        } while (left.length > 0);
+      } finally {
+        isOver();
+      }
       hadLarge = areLarge(written);
       restsUntil = restOf(deps, { entries, isLarge: isOfLarge || hadLarge }, pace);
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
@@ -140,8 +145,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
  */
 export const passedMax = 10_000;
 
-/** 10 ms of the thread, where a full batch takes 40: so long those that come first wait. */
-const besideEventsMax = 150;
+/** 10 ms of the thread, where a full batch takes 40: so long those that come first wait. Of a store elsewhere, which they share, some 100 ms. */
+const besideEventsMax = ({ inThread }: FoldPace): number => (inThread ? 150 : 300);
 
 /** The topics that have moved, also where nothing of them was wanted. */
 function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {
@@ -168,6 +173,13 @@ function inTurn(
     const once = waitsForLarge ? () => turns.large(signal, fold) : fold;
     return readModel.mayLag === true ? turns.lagging(signal, once) : once();
   };
+}
+
+/** Others give way while a batch of what must not lag is in hand; answers with the call that ends it. */
+function begunIn({ turns, readModel, isBeside }: FoldDependencies, [oldest]: readonly LogEntry[]): () => void {
+  if (turns === undefined || oldest === undefined || readModel.mayLag === true || isBeside?.() === true)
+    return () => undefined;
+  return turns.begun(oldest.appendedAt);
 }
 
 /** Until when its number rests after a batch. */

@@ -121,22 +121,24 @@ async function tellOfComparison(replacing: Replacing): Promise<void> {
   await store.noteComparison(name, comparison);
 }
 
-/** A step takes some 10 ms of the thread. */
+/** A step takes some 10 ms of the thread, in the turns of what is filled. */
 export const removalRestMs = 50;
 /** Processes of a release before follow the former one. */
 const followedRestMs = 60_000;
 
 /** Once the read model is in use and nobody follows the former one. Never rejects; ends with the signal: the next start goes on. */
-async function removeFormer({ store, readModel, former, clock, logger, isFollowed, signal }: Replacing): Promise<void> {
+async function removeFormer(replacing: Replacing): Promise<void> {
+  const { store, readModel, former, clock, logger, isFollowed, turns, signal } = replacing;
   const { name } = former.definition;
   const isUsed = async () =>
     !(await store.hasCaughtUp(readModel.definition.name)) || (await isFollowed(projectorGroup(name)));
+  const removeSome = () => store.removeSome(name);
   let steps = 0;
   while (!signal.aborted) {
     let restMs = removalRestMs;
     try {
       if (await isUsed()) restMs = followedRestMs;
-      else if ((await store.removeSome(name)) === 'more') steps++;
+      else if ((await (turns?.beside(signal, removeSome) ?? removeSome())) === 'more') steps++;
       else {
         if (steps > 0) logger.info('a read model that was replaced is removed', { readModel: name });
         return;

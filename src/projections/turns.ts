@@ -7,7 +7,9 @@
 // - A read model that may lag folds one batch at a time and, while others have much to do, rests four times as long after each. So they keep four fifths of
 //   the thread, and what may lag catches up when they have.
 // - A read model that is filled beside the one that it replaces folds one batch at a time and rests as long as it took while others fold at all; once one of
-//   them is a second behind, three times as long. So a rebuild has half of the thread at most.
+//   them is half a second behind, three times as long. So a rebuild has half of the thread at most. While something that is in hand is a second behind it
+//   begins none, but one a second: what serves is behind by that second, the batch that was under way (10 ms of the thread, some 100 of a store elsewhere) and
+//   its own batch, and what is filled still comes on where the thread is never free.
 
 import type { Clock } from '../ports/clock.ts';
 import type { FoldPace } from '../ports/read-model-store.ts';
@@ -16,6 +18,8 @@ import type { FoldPace } from '../ports/read-model-store.ts';
 export type Line = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
 export interface Turns {
+  /** A batch of a read model that must not lag is in hand, until the call that it answers with. @param since when the log took its oldest event, UTC ms */
+  begun(since: number): () => void;
   /** A read model that must not lag has folded so many events at once; a large batch waited for its turn. */
   noted(batch: { readonly entries: number; readonly isLarge: boolean; readonly waitedMs: number }): void;
   /** Whether a number may go on at once after a small batch. Counts it. */
@@ -38,26 +42,47 @@ const laggingRests = 4;
 const laggingRestMaxMs = 1000;
 /** Of a piece of 50 ms; what took longer was others' work. */
 const largeRestMaxMs = 50;
-/** Half of what folding may be behind while another read model is filled. */
+/** A quarter of what folding may be behind while another read model is filled, and beyond the 350 ms that events rest in a store elsewhere. */
+const laterMs = 500;
+/** Half of it. */
 const lateMs = 1000;
+const lateLookMs = 25;
+/** For what is late one batch of what is filled waits so long at most: 150 events in 10 ms, a hundredth of the thread. */
+const lateWaitMaxMs = 1000;
 /** A quarter of the thread. In proportion, so that what is nearly at the log's end, with its small batches, still comes level; and not less, or it would never. */
 const besideLateRests = 3;
 /** 100 bodies of 200 KiB, a tenant's in 10 s, take 2 s of the thread: 4 with their rests. */
 const behindMs = 5000;
 
-export function createTurns(clock: Pick<Clock, 'monotonic' | 'sleep'>): Turns {
+export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): Turns {
+  /** Of each batch in hand of what must not lag. */
+  const inHand = new Set<{ readonly since: number }>();
+  const isLate = (): boolean => {
+    const now = clock.now();
+    for (const { since } of inHand) if (now - since >= lateMs) return true;
+    return false;
+  };
+  const untilNotLate = async (signal: AbortSignal): Promise<void> => {
+    const until = clock.monotonic() + lateWaitMaxMs;
+    while (isLate() && clock.monotonic() < until && !signal.aborted) await clock.sleep(lateLookMs, signal);
+  };
   let busyUntil = -Infinity;
   let smallUntil = -Infinity;
   let behindUntil = -Infinity;
   let liveUntil = -Infinity;
-  let lateUntil = -Infinity;
+  let laterUntil = -Infinity;
   let beat = { endsAt: -Infinity, unrested: 0, entries: 0, isQuiet: true };
   return {
+    begun(since) {
+      const batch = { since };
+      inHand.add(batch);
+      return () => void inHand.delete(batch);
+    },
     noted({ entries, isLarge, waitedMs }) {
       const until = clock.monotonic() + busyMs;
       if (entries >= busyEntries) busyUntil = until;
       if (entries > 0) liveUntil = until;
-      if (waitedMs >= lateMs) lateUntil = until;
+      if (waitedMs >= laterMs) laterUntil = until;
       beat.entries += entries;
       if (!isLarge) smallUntil = until;
       else if (waitedMs >= behindMs) behindUntil = until;
@@ -70,28 +95,34 @@ export function createTurns(clock: Pick<Clock, 'monotonic' | 'sleep'>): Turns {
       }
       return beat.isQuiet && ++beat.unrested <= unrestedMax;
     },
-    large: createLine(clock, (tookMs, now) =>
-      now < smallUntil && now >= behindUntil ? Math.min(tookMs, largeRestMaxMs) : 0,
-    ),
-    lagging: createLine(clock, (tookMs, now) =>
-      now < busyUntil ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0,
-    ),
-    beside: createLine(clock, (tookMs, now) =>
-      now < liveUntil ? Math.min((now < lateUntil ? besideLateRests : 1) * tookMs, laggingRestMaxMs) : 0,
-    ),
+    large: createLine(clock, {
+      restMsAfter: (tookMs, now) => (now < smallUntil && now >= behindUntil ? Math.min(tookMs, largeRestMaxMs) : 0),
+    }),
+    lagging: createLine(clock, {
+      restMsAfter: (tookMs, now) => (now < busyUntil ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0),
+    }),
+    beside: createLine(clock, {
+      before: untilNotLate,
+      restMsAfter: (tookMs, now) =>
+        now < liveUntil ? Math.min((now < laterUntil ? besideLateRests : 1) * tookMs, laggingRestMaxMs) : 0,
+    }),
   };
 }
 
-function createLine(
-  clock: Pick<Clock, 'monotonic' | 'sleep'>,
-  restMsAfter: (tookMs: number, now: number) => number,
-): Line {
+interface Resting {
+  /** Waited for when the turn has come; never rejects. */
+  before?(signal: AbortSignal): Promise<void>;
+  restMsAfter(tookMs: number, now: number): number;
+}
+
+function createLine(clock: Pick<Clock, 'monotonic' | 'sleep'>, { before: beforeWork, restMsAfter }: Resting): Line {
   let last: Promise<void> = Promise.resolve();
   return async (signal, work) => {
     const before = last;
     const turn = Promise.withResolvers<void>();
     last = turn.promise;
     await before;
+    await beforeWork?.(signal);
     const startedAt = clock.monotonic();
     try {
       return await work();

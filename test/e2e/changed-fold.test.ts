@@ -96,13 +96,13 @@ it('a changed fold is folded beside the live one, goes on after a kill, and no q
   const herald = await startOther();
   const begunAt = performance.now();
   const isOver = () => performance.now() - begunAt >= seconds * 1000 && herald.logs().includes(inUse);
-  const [told, { lagSeconds, firstDone }] = await Promise.all([
+  const [told, { lagSeconds, lagAtSeconds, inUseAtSeconds, firstDone }] = await Promise.all([
     answersUnderTraffic({ poster, herald, perSecond, before: there, lagMaxMs, isOver }),
     watched(herald, isOver),
   ]);
   process.stderr.write(
     `changed fold: ${told.asked} queries, the slowest ${Math.round(told.slowestMs)} ms; ${told.accepted.size} posted; ` +
-      `lag at most ${lagSeconds.toFixed(2)} s; ${atKill.done} events folded at the kill, ${firstDone} at the first look after it; ` +
+      `lag at most ${lagSeconds.toFixed(2)} s, at ${lagAtSeconds} s, in use at ${inUseAtSeconds} s; ${atKill.done} events folded at the kill, ${firstDone} at the first look after it; ` +
       `${Math.round((performance.now() - begunAt) / 1000)} s\n`,
   );
   expect(told.wrong).toEqual([]);
@@ -129,15 +129,28 @@ async function filled(herald: Herald): Promise<{ readonly done: number; readonly
   return { done: of('done'), left: of('left') };
 }
 
-/** How far what serves was behind at most, and how much was folded when that was first said. */
-async function watched(herald: Herald, isOver: () => boolean): Promise<{ lagSeconds: number; firstDone: number }> {
-  let [lagSeconds, firstDone] = [0, 0];
+interface Watched {
+  /** How far what serves was behind at most, and when. */
+  readonly lagSeconds: number;
+  readonly lagAtSeconds: number;
+  readonly inUseAtSeconds: number;
+  /** How much was folded when that was first said. */
+  readonly firstDone: number;
+}
+
+async function watched(herald: Herald, isOver: () => boolean): Promise<Watched> {
+  let [lagSeconds, lagAtSeconds, inUseAtSeconds, firstDone] = [0, 0, 0, 0];
+  const begunAt = performance.now();
   while (!isOver()) {
     const page = await scrape(herald);
-    for (const name of ['notifications_2', 'notifications_3', 'inbox_2'])
-      lagSeconds = Math.max(lagSeconds, sumOf(page, 'herald_projector_lag', `read_model="${name}"`));
+    const nowSeconds = Math.round((performance.now() - begunAt) / 1000);
+    for (const name of ['notifications_2', 'notifications_3', 'inbox_2']) {
+      const lag = sumOf(page, 'herald_projector_lag', `read_model="${name}"`);
+      if (lag > lagSeconds) [lagSeconds, lagAtSeconds] = [lag, nowSeconds];
+    }
+    if (inUseAtSeconds === 0 && herald.logs().includes(inUse)) inUseAtSeconds = nowSeconds;
     if (firstDone === 0) firstDone = (await filled(herald)).done;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  return { lagSeconds, firstDone };
+  return { lagSeconds, lagAtSeconds, inUseAtSeconds, firstDone };
 }

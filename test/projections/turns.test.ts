@@ -16,7 +16,7 @@ let turns: Turns;
 
 beforeEach(() => {
   [now, sleeps, running] = [0, [], 0];
-  turns = createTurns({ monotonic: () => now, sleep: async (ms: number) => void sleeps.push(ms) });
+  turns = createTurns({ now: () => now, monotonic: () => now, sleep: async (ms: number) => void sleeps.push(ms) });
 });
 
 /** 20 ms, and never two at once. */
@@ -59,6 +59,43 @@ describe('what is filled while another serves', () => {
     now += 1000;
     await turns.beside(signal, work);
     expect(sleeps).toHaveLength(3);
+  });
+});
+
+describe('what is filled while another serves', () => {
+  /** What was slept, of which `now` knows. */
+  let slept: number;
+  beforeEach(() => {
+    slept = 0;
+    const sleep = async (ms: number): Promise<void> => {
+      [now, slept] = [now + ms, slept + ms];
+    };
+    turns = createTurns({ now: () => now, monotonic: () => now, sleep });
+  });
+
+  it('begins nothing while something in hand is a second behind, and goes on as soon as that is folded', async () => {
+    const isOver = turns.begun(now - 999);
+    await turns.beside(signal, work);
+    expect(slept).toBe(0);
+    const filling = turns.beside(signal, work);
+    await Promise.resolve();
+    isOver();
+    await filling;
+    expect(slept).toBeLessThanOrEqual(25);
+  });
+
+  it('comes on by a batch a second where what serves is behind for good', async () => {
+    turns.begun(now - 5000);
+    for (let batches = 1; batches <= 3; batches++) {
+      await turns.beside(signal, work);
+      expect(slept).toBe(batches * 1000);
+    }
+  });
+
+  it('waits no longer once it is to stop', async () => {
+    turns.begun(now - 5000);
+    await turns.beside(AbortSignal.abort(), work);
+    expect(slept).toBe(0);
   });
 });
 

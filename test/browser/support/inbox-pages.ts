@@ -17,14 +17,37 @@ const environment = { RATE_LIMIT: '100000/10s', ITEM_LIMIT: '100000/10s', READ_L
 
 /** @param processes each further connection of a page is to the next one */
 export async function startInboxPages(processes: number) {
-  const [shop, dataDir, browser] = [await startShop(), await makeDataDir(), await launchChromium()];
-  const start = () => startHerald(dataDir, { ...environment, CORS_ORIGINS: shop.origin });
+  const opened: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closeOne of opened.toReversed()) await closeOne();
+  };
+  try {
+    return { ...(await openAll(processes, opened)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openAll(processes: number, opened: (() => Promise<unknown>)[]) {
+  const dataDir = await makeDataDir();
+  opened.push(dataDir.remove);
+  const shop = await startShop();
+  opened.push(shop.close);
+  const start = async () => {
+    const service = await startHerald(dataDir, { ...environment, CORS_ORIGINS: shop.origin });
+    opened.push(service.stop);
+    return service;
+  };
   const first = await start();
   const services = [first];
   while (services.length < processes) services.push(await start());
   let connections = 0;
   const hostOfNext = () => new URL((services[connections++ % services.length] ?? first).url).host;
   const proxy = await startFaultyProxy({ target: hostOfNext });
+  opened.push(proxy.close);
+  const browser = await launchChromium();
+  opened.push(() => browser.close());
   const seenAt = `http://${proxy.address}`;
   const clients = services.map(({ url }) => createHerald({ url, apiKey: first.apiKey }));
   const [herald = createHerald(first)] = clients;
@@ -51,14 +74,6 @@ export async function startInboxPages(processes: number) {
       await opened.page.goto(`${shop.origin}/${kind}?server=${encodeURIComponent(seenAt)}&user=${user}`);
       await opened.page.locator('herald-inbox').waitFor({ state: 'attached' });
       return opened;
-    },
-
-    async close(): Promise<void> {
-      await browser.close();
-      await proxy.close();
-      await Promise.all(services.map((service) => service.stop()));
-      await shop.close();
-      await dataDir.remove();
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { utf8Bytes } from '../domain/template.ts';
 import type { Topic } from '../domain/topics.ts';
+import type { DocumentShape } from './document-shape.ts';
 import { StaleOwnerError } from './event-log.ts';
 
 export type FieldValue = string | number | null;
@@ -25,6 +26,8 @@ export interface CollectionDefinition {
   /** Every field that an index or a filter names, and its type. No filter and no order names a list. */
   readonly fields: Readonly<Record<string, FieldType>>;
   readonly indexes: readonly IndexDefinition[];
+  /** Of its documents, where most have one: a store may keep them by it. Absent: they are kept as they are. */
+  readonly shape?: DocumentShape;
 }
 
 /** A read model's collections at one version; a rebuild fills the next version beside it. */

@@ -56,6 +56,10 @@ export const letters: ReadModelDefinition = {
         { fields: ['at'], sparse: true },
         { fields: ['labels', 'at'] },
       ],
+      shape: {
+        keys: ['tenant', 'at', 'status', 'tag', 'text', 'labels'],
+        beside: ['tenant', 'at', 'status', 'tag'],
+      },
     },
     { name: 'counts', fields: {}, indexes: [] },
   ],

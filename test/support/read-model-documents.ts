@@ -1,9 +1,11 @@
-// All documents of all read models as the stores keep them, without their adapters, so that two stores can be held against each other.
+// All documents of all read models as the stores keep them, without their adapters' queries, so that two stores can be held against each other.
 
 import { DatabaseSync } from 'node:sqlite';
 
 import { MongoClient } from 'mongodb';
 
+import { textOfRow } from '../../src/adapters/sqlite/read-models/packing.ts';
+import { loadVersions } from '../../src/adapters/sqlite/read-models/view.ts';
 import type { ReadModelDefinition } from '../../src/ports/read-model-store.ts';
 
 export interface StoredReadModels {
@@ -20,17 +22,21 @@ type Offsets = readonly (readonly [partition: number, json: string])[];
 export function documentsInSqlite(path: string): StoredReadModels {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
-    const versions = db.prepare("SELECT name, version, definition FROM read_models WHERE state = 'current'").all();
     const positions = db.prepare('SELECT partition, offsets FROM positions WHERE read_model = ? AND version = ?');
     return collected(
-      versions.map(({ name, version, definition }) => ({
-        model: String(name),
-        collections: collectionsOf(String(definition)).map((collection) => {
-          const rows = db.prepare(`SELECT id, document FROM ${String(name)}_v${String(version)}_${collection}`).all();
-          return { collection, documents: rows.map(({ id, document }) => [String(id), String(document)] as const) };
+      loadVersions(db, 'current').map(({ name, version, tables }) => ({
+        model: name,
+        collections: tables.map((table) => {
+          const select = db.prepare(`SELECT ${[...table.documentColumns, 'id'].join(', ')} FROM ${table.name}`);
+          select.setReturnArrays(true);
+          const rows = select.all() as unknown as (string | number | null)[][];
+          const documents = rows.map(
+            (row) => [String(row.at(-1)), textOfRow(table.packing, String(row.at(-1)), row)] as const,
+          );
+          return { collection: table.collection, documents };
         }),
         offsets: positions
-          .all(String(name), Number(version))
+          .all(name, version)
           .map(({ partition, offsets }) => [Number(partition), String(offsets)] as const),
       })),
     );

@@ -58,16 +58,33 @@ export interface InboxDocument {
   readonly lastReadOffset: number;
 }
 
+const itemFields = {
+  tenantId: 'text',
+  recipient: 'text',
+  listedAt: 'number',
+  listedSequence: 'number',
+  readOffset: 'number',
+  unread: 'number',
+} as const;
+
+const itemKeys = [
+  'notificationId',
+  'tenantId',
+  'recipient',
+  'createdAt',
+  'contentDigest',
+  'sequence',
+  'readAt',
+  'readOffset',
+  'listedAt',
+  'listedSequence',
+  'unread',
+] satisfies (keyof InboxItemDocument)[];
+
 export const itemsCollection: CollectionDefinition = {
   name: 'inbox_items',
-  fields: {
-    tenantId: 'text',
-    recipient: 'text',
-    listedAt: 'number',
-    listedSequence: 'number',
-    readOffset: 'number',
-    unread: 'number',
-  },
+  fields: itemFields,
+  shape: { keys: itemKeys, id: 'notificationId', beside: Object.keys(itemFields) },
   indexes: [
     { fields: ['tenantId', 'recipient', 'listedAt'], sparse: true },
     { fields: ['tenantId', 'recipient', 'unread', 'listedAt'], sparse: true },

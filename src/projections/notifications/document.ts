@@ -6,6 +6,7 @@ import type { FailureClass, NotificationContent } from '../../domain/events.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import type { NotificationFacts, Status } from '../../domain/notification.ts';
 import { lastOutcomeOf, statusOf } from '../../domain/notification.ts';
+import type { DocumentShape } from '../../ports/document-shape.ts';
 import type { CollectionDefinition } from '../../ports/read-model-store.ts';
 import { causeKeyOf, comparedCode } from './failure-causes.ts';
 
@@ -37,25 +38,92 @@ export function isListed(document: NotificationDocument): document is ListedNoti
   return document.listedAt !== null;
 }
 
+const fields = {
+  tenantId: 'text',
+  listedAt: 'number',
+  status: 'text',
+  channel: 'text',
+  priority: 'text',
+  recipient: 'text',
+  templateName: 'text',
+  batchId: 'text',
+  comparedRecipient: 'text',
+  provider: 'text',
+  messageId: 'text',
+  errorClass: 'text',
+  errorCode: 'text',
+  failedAt: 'number',
+  cause: 'text',
+} as const;
+
+const outcomeKeys = ['kind', 'eventId', 'occurredAt', 'provider', 'waitedMs', 'tookMs'];
+
+/** Of nearly all: a resent one, one that was cut, and what a request or an attempt seldom has, are kept as they are. */
+const shape: DocumentShape = {
+  keys: [
+    'id',
+    'tenantId',
+    'partition',
+    'requestedAt',
+    'channel',
+    'priority',
+    'recipient',
+    'request',
+    'round',
+    'attempts',
+    'firstDue',
+    'deferral',
+    'cancelledRound',
+    'updatedAt',
+    'status',
+    'templateName',
+    'batchId',
+    'comparedRecipient',
+    'provider',
+    'messageId',
+    'errorClass',
+    'errorCode',
+    'failedAt',
+    'cause',
+    'listedAt',
+  ] satisfies (keyof NotificationDocument)[],
+  id: 'id',
+  beside: Object.keys(fields),
+  inside: {
+    request: [
+      {
+        keys: [
+          'subject',
+          'body',
+          'bodyFormat',
+          'rawSubject',
+          'rawBody',
+          'data',
+          'metadata',
+          'template',
+          'sendAt',
+          'batchId',
+        ],
+      },
+    ],
+    attempts: [
+      {
+        keys: ['attempt', 'round', 'startedAt', 'outcome'],
+        inside: {
+          outcome: [
+            { keys: [...outcomeKeys, 'messageId'] },
+            { keys: [...outcomeKeys, 'failureClass', 'code', 'message', 'retryAt'] },
+          ],
+        },
+      },
+    ],
+  },
+};
+
 export const notificationsCollection: CollectionDefinition = {
   name: 'notifications_2',
-  fields: {
-    tenantId: 'text',
-    listedAt: 'number',
-    status: 'text',
-    channel: 'text',
-    priority: 'text',
-    recipient: 'text',
-    templateName: 'text',
-    batchId: 'text',
-    comparedRecipient: 'text',
-    provider: 'text',
-    messageId: 'text',
-    errorClass: 'text',
-    errorCode: 'text',
-    failedAt: 'number',
-    cause: 'text',
-  },
+  fields,
+  shape,
   indexes: [
     { fields: ['tenantId', 'listedAt'] },
     { fields: ['tenantId', 'status', 'listedAt'] },

@@ -23,6 +23,7 @@ export const searchableCollection: CollectionDefinition = {
   name: 'searchable_2',
   fields: { terms: 'texts', listedAt: 'number' },
   indexes: [{ fields: ['terms', 'listedAt'] }],
+  shape: { keys: ['tenantId', 'listedAt', 'recipient', 'terms'], beside: ['listedAt'] },
 };
 
 const recipientKeptMax = 64;

@@ -57,6 +57,17 @@ describe('SQLite: a list of notifications', () => {
     return { by, next };
   };
 
+  it('is read from documents that are packed, nearly all of them, as the inbox and the search are', () => {
+    const packed = loadVersions(db, 'current').flatMap(({ tables }) =>
+      tables.filter(({ packing }) => packing !== null),
+    );
+    expect(packed.map(({ collection }) => collection)).toEqual(['inbox_items', 'notifications_2', 'searchable_2']);
+    for (const { name } of packed) {
+      const row = db.prepare(`SELECT avg(document LIKE '[%') AS share FROM ${name}`).get();
+      expect(Number(row?.['share'])).toBeGreaterThan(0.9);
+    }
+  });
+
   it('by every combination of filters stays within its rows, page after page, by indexes alone', async () => {
     const filters = [...recordFilters(), ...outcomeFilters(), ...searchFilters()];
     expect(filters).toHaveLength(2 ** 8 + 2 ** 7 + 2 * 63 + 6 * 8 + 7 * 16);

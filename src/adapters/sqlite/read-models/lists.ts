@@ -9,10 +9,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Document } from '../../../ports/read-model-store.ts';
-import type { Connection } from '../connection.ts';
+import type { Cell, Connection } from '../connection.ts';
 import type { EntryWriter } from './list-entries.ts';
 import { createEntryWriter, entryOf } from './list-entries.ts';
 import { placesOf } from './list-places.ts';
+import { documentOfRow } from './packing.ts';
 import type { Table, TableIndex } from './tables.ts';
 import { quoted } from './tables.ts';
 
@@ -79,16 +80,16 @@ function makeList(db: DatabaseSync, table: Table, index: TableIndex): void {
   const options = `content='', contentless_delete=1, detail=none, tokenize='ascii'`;
   db.exec(`CREATE VIRTUAL TABLE ${quoted(index.name)} USING fts5(texts, ${options})`);
   db.exec(`CREATE TABLE ${quoted(placesOf(index))} (place INTEGER PRIMARY KEY, id TEXT NOT NULL)`);
-  const select = db.prepare(
-    `SELECT id, document FROM ${table.name} WHERE id > ? ORDER BY id LIMIT ${documentsPerWrite}`,
-  );
+  const columns = [...table.documentColumns, 'id'].join(', ');
+  const select = db.prepare(`SELECT ${columns} FROM ${table.name} WHERE id > ? ORDER BY id LIMIT ${documentsPerWrite}`);
+  select.setReturnArrays(true);
   for (let after = ''; ;) {
-    const rows = select.all(after);
+    const rows = select.all(after) as unknown as Cell[][];
     if (rows.length === 0) return;
     const writer = createEntryWriter(index, (sql) => db.prepare(sql));
     for (const row of rows) {
-      after = String(row['id']);
-      writer.change(after, null, entryOf(table, index, JSON.parse(String(row['document'])) as Document));
+      after = String(row.at(-1));
+      writer.change(after, null, entryOf(table, index, documentOfRow(table.packing, after, row)));
     }
     writer.write();
   }

@@ -6,6 +6,7 @@ import type { Document, FieldValue, Only, Page, Query } from '../../../ports/rea
 import { rowsPerPageMax, skippedOf, TooManyBytesError } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import type { Cell, Connection } from '../connection.ts';
+import { documentOfRow, textOfRow } from './packing.ts';
 import { boundarySql, findSql } from './queries.ts';
 import { type Table, wantedColumns } from './tables.ts';
 
@@ -30,7 +31,7 @@ export async function documentsById<D extends Document>(
   only: Only,
 ): Promise<Map<string, D>> {
   const documents = new Map<string, D>();
-  const fill = createFill(only, ids.length);
+  const fill = createFill(table, only, ids.length);
   // CROSS JOIN keeps SQLite from scanning the table for the ids.
   const wanted = wantedColumns(table, only.fields).map((column) => `stored.${column}`);
   const text = `SELECT ${[...wanted, 'asked.key', 'stored.id'].join(', ')} FROM json_each(?) AS asked
@@ -45,7 +46,7 @@ export async function documentsById<D extends Document>(
           if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
           return [];
         }
-        documents.set(String(row.at(-1)), documentOf(row, only.fields) as D);
+        documents.set(String(row.at(-1)), documentOf(table, row, only.fields) as D);
         if (turns.isOver()) return asked.slice(Number(row.at(-2)) + 1);
       }
       return [];
@@ -85,7 +86,7 @@ async function wholePage<D extends Document>(
   limit: number,
 ): Promise<Page<D>> {
   const documents: Found<D>[] = [];
-  const fill = createFill(query, limit);
+  const fill = createFill(table, query, limit);
   let last: FieldValue[] | null = null;
   for (;;) {
     if (turns.isOver()) await turns.next();
@@ -94,7 +95,7 @@ async function wholePage<D extends Document>(
       const { text, values } = findSql(table, rest, limit - documents.length);
       for (const row of connect().eachRow(text, values)) {
         if (!fill.takes(row)) return 'full';
-        documents.push(foundOf<D>(row, query));
+        documents.push(foundOf<D>(table, row, query));
         last = keyOf(row, query);
         if (turns.isOver()) return 'so far';
       }
@@ -112,7 +113,7 @@ async function filteredPage<D extends Document>(
   limit: number,
 ): Promise<Page<D>> {
   const documents: Found<D>[] = [];
-  const fill = createFill(query, limit);
+  const fill = createFill(table, query, limit);
   let shown: FieldValue[] | null = null;
   let seen: FieldValue[] | null = null;
   for (let looked = 0; looked < rowsPerPageMax; looked += rowsPerPiece) {
@@ -124,7 +125,7 @@ async function filteredPage<D extends Document>(
       const { text, values } = findSql(table, rest, limit - documents.length, rows);
       for (const row of connection.eachRow(text, values)) {
         if (!fill.takes(row)) return true;
-        documents.push(foundOf<D>(row, query));
+        documents.push(foundOf<D>(table, row, query));
         shown = keyOf(row, query);
       }
       seen = boundaryKey(connection, table, rest, rows);
@@ -138,13 +139,13 @@ async function filteredPage<D extends Document>(
 }
 
 /** Counts what is on a page: false when a row is one too many, or brings more bytes than it may. */
-function createFill({ fields, bytesMax = Infinity }: Only, limit: number) {
+function createFill({ packing }: Table, { fields, bytesMax = Infinity }: Only, limit: number) {
   const isBounded = fields === undefined && bytesMax < Infinity;
   let count = 0;
   let bytes = 0;
   return {
-    takes([document]: readonly Cell[]): boolean {
-      if (isBounded) bytes += Buffer.byteLength(String(document));
+    takes(row: readonly Cell[]): boolean {
+      if (isBounded) bytes += Buffer.byteLength(textOfRow(packing, String(row.at(-1)), row));
       if (count === limit || (count > 0 && bytes > bytesMax)) return false;
       count++;
       return true;
@@ -160,15 +161,19 @@ function keyOf(row: readonly Cell[], { order }: Query): FieldValue[] {
   return row.slice(-(order.fields.length + 1));
 }
 
-function foundOf<D extends Document>(row: readonly Cell[], { fields }: Query): Found<D> {
-  const document = documentOf(row, fields);
+function foundOf<D extends Document>(table: Table, row: readonly Cell[], { fields }: Query): Found<D> {
+  const document = documentOf(table, row, fields);
   document['id'] = row.at(-1);
   return document as Found<D>;
 }
 
-/** The first cells of a row. */
-function documentOf(row: readonly Cell[], fields: readonly string[] | undefined): Record<string, unknown> {
-  if (fields === undefined) return JSON.parse(String(row[0])) as Record<string, unknown>;
+/** The first cells of a row; the last is its id. */
+function documentOf(
+  table: Table,
+  row: readonly Cell[],
+  fields: readonly string[] | undefined,
+): Record<string, unknown> {
+  if (fields === undefined) return documentOfRow(table.packing, String(row.at(-1)), row) as Record<string, unknown>;
   return Object.fromEntries(fields.map((field, i) => [field, row[i] ?? null]));
 }
 

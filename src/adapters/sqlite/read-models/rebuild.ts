@@ -5,10 +5,11 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
 import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
-import type { Connection } from '../connection.ts';
+import type { Cell, Connection } from '../connection.ts';
+import { textOfRow } from './packing.ts';
 import { makeSecret } from './secrets.ts';
 import { dropTable, prepareTable, type Table } from './tables.ts';
-import { loadVersions, type ModelVersion, modelVersionOf, type VersionState } from './view.ts';
+import { definitionText, loadVersions, type ModelVersion, modelVersionOf, type VersionState } from './view.ts';
 
 const differingMax = 10;
 
@@ -19,7 +20,7 @@ export function beginNextVersion(connection: Connection, definition: ReadModelDe
     abandonLeft(db, definition.name);
     const next = modelVersionOf(definition, (versionIn(db, definition.name, 'current')?.version ?? 0) + 1);
     const insert = "INSERT INTO read_models (name, state, version, definition) VALUES (?, 'next', ?, ?)";
-    connection.statement(insert).run(definition.name, next.version, JSON.stringify(definition));
+    connection.statement(insert).run(definition.name, next.version, definitionText(definition));
     for (const table of next.tables) prepareTable(db, table);
     makeSecret(connection, definition);
     return next;
@@ -116,14 +117,32 @@ function countOf(db: DatabaseSync, table: Table): number {
   return Number(db.prepare(`SELECT count(*) AS n FROM ${table.name}`).get()?.['n'] ?? 0);
 }
 
-/** Ids whose JSON text differs, or that one of them lacks; the columns follow from the text. */
+/** Ids whose JSON text differs, or that one of them lacks; the columns follow from it. Versions may be packed otherwise. */
 function differingIds(db: DatabaseSync, before: Table | undefined, after: Table): string[] {
   if (before === undefined) return idsOf(db, `SELECT id FROM ${after.name} LIMIT ${differingMax}`);
-  const changed = `SELECT a.id FROM ${after.name} AS a LEFT JOIN ${before.name} AS b ON b.id = a.id
-    WHERE b.document IS NOT a.document LIMIT ${differingMax}`;
   const gone = `SELECT b.id FROM ${before.name} AS b LEFT JOIN ${after.name} AS a ON a.id = b.id
     WHERE a.id IS NULL LIMIT ${differingMax}`;
-  return [...idsOf(db, changed), ...idsOf(db, gone)];
+  return [...changedIds(db, before, after), ...idsOf(db, gone)];
+}
+
+function changedIds(db: DatabaseSync, before: Table, after: Table): string[] {
+  const both = `${after.name} AS a LEFT JOIN ${before.name} AS b ON b.id = a.id`;
+  if (before.packing === null && after.packing === null)
+    return idsOf(db, `SELECT a.id FROM ${both} WHERE b.document IS NOT a.document LIMIT ${differingMax}`);
+  const columnsOf = (table: Table, alias: string) => table.documentColumns.map((column) => `${alias}.${column}`);
+  const select = db.prepare(
+    `SELECT ${[...columnsOf(after, 'a'), ...columnsOf(before, 'b'), 'a.id'].join(', ')} FROM ${both}`,
+  );
+  select.setReturnArrays(true);
+  const changed: string[] = [];
+  for (const row of select.iterate() as Iterable<unknown> as Iterable<Cell[]>) {
+    const id = String(row.at(-1));
+    const ofBefore = row.slice(after.documentColumns.length);
+    const isSame =
+      ofBefore[0] !== null && textOfRow(before.packing, id, ofBefore) === textOfRow(after.packing, id, row);
+    if (!isSame && changed.push(id) === differingMax) break;
+  }
+  return changed;
 }
 
 function idsOf(db: DatabaseSync, sql: string): string[] {

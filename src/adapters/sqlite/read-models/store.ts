@@ -20,7 +20,8 @@ import { removeSome } from './removal.ts';
 import { createScan } from './scan.ts';
 import { makeSecret } from './secrets.ts';
 import { prepareTable } from './tables.ts';
-import { createView, loadVersions, type ModelVersion, modelVersionOf, stateTablesSql, type View } from './view.ts';
+import { asKeptIn, createView, definitionText, loadVersions, type ModelVersion } from './view.ts';
+import { modelVersionOf, stateTablesSql, type View } from './view.ts';
 import type { HeldSet } from './writing.ts';
 import { createWriting, fence, heldKey } from './writing.ts';
 
@@ -164,16 +165,17 @@ function nextStore(connection: Connection, next: ModelVersion, held: HeldSet): N
 const catchingUpSql = 'INSERT INTO catching_up (read_model) VALUES (?) ON CONFLICT DO NOTHING';
 
 /** Answers whether anything had to be made. */
-function prepareCurrent(connection: Connection, definition: ReadModelDefinition, secret?: string): boolean {
+function prepareCurrent(connection: Connection, declared: ReadModelDefinition, secret?: string): boolean {
   return connection.transaction(() => {
     const { db } = connection;
-    const stored = loadVersions(db, 'current').find(({ name }) => name === definition.name);
+    const stored = loadVersions(db, 'current').find(({ name }) => name === declared.name);
+    const definition = stored === undefined ? declared : asKeptIn(stored, declared);
     // What is left of one that was being removed.
     if (stored === undefined) for (const name of [definition.name, retiredName(definition.name)]) abandonLeft(db, name);
     const model = modelVersionOf(definition, stored?.version ?? 1);
     const upsert = `INSERT INTO read_models (name, state, version, definition) VALUES (?, 'current', ?, ?)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
-    connection.statement(upsert).run(definition.name, model.version, JSON.stringify(definition));
+    connection.statement(upsert).run(definition.name, model.version, definitionText(definition));
     if (stored === undefined) connection.statement(catchingUpSql).run(definition.name);
     makeSecret(connection, definition, secret);
     return model.tables.map((table) => prepareTable(db, table)).includes(true);

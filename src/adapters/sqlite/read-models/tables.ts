@@ -6,12 +6,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { CollectionDefinition, IndexDefinition } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import { alignLists, dropLists } from './lists.ts';
+import { type Packing, packingOf, valueSql } from './packing.ts';
 
 export interface Table {
   readonly name: string;
   readonly collection: string;
   readonly columns: readonly Column[];
   readonly indexes: readonly TableIndex[];
+  /** null: its documents are kept as they are. */
+  readonly packing: Packing | null;
+  /** What is read of a row to have its document: the text first. */
+  readonly documentColumns: readonly string[];
 }
 
 export interface Column {
@@ -35,7 +40,11 @@ export function tableOf(readModel: string, version: number, collection: Collecti
     type === 'texts' ? [] : [{ name: checkedField(field), type }],
   );
   const indexes = collection.indexes.map((index) => tableIndexOf(name, collection, index));
-  return { name, collection: collection.name, columns, indexes };
+  const { shape } = collection;
+  const packing =
+    shape === undefined ? null : packingOf(collection.name, shape, new Set(columns.map((column) => column.name)));
+  const documentColumns = ['document', ...(packing?.columns ?? []).map(quoted)];
+  return { name, collection: collection.name, columns, indexes, packing, documentColumns };
 }
 
 /**
@@ -68,9 +77,9 @@ export function sparseTerms(index: TableIndex): readonly string[] {
   return index.sparse ? index.fields.map((field) => `${quoted(field)} IS NOT NULL`) : [];
 }
 
-/** What is read of a row: the document, or these fields in its place. @throws NoFittingIndexError for what isn't declared */
+/** What is read of a row: what its document is made of, or these fields in its place. @throws NoFittingIndexError for what isn't declared */
 export function wantedColumns(table: Table, fields: readonly string[] | undefined): readonly string[] {
-  if (fields === undefined) return ['document'];
+  if (fields === undefined) return table.documentColumns;
   return fields.map((field) => {
     if (table.columns.some(({ name }) => name === field)) return quoted(field);
     throw new NoFittingIndexError(`${table.collection} doesn't declare ${field}, which was asked for`);
@@ -115,13 +124,15 @@ function alignColumns(db: DatabaseSync, table: Table): boolean {
   let changed = false;
   for (const [name, type] of present) {
     if (table.columns.some((column) => column.name === name && sqlType(column) === type)) continue;
+    if (table.packing?.columns.includes(name) === true)
+      throw new Error(`${table.collection} keeps ${name} beside its documents: it stays as it was declared`);
     db.exec(`ALTER TABLE ${table.name} DROP COLUMN ${quoted(name)}`);
     present.delete(name);
     changed = true;
   }
   for (const column of table.columns.filter(({ name }) => !present.has(name))) {
     db.exec(`ALTER TABLE ${table.name} ADD COLUMN ${columnSql(column)}`);
-    db.exec(`UPDATE ${table.name} SET ${quoted(column.name)} = document ->> '$.${column.name}'`);
+    db.exec(`UPDATE ${table.name} SET ${quoted(column.name)} = ${valueSql(table.packing, column.name)}`);
     changed = true;
   }
   return changed;

@@ -79,10 +79,35 @@ export function createView(load: () => readonly ModelVersion[], mayHaveChanged: 
 export function loadVersions(db: DatabaseSync, state: VersionState): ModelVersion[] {
   const rows = db.prepare('SELECT name, version, definition FROM read_models WHERE state = ?').all(state);
   return rows.map((row) => {
-    const definition = JSON.parse(String(row['definition'])) as ReadModelDefinition;
+    const definition = definitionIn(String(row['definition']));
     // A retired version has another name, and its tables the one of before.
     return { ...modelVersionOf(definition, Number(row['version'])), name: String(row['name']) };
   });
+}
+
+/** A version with packed documents is wrapped: a release that can't read them stops at it, where it would answer wrongly. */
+interface Wrapped {
+  readonly packed: ReadModelDefinition;
+}
+
+export function definitionText(definition: ReadModelDefinition): string {
+  const isPacked = definition.collections.some(({ shape }) => shape !== undefined);
+  return JSON.stringify(isPacked ? ({ packed: definition } satisfies Wrapped) : definition);
+}
+
+function definitionIn(text: string): ReadModelDefinition {
+  const stored = JSON.parse(text) as ReadModelDefinition | Wrapped;
+  return 'packed' in stored ? stored.packed : stored;
+}
+
+/** The definition with the documents kept as those of this version are: only another version has others. */
+export function asKeptIn({ tables }: ModelVersion, definition: ReadModelDefinition): ReadModelDefinition {
+  const collections = definition.collections.map(({ shape: declared, ...collection }) => {
+    const table = tables.find((of) => of.collection === collection.name);
+    const shape = table === undefined ? declared : table.packing?.shape;
+    return shape === undefined ? collection : { ...collection, shape };
+  });
+  return { ...definition, collections };
 }
 
 /** Whether the versions in use are others than when it was asked last. A look at a number of SQLite's while nothing was written. */

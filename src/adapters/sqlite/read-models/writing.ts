@@ -5,12 +5,13 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { Topic } from '../../../domain/topics.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Claimed, Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
-import { documentText, HeldError, NewerOwnerError } from '../../../ports/read-model-store.ts';
+import { HeldError, NewerOwnerError } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
 import type { ListChanges } from './lists.ts';
 import { createListChanges } from './lists.ts';
+import { documentOfRow, rowText } from './packing.ts';
 import type { Column, Table } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { ModelVersion, View } from './view.ts';
@@ -109,7 +110,7 @@ function write(connection: Connection, view: View, writes: readonly Write[]): vo
       connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
       continue;
     }
-    const row = { id, text: documentText(collection, id, document), values: columnValues(table, document) };
+    const row = { id, text: rowText(table.packing, collection, id, document), values: columnValues(table, document) };
     if (isNew === true && inserted(connection, table, row)) {
       if (hasLists(table)) lists.inserted(table, id, document);
       continue;
@@ -130,8 +131,9 @@ function replaceLists(
   lists: ListChanges,
   { table, id, document }: { readonly table: Table; readonly id: string; readonly document: Document | null },
 ): void {
-  const [stored] = connection.rows(`SELECT document FROM ${table.name} WHERE id = ?`, [id]);
-  const before = stored === undefined ? {} : (JSON.parse(String(stored[0])) as Document);
+  const select = `SELECT ${table.documentColumns.join(', ')} FROM ${table.name} WHERE id = ?`;
+  const [stored] = connection.rows(select, [id]);
+  const before = stored === undefined ? {} : documentOfRow(table.packing, id, stored);
   lists.replaced(table, id, before, document);
 }
 

@@ -39,7 +39,7 @@ interface Look {
 
 /** From the last look at which nothing was folded: before it the process starts and joins its groups. */
 export async function timeFold(
-  service: Service,
+  service: Pick<Service, 'operationsUrl' | 'pid'>,
   { foldedEvents: wanted, notifications }: Pick<Filled, 'foldedEvents'> & { readonly notifications: number },
   progress: (line: string) => void,
 ): Promise<Folded> {
@@ -49,13 +49,17 @@ export async function timeFold(
   let records: Look | null = null;
   let told = begun;
   let drawn = begun;
+  let seen = 0;
   for (;;) {
     const now = await look(service);
     const sum = sumOf(now.folded);
-    if (sum === 0) begun = told = drawn = now;
+    // Counts only grow: where there are fewer a thread hasn't told its own in time, and isn't at its beginning again.
+    const isTold = sum >= seen;
+    seen = Math.max(seen, sum);
+    if (isTold && sum === 0) begun = told = drawn = now;
     const behind = Object.entries(wanted).filter(([readModel, events]) => (now.folded.get(readModel) ?? 0) < events);
     if (behind.every(([readModel]) => readModel === search)) records ??= now;
-    if (now.atMs - drawn.atMs >= pointEveryMs) {
+    if (isTold && now.atMs - drawn.atMs >= pointEveryMs) {
       const value = ((sum - sumOf(drawn.folded)) / (now.atMs - drawn.atMs)) * 1000;
       overTime.push({ atSeconds: (now.atMs - begun.atMs) / 1000, value });
       drawn = now;
@@ -87,13 +91,13 @@ function costOf(
   return { all, searchUs, restUs: (end.cpu.processUs - begun.cpu.processUs) / notifications - searchUs };
 }
 
-async function look(service: Service): Promise<Look> {
+async function look(service: Pick<Service, 'operationsUrl' | 'pid'>): Promise<Look> {
   const folded = await foldedEvents(service);
   return { atMs: monotonicMs(), folded, cpu: readCpu(service.pid) };
 }
 
 /** By read model, as the service counts them itself. */
-async function foldedEvents({ operationsUrl }: Service): Promise<Map<string, number>> {
+async function foldedEvents({ operationsUrl }: Pick<Service, 'operationsUrl'>): Promise<Map<string, number>> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
   const counters = metrics.matchAll(/^herald_folded_events_total\{.*read_model="(\w+)".*\} (\d+)$/gm);
   return new Map([...counters].map(([, readModel = '', events]) => [readModel, Number(events)]));

@@ -77,3 +77,20 @@ describe('MongoDB: a batch', () => {
     await connection.close();
   }, 60_000);
 });
+
+it('MongoDB: a shape of documents is no part of a stored definition, so that a start where there was none finds nothing to fill', async () => {
+  const url = new URL(engines().mongoUrl);
+  url.pathname = `/herald_test_${randomBytes(6).toString('hex')}`;
+  const connection = await connectMongo({ url: url.href, logger });
+  const store = openMongoReadModelStore({ connection, logger, clock });
+  const withoutShape = letters.collections.map(({ shape: _, ...collection }) => collection);
+  await store.prepare({ ...letters, collections: withoutShape });
+  const stored = () => connection.db.collection('read_models').findOne();
+  const before = await stored();
+  expect(letters.collections.some(({ shape }) => shape !== undefined)).toBe(true);
+  await store.prepare(letters);
+  expect(await stored()).toEqual(before);
+  await connection.db.dropDatabase();
+  await store.close();
+  await connection.close();
+});

@@ -10,11 +10,18 @@ import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import type { StoredCollection, StoredDocument, StoredIndex } from './stored-collection.ts';
 import { anyId, fieldsOf } from './stored-collection.ts';
 import type { ModelVersion } from './versions.ts';
-import { modelVersionFrom, modelVersionOf, type VersionsDocument, versionsOf, viewMs } from './versions.ts';
+import {
+  definitionText,
+  modelVersionFrom,
+  modelVersionOf,
+  type VersionsDocument,
+  versionsOf,
+  viewMs,
+} from './versions.ts';
 
 /** The version in use, the first one if there is none. Answers whether anything had to be made. */
 export async function prepareCurrent(db: Db, clock: Clock, definition: ReadModelDefinition): Promise<boolean> {
-  const text = JSON.stringify(definition);
+  const text = definitionText(definition);
   const stored = await declared(db, definition, text);
   if (stored.version === null) throw new Error(`the read model ${definition.name} has no version`);
   const model = modelVersionOf(definition, stored.version);

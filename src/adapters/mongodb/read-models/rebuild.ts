@@ -8,14 +8,14 @@ import { offsetsText, ofVersion, positionsOf } from './positions.ts';
 import { dropCollections, keptSecret, makeCollections } from './preparing.ts';
 import { anyId, type StoredDocument } from './stored-collection.ts';
 import type { ModelVersion, VersionsDocument } from './versions.ts';
-import { modelVersionFrom, versionsOf } from './versions.ts';
+import { definitionText, modelVersionFrom, versionsOf } from './versions.ts';
 
 const differingMax = 10;
 
 /** An empty next version; what an earlier attempt left is removed. */
 export async function beginNextVersion(db: Db, definition: ReadModelDefinition): Promise<ModelVersion> {
   await abandonNextVersion(db, definition.name);
-  const text = { $literal: JSON.stringify(definition) };
+  const text = { $literal: definitionText(definition) };
   const begun = await versionsOf(db).findOneAndUpdate(
     { _id: definition.name },
     [

@@ -18,6 +18,12 @@ const viewOfRebuiltMs = 100;
 /** A retired version is kept for so long: a view's time, two queries of 4.5 s at the worst, and as much again. */
 export const retiredKeptMs = 15_000;
 
+/** As versions hold it: without the shapes of documents, which nothing here follows from. Another text makes a start look at every document. */
+export function definitionText(definition: ReadModelDefinition): string {
+  const collections = definition.collections.map(({ shape: _, ...collection }) => collection);
+  return JSON.stringify({ ...definition, collections });
+}
+
 /** The document of a read model. Definitions are JSON text. */
 export interface VersionsDocument {
   readonly _id: string;

@@ -83,7 +83,10 @@ it('MongoDB: a shape of documents is no part of a stored definition, so that a s
   url.pathname = `/herald_test_${randomBytes(6).toString('hex')}`;
   const connection = await connectMongo({ url: url.href, logger });
   const store = openMongoReadModelStore({ connection, logger, clock });
-  const withoutShape = letters.collections.map(({ shape: _, ...collection }) => collection);
+  const withoutShape = letters.collections.map((collection) => {
+    const { shape: _shape, ...declared } = collection;
+    return declared;
+  });
   await store.prepare({ ...letters, collections: withoutShape });
   const stored = () => connection.db.collection('read_models').findOne();
   const before = await stored();

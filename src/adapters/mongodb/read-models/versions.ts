@@ -20,7 +20,10 @@ export const retiredKeptMs = 15_000;
 
 /** As versions hold it: without the shapes of documents, which nothing here follows from. Another text makes a start look at every document. */
 export function definitionText(definition: ReadModelDefinition): string {
-  const collections = definition.collections.map(({ shape: _, ...collection }) => collection);
+  const collections = definition.collections.map((collection) => {
+    const { shape: _shape, ...stored } = collection;
+    return stored;
+  });
   return JSON.stringify({ ...definition, collections });
 }
 

@@ -8,7 +8,7 @@ import type { DeliveryWorld } from '../../support/delivery-world.ts';
 import { startDeliveryWorld } from '../../support/delivery-world.ts';
 import type { Herald } from '../../support/herald.ts';
 import { startHerald } from '../../support/herald.ts';
-import { askFor, failedBatch, jobOf, statusOf } from '../../support/job-runs.ts';
+import { askFor, failedBatch, jobOf, statusOf, stoppedHalfWay, takenOnce } from '../../support/job-runs.ts';
 import type { Node } from '../../support/nodes.ts';
 import { startNode } from '../../support/nodes.ts';
 import { until } from '../../support/until.ts';
@@ -21,7 +21,7 @@ let scheduler: Node;
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
-  world = await startDeliveryWorld((_, response) => response.writeHead(410).end());
+  world = await startDeliveryWorld(takenOnce());
   service = await startHerald(dataDir, world.environment, ['--role', 'api,dispatcher,projector']);
   scheduler = await startNode(dataDir, world.environment, ['--role', 'scheduler']);
 }, 180_000);
@@ -31,15 +31,23 @@ afterAll(async () => {
   await dataDir.remove();
 }, 60_000);
 
+async function killed(): Promise<void> {
+  await scheduler.kill();
+  scheduler = await startNode(dataDir, world.environment, ['--role', 'scheduler']);
+}
+
 it('is gone on with by another process, each notification once', async () => {
   const batch = await failedBatch(service, world, count);
   const job = await askFor(service, `/notify/batch/${batch.id}/retry`);
-  await until(() => batch.again() >= count / 4, { timeoutMs: 120_000, what: 'a quarter of them' });
-  await scheduler.kill();
-  scheduler = await startNode(dataDir, world.environment, ['--role', 'scheduler']);
-  expect(await jobOf(service, job)).toMatchObject({ state: 'done', total: count, done: count, skipped: 0, failed: 0 });
+  await until(() => batch.again() >= count / 4, { timeoutMs: 120_000 + 50 * count, what: 'a quarter of them' });
+  await killed();
+  expect(await jobOf(service, job, count)).toMatchObject({ state: 'done', total: count, done: count, skipped: 0, failed: 0 });
   await statusOf(service, batch.id, 'FAILED', count);
   const rounds = batch.rounds();
   expect(rounds.size).toBe(count);
   expect([...rounds].filter(([, times]) => times !== 2)).toEqual([]);
 }, 600_000);
+
+it('sends again what a filter finds, killed, stopped half-way, killed once more: none twice, and another job does the rest', async () => {
+  await stoppedHalfWay(() => service, world, count, killed);
+}, 900_000);

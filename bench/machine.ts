@@ -30,6 +30,29 @@ export async function describeMachine(args: readonly string[]): Promise<Machine>
   };
 }
 
+/** Of one core, by everything that runs. */
+const quietCores = 0.2;
+const quietForMs = 5000;
+
+/**
+ * Until the whole machine is quiet for 5 s: a database that has just been filled goes on writing by itself for a minute or two.
+ *
+ * @returns false when it wasn't `withinMs`: something else runs there
+ */
+export async function machineIsQuiet(withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while (performance.now() < deadline) {
+    const before = busyMs();
+    await new Promise((resolve) => setTimeout(resolve, quietForMs));
+    if (busyMs() - before < quietCores * quietForMs) return true;
+  }
+  return false;
+}
+
+function busyMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+}
+
 /** '' outside of a checkout. */
 async function commit(): Promise<string> {
   const options = { cwd: new URL('.', import.meta.url) };

@@ -14,6 +14,8 @@ export interface Sizes {
   readonly stored: number;
   /** How often each query is asked. */
   readonly rounds: number;
+  /** How long to wait at most before that for a machine on which nothing else runs. */
+  readonly quietWithinMs: number;
   readonly starts: number;
   /** On bodies of one size. */
   readonly bodiesMs: number;
@@ -29,6 +31,7 @@ export const usualSizes: Sizes = {
   folded: 200_000,
   stored: 1_000_000,
   rounds: 200,
+  quietWithinMs: 180_000,
   starts: 5,
   bodiesMs: 20_000,
   crowd: { connections: 4000, durationMs: 60_000 },
@@ -44,6 +47,7 @@ export const shortSizes: Sizes = {
   folded: 2000,
   stored: 10_000,
   rounds: 3,
+  quietWithinMs: 0,
   starts: 1,
   bodiesMs: 1000,
   crowd: { connections: 40, durationMs: 2000 },

@@ -3,6 +3,7 @@
 import { openAsker } from '../asking.ts';
 import { addCost, spending } from '../cost.ts';
 import { timeFold } from '../folding.ts';
+import { machineIsQuiet } from '../machine.ts';
 import { monotonicMs } from '../protocol.ts';
 import { formatted, median } from '../results.ts';
 import { bytesOfViews } from '../service.ts';
@@ -88,6 +89,8 @@ async function asked(
   const express = await measureExpress(stage);
   await foldToItsEnd(stage, stored);
   const service = await stage.start(stored.place, 'api');
+  if (!(await machineIsQuiet(sizes.quietWithinMs)))
+    results.progress('the machine isn’t quiet: what is asked of it now takes longer than it would');
   const asker = await openAsker({ port: service.port, token: stored.token });
   for (const [name, pathsOf] of Object.entries(questions)) {
     await asker.ask(warmingRounds, pathsOf);

@@ -2,12 +2,14 @@
 // clock's figures hold on a machine that does nothing else: WEIGHT_STRICT=1 checks them, DASHBOARD_ROWS=100000 gives it a log to show.
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 
+import { until } from '../support/until.ts';
+import type { BarePage, Memory } from './support/bare-page.ts';
+import { openBarePage } from './support/bare-page.ts';
 import { openPage } from './support/chromium.ts';
 import type { Stage } from './support/dashboard.ts';
-import { goTo, setStage } from './support/dashboard.ts';
+import { setStage } from './support/dashboard.ts';
 import { settled } from './support/looks.ts';
 
 const rows = Number(process.env['DASHBOARD_ROWS'] ?? 2000);
@@ -15,6 +17,7 @@ const isStrict = process.env['WEIGHT_STRICT'] === '1';
 const batchMax = 2000;
 const MiB = 1024 * 1024;
 let stage: Stage;
+let page: BarePage | undefined;
 
 beforeAll(async () => {
   stage = await setStage({ ITEM_LIMIT: '1000000/10s' });
@@ -30,7 +33,10 @@ beforeAll(async () => {
     expect(status).toBe(202);
   }
 }, 600_000);
-afterAll(() => stage.end());
+afterAll(async () => {
+  await page?.close();
+  await stage.end();
+});
 
 interface Paints {
   readonly firstPaintMs: number;
@@ -114,21 +120,28 @@ it('paints at once, moves nothing, and is light', async () => {
 });
 
 it('takes no more than 150 MB with all of a long log scrolled through', async () => {
-  const watched = await stage.open('notifications');
-  const { page, close } = watched;
-  await page.locator('tbody tr:not(.space)').first().waitFor();
-  const list = page.getByRole('region', { name: 'Notifications' });
-  await list.evaluate(async (element, end) => {
+  const bare = (page = await openBarePage(stage.link));
+  const headingIs = (title: string) => bare.run((text) => document.querySelector('h1')?.textContent === text, title);
+  const goTo = async (hash: string, title: string) => {
+    await bare.run((to) => void (location.hash = to), hash);
+    await until(() => headingIs(title), { what: `the page ${title}` });
+  };
+  // There is nothing to ask before the document is there.
+  await until(() => headingIs('Overview').catch(() => false), { what: 'the first page' });
+  await goTo('#/notifications', 'Notifications');
+  await until(() => bare.run(() => document.querySelector('tbody tr:not(.space)') !== null, null), {});
+  await bare.run(async (end) => {
+    const list = document.querySelector('[role="region"][aria-label="Notifications"]');
+    if (list === null) throw new Error('there is no list');
     // Until the last row is there: pages are read as they come into sight.
-    while (element.querySelector(`tr[aria-rowindex="${end}"]`) === null) {
-      element.scrollTop = element.scrollHeight;
+    while (list.querySelector(`tr[aria-rowindex="${end}"]`) === null) {
+      list.scrollTop = list.scrollHeight;
       await new Promise((resolve) => requestAnimationFrame(resolve));
     }
   }, rows + 1);
-  const scrolled = await memoryOf(page);
-  await goTo(watched, '');
-  await settled(page);
-  const overview = await memoryOf(page);
+  const scrolled = await bare.memory();
+  await goTo('#/', 'Overview');
+  const overview = await bare.memory();
   console.log(
     [`${rows} notifications, all of them loaded: ${said(scrolled)}`, `the overview after that: ${said(overview)}`].join(
       '\n',
@@ -136,30 +149,7 @@ it('takes no more than 150 MB with all of a long log scrolled through', async ()
   );
   expect(scrolled.heap).toBeLessThan(150 * MiB);
   expect(scrolled.own ?? 0).toBeLessThan(150 * MiB);
-  await close();
 }, 600_000);
-
-interface Memory {
-  readonly heap: number;
-  /** Of the renderer's process, what it shares with no other; null: this system doesn't tell. */
-  readonly own: number | null;
-}
-
-/** After a collection. */
-async function memoryOf(page: Page): Promise<Memory> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('HeapProfiler.collectGarbage');
-  await session.send('Performance.enable');
-  const { metrics } = await session.send('Performance.getMetrics');
-  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0;
-  const browser = await stage.browser.newBrowserCDPSession();
-  const { processInfo } = await browser.send('SystemInfo.getProcessInfo');
-  // Of several, those that wait for a page: the one that has worked most is this page's.
-  const [renderer] = processInfo.filter(({ type }) => type === 'renderer').toSorted((a, b) => b.cpuTime - a.cpuTime);
-  const rollup = await readFile(`/proc/${renderer?.id}/smaps_rollup`, 'utf8').catch(() => '');
-  const kilobytes = [...rollup.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce((sum, [, kB]) => sum + Number(kB), 0);
-  return { heap, own: kilobytes === 0 ? null : kilobytes * 1024 };
-}
 
 function said({ heap, own }: Memory): string {
   return `heap ${(heap / MiB).toFixed(1)} MiB, the renderer's own ${own === null ? '?' : (own / MiB).toFixed(1)} MiB`;

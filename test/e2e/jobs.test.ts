@@ -37,7 +37,13 @@ it('a batch sent again, the process killed twice in the middle: each of it once 
     await until(() => batch.again() >= count * part, { timeoutMs: 120_000 + 50 * count, what: `${part} of them` });
     await killed();
   }
-  expect(await jobOf(service, job, count)).toMatchObject({ state: 'done', total: count, done: count, skipped: 0, failed: 0 });
+  expect(await jobOf(service, job, count)).toMatchObject({
+    state: 'done',
+    total: count,
+    done: count,
+    skipped: 0,
+    failed: 0,
+  });
   await statusOf(service, batch.id, 'FAILED', count);
   const rounds = batch.rounds();
   expect(rounds.size).toBe(count);

@@ -7,12 +7,19 @@ import { chromium } from 'playwright-core';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-export async function launchChromium(): Promise<Browser> {
-  const executablePath = process.env['CHROMIUM'] ?? places.find((path) => existsSync(path));
-  if (executablePath === undefined) throw new Error('There is no Chromium: apt-get install chromium, or set CHROMIUM.');
-  // As root, which a container's only user often is, its sandbox can't be made.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath, args });
+export function chromiumPath(): string {
+  const path = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
+  if (path === undefined) throw new Error('There is no Chromium: apt-get install chromium, or set CHROMIUM.');
+  return path;
+}
+
+/** As root, which a container's only user often is, its sandbox can't be made. */
+export function chromiumArguments(): string[] {
+  return process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+}
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), args: chromiumArguments() });
 }
 
 export interface WatchedPage {

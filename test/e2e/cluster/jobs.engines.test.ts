@@ -41,7 +41,13 @@ it('is gone on with by another process, each notification once', async () => {
   const job = await askFor(service, `/notify/batch/${batch.id}/retry`);
   await until(() => batch.again() >= count / 4, { timeoutMs: 120_000 + 50 * count, what: 'a quarter of them' });
   await killed();
-  expect(await jobOf(service, job, count)).toMatchObject({ state: 'done', total: count, done: count, skipped: 0, failed: 0 });
+  expect(await jobOf(service, job, count)).toMatchObject({
+    state: 'done',
+    total: count,
+    done: count,
+    skipped: 0,
+    failed: 0,
+  });
   await statusOf(service, batch.id, 'FAILED', count);
   const rounds = batch.rounds();
   expect(rounds.size).toBe(count);

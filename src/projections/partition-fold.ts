@@ -112,18 +112,13 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       };
       const isOfLarge = isLarge(entries) || hadLarge;
       const foldInTurn = inTurn(deps, claim.signal, { isLarge: isOfLarge });
-      const isOver = begunIn(deps, entries);
-      try {
-        do {
-          const done = await retried(deps, claim, 'fold', () => foldInTurn(foldOnce));
-          if (done === null) return null;
-          owner = done.owner;
-          left = left.slice(done.piece.length);
-          written.push(...done.writes);
-        } while (left.length > 0);
-      } finally {
-        isOver();
-      }
+      do {
+        const done = await retried(deps, claim, 'fold', () => firstOf(deps, entries, () => foldInTurn(foldOnce)));
+        if (done === null) return null;
+        owner = done.owner;
+        left = left.slice(done.piece.length);
+        written.push(...done.writes);
+      } while (left.length > 0);
       hadLarge = areLarge(written);
       restsUntil = restOf(deps, { entries, isLarge: isOfLarge || hadLarge }, pace);
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
@@ -175,11 +170,19 @@ function inTurn(
   };
 }
 
-/** Others give way while a batch of what must not lag is in hand; answers with the call that ends it. */
-function begunIn({ turns, readModel, isBeside }: FoldDependencies, [oldest]: readonly LogEntry[]): () => void {
-  if (turns === undefined || oldest === undefined || readModel.mayLag === true || isBeside?.() === true)
-    return () => undefined;
-  return turns.begun(oldest.appendedAt);
+/** What is filled beside others gives way to this, where it must not lag. Not between two tries: what fails isn't helped by that, and may be what a changed fold mends. */
+async function firstOf<T>(
+  { turns, readModel, isBeside }: FoldDependencies,
+  [oldest]: readonly LogEntry[],
+  fold: () => Promise<T>,
+): Promise<T> {
+  if (turns === undefined || oldest === undefined || readModel.mayLag === true || isBeside?.() === true) return fold();
+  const isOver = turns.begun(oldest.appendedAt);
+  try {
+    return await fold();
+  } finally {
+    isOver();
+  }
 }
 
 /** Until when its number rests after a batch. */

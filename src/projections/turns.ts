@@ -18,7 +18,7 @@ import type { FoldPace } from '../ports/read-model-store.ts';
 export type Line = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
 export interface Turns {
-  /** A batch of a read model that must not lag is in hand, until the call that it answers with. @param since when the log took its oldest event, UTC ms */
+  /** A batch of a read model that must not lag is to be folded, until the call that it answers with. @param since when the log took its oldest event, UTC ms */
   begun(since: number): () => void;
   /** A read model that must not lag has folded so many events at once; a large batch waited for its turn. */
   noted(batch: { readonly entries: number; readonly isLarge: boolean; readonly waitedMs: number }): void;

@@ -152,5 +152,6 @@ async function watched(herald: Herald, isOver: () => boolean): Promise<Watched> 
     if (firstDone === 0) firstDone = (await filled(herald)).done;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
+  if (inUseAtSeconds === 0) inUseAtSeconds = Math.round((performance.now() - begunAt) / 1000);
   return { lagSeconds, lagAtSeconds, inUseAtSeconds, firstDone };
 }

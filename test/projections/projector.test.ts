@@ -19,6 +19,8 @@ import { statisticsRange } from '../../src/projections/notifications/statistics-
 import { statistics } from '../../src/projections/notifications/statistics.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { runProjector } from '../../src/projections/projector.ts';
+import type { Turns } from '../../src/projections/turns.ts';
+import { createTurns } from '../../src/projections/turns.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import type { RebuildProgress } from '../../src/projections/rebuild.ts';
 import { waitForPosition } from '../../src/projections/wait.ts';
@@ -134,6 +136,24 @@ describe('a projector', () => {
     await until(async () => (await deliveredCount()) === 10, { what: 'the number to be folded' });
     await projector.stop();
     expect(engines.counted.get('herald_numbers_owned_again_total')).toBe(3);
+  });
+
+  it('that stands still keeps nothing waiting that is filled beside it', async () => {
+    let inHand = 0;
+    const turns: Turns = {
+      ...createTurns(engines.clock),
+      begun() {
+        inHand++;
+        return () => void inHand--;
+      },
+    };
+    const { store } = engines;
+    const failing = { ...store, transact: () => Promise.reject(new Error('a bug of the fold')) };
+    const projector = await runProjector({ ...engines, turns, store: failing, readModel: notificationsReadModel });
+    await appendAll(engines.log, deliveries(1, 1));
+    await until(() => (engines.counted.get('herald_fold_failures_total') ?? 0) >= 2, { what: 'two failures' });
+    await until(() => inHand === 0, { what: 'a moment between two tries' });
+    await projector.stop();
   });
 
   it('stands still while the store is away, says so, and passes over nothing', async () => {

@@ -4,6 +4,6 @@
 import { createLogger } from '../src/adapters/node/logger.ts';
 import { loadWeb } from '../src/main/web/load.ts';
 
-const assets = await loadWeb(createLogger({ level: 'warn' }));
+const assets = await loadWeb(createLogger({ level: 'warn' }), null);
 for (const { path, plain, br } of assets)
   console.log(`${path}: ${plain.length} B, ${br?.length ?? plain.length} B compressed`);

@@ -31,6 +31,11 @@ export interface Http {
   stop(): Promise<void>;
 }
 
+export interface ApiHttp extends Http {
+  /** Once the service has started: what a first visitor would wait for is made ready, beside what it does. */
+  warm(): void;
+}
+
 export interface OperationsHttp extends Http {
   /** Everything has been started: ready from now on, when all it needs is up. */
   started(): void;
@@ -77,14 +82,24 @@ interface ApiDependencies {
 }
 
 /** @throws StartError when PORT can't be listened on */
-export async function startApi({ adapters, config, reader, suppressions, catchUps }: ApiDependencies): Promise<Http> {
+export async function startApi({
+  adapters,
+  config,
+  reader,
+  suppressions,
+  catchUps,
+}: ApiDependencies): Promise<ApiHttp> {
   const closing = new AbortController();
   const { tokenKeys, options } = await apiOptionsOf(config);
-  const webAssets = createWebAssets(adapters.logger);
+  const webAssets = createWebAssets({ logger: adapters.logger, closing: closing.signal });
   const given = { ...adapters, reader, suppressions, catchUps, tokenKeys, webAssets, options };
   const { url, stop } = await openApi(createApi({ ...given, closing: closing.signal }), { ...adapters, config });
   return {
     url,
+    warm() {
+      // What goes wrong is in the log; whoever asks for a page tries again.
+      webAssets().catch(() => undefined);
+    },
     stop() {
       closing.abort();
       return stop();

@@ -95,7 +95,7 @@ async function start(
     unsubscribeLinks: await unsubscribeLinksOf(config),
     inboxTokens: await inboxTokensOf(config),
     tokenKeys,
-    webAssets: createWebAssets(logger),
+    webAssets: createWebAssets({ logger, closing: closing.signal }),
     closing: closing.signal,
     options: { ...options, asOf },
   });

@@ -49,6 +49,14 @@ interface Running {
   stop(): Promise<unknown>;
 }
 
+interface Started {
+  /** Of the API; null: it isn't served here. */
+  readonly url: string | null;
+  metrics(): Promise<readonly MetricsSnapshot[]>;
+  /** Makes ready what isn't needed for a start. */
+  warm(): void;
+}
+
 /** Runs until a signal or a failure; then stops all that runs, the last started first, and exits. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
   keepHeapsSmall(isCluster(config) ? clusterHeapGrowsPercent : undefined);
@@ -79,6 +87,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     const { url } = started;
     threadMetrics = started.metrics;
     operations.started();
+    started.warm();
     logger.info('started', { roles: [...options.roles], url, operationsUrl: operations.url });
     if (letsLoopbackThrough(config))
       logger.info(
@@ -110,7 +119,7 @@ async function startRoles(
   adapters: Adapters,
   health: Health,
   running: Running[],
-): Promise<{ readonly url: string | null; metrics(): Promise<readonly MetricsSnapshot[]> }> {
+): Promise<Started> {
   const { engines, directory } = adapters;
   await directory.start();
   const runsProjectors = roles.has('projector');
@@ -139,11 +148,11 @@ async function startRoles(
   const watched = { adapters, health, roles, reader: stored, thread, delivering, keeper };
   running.push(startWatching({ ...watched, isCluster: isCluster(config) }));
   const metrics = async () => (await Promise.all([thread?.metrics() ?? [], delivering.metrics()])).flat();
-  if (!roles.has('api')) return { url: null, metrics };
+  if (!roles.has('api')) return { url: null, metrics, warm() {} };
   const { suppressions } = delivering;
   const api = await startApi({ adapters, config, reader, suppressions, catchUps });
   running.push(api);
-  return { url: api.url, metrics };
+  return { url: api.url, metrics, warm: () => api.warm() };
 }
 
 function startRetention(config: Config, adapters: Adapters, reader: ReadModelReader): Promise<Keeper> {

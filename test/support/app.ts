@@ -200,7 +200,7 @@ export async function startApp(given: AppOptions = {}) {
     callbackAddresses,
     metrics,
     turns,
-    webAssets: createWebAssets(logger),
+    webAssets: createWebAssets({ logger, closing: closing.signal }),
     unsubscribeLinks,
     inboxTokens: createInboxTokens(['secret of the inbox tokens of the tests']),
     tokenKeys: tokens.tokenKeys,

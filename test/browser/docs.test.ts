@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
+import type { Page } from 'playwright-core';
+
 import { openPage } from './support/chromium.ts';
 import type { Stage } from './support/dashboard.ts';
 import { setStage } from './support/dashboard.ts';
@@ -12,6 +14,17 @@ beforeAll(async () => {
   stage = await setStage();
 });
 afterAll(() => stage.end());
+
+/** What stands out of the page to the side, unless what it is in scrolls by itself; nothing: it is as wide as the screen. */
+async function widened(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    const wide = [...document.querySelectorAll('body *')].filter(
+      (each) => each.getBoundingClientRect().right > innerWidth + 1,
+    );
+    return ['wider than the screen', ...wide.slice(0, 8).map((each) => each.outerHTML.slice(0, 120))];
+  });
+}
 
 it.each([
   ['light', 360],
@@ -26,9 +39,11 @@ it.each([
   await page.goto(`${stage.herald.url}/docs`);
   await page.locator('#operations-Sending-notify, .opblock').first().waitFor();
   expect(await violations(page)).toEqual([]);
+  expect(await widened(page)).toEqual([]);
   await page.locator('.opblock-summary-control').first().click();
   await page.locator('.opblock-body').first().waitFor();
   expect(await violations(page)).toEqual([]);
+  expect(await widened(page)).toEqual([]);
   const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   const [red = 255] = (/\d+/.exec(ground) ?? []).map(Number);
   expect(colorScheme === 'dark' ? red < 60 : red > 200 || ground === 'rgba(0, 0, 0, 0)').toBe(true);

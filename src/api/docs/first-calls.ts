@@ -179,4 +179,10 @@ html:not(.dark-mode) .swagger-ui .btn.authorize { color: #17663a; border-color: 
 html:not(.dark-mode) .swagger-ui .btn.authorize svg { fill: #17663a; }
 html:not(.dark-mode) .swagger-ui :is(.json-schema-2020-12-expand-deep-button, .parameter__in, .parameter__extension) { color: #474f60; }
 html.dark-mode .swagger-ui .examples-select__section-label, html.dark-mode .swagger-ui .header-col { color: #e4e6e6; }
+/* On a phone the cells of an unfolded call stand below one another: beside one another they were wider than the screen. */
+@media (max-width: 640px) {
+  .swagger-ui .opblock-body :is(.responses-table, .parameters) :is(thead, tbody, tr, td, th) { display: block; width: auto; max-width: 100%; min-width: 0; padding-left: 0; padding-right: 0; }
+  .swagger-ui .opblock-body :is(.responses-table, .parameters) { display: block; }
+  .swagger-ui .opblock-body :is(pre, code, input, textarea, select) { max-width: 100%; white-space: pre-wrap; overflow-wrap: anywhere; }
+}
 `;

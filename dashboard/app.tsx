@@ -3,6 +3,7 @@
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
+import { visible } from './format.ts';
 import { pageNamed, pages } from './pages/index.ts';
 import { isReachable } from './reachable.ts';
 import { linkTo, route } from './router.ts';
@@ -116,8 +117,8 @@ function Settings() {
         </select>
       </label>
       {person.value !== null && (
-        <span class="person" title={person.value}>
-          {person.value}
+        <span class="person" title={visible(person.value)}>
+          {visible(person.value)}
         </span>
       )}
       <button type="button" class="quiet" onClick={signOut}>

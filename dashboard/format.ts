@@ -91,8 +91,23 @@ export function visible(text: string): string {
   return text.replaceAll(hidden, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** All but line breaks and tabs; the joiners of emoji and of Indic and Arabic scripts (U+200C, U+200D) stay. */
-const hidden = /(?![\t\n\r])[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+/** Whom it is for: of an erased recipient nothing is left. */
+export function recipientName(recipient: string): string {
+  return recipient === '' ? 'Erased recipient' : visible(recipient);
+}
+
+/** The same for JSON and for texts of TypeScript, which mean what they meant: by their escapes. */
+export function visibleJson(json: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replaceAll(hidden, (c) => c.split('').map(escaped).join(''));
+}
+
+/**
+ * All but line breaks and tabs; the joiners of emoji and of Indic and Arabic scripts (U+200C, U+200D) stay. Soft hyphens, the separators of Unicode and the
+ * tags (U+E0000 to U+E007F), which spell the flags of parts of countries and else a text that nobody sees, are hidden ones, too.
+ */
+const hidden =
+  /(?![\t\n\r])[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 function two(value: number): string {
   return String(value).padStart(2, '0');

@@ -3,6 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
+import { visible } from '../format.ts';
+
 interface Props {
   readonly title: string;
   readonly onClose: () => void;
@@ -30,7 +32,7 @@ export function Dialog({ title, onClose, children }: Props) {
       }}
     >
       <div class="dialog-head">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>{visible(title)}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
           ✕
         </button>

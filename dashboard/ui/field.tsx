@@ -3,6 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
+import { visible } from '../format.ts';
+
 interface Props {
   readonly label: string;
   readonly help?: ComponentChildren;
@@ -20,7 +22,7 @@ export function Field({ label, help, problem = null, children }: Props) {
       {children(id, isDescribed ? `${id}-about` : undefined)}
       {isDescribed && (
         <div id={`${id}-about`} class="about">
-          {problem !== null && <p class="wrong-text">{problem}</p>}
+          {problem !== null && <p class="wrong-text">{visible(problem)}</p>}
           {help !== undefined && <p>{help}</p>}
         </div>
       )}

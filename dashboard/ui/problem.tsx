@@ -1,5 +1,6 @@
 // A refusal as the API said it.
 
+import { visible } from '../format.ts';
 import type { ApiProblem } from '../problem.ts';
 
 export function ProblemNote({ problem, onRetry }: { readonly problem: ApiProblem; readonly onRetry?: () => void }) {
@@ -7,12 +8,12 @@ export function ProblemNote({ problem, onRetry }: { readonly problem: ApiProblem
   const others = details.filter((detail) => !message.includes(detail.message));
   return (
     <div class="problem" role="alert">
-      <p>{message}</p>
+      <p>{visible(message)}</p>
       {others.length > 0 && (
         <ul>
           {others.map(({ path, message: said }) => (
             <li key={path}>
-              <code>{path}</code> {said}
+              <code>{visible(path)}</code> {visible(said)}
             </li>
           ))}
         </ul>

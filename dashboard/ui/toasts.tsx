@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 
+import { visible } from '../format.ts';
 import type { ApiProblem } from '../problem.ts';
 import { shownProblem } from '../problem.ts';
 
@@ -43,7 +44,7 @@ export function Toasts() {
       {toasts.value.map(({ id, text, problem }) => (
         <div key={id} class={problem === null ? 'toast' : 'toast problem'}>
           <div>
-            {text}
+            {visible(text)}
             {problem?.requestId !== null && problem?.requestId !== undefined && (
               <div class="note">
                 Request <code>{problem.requestId}</code>

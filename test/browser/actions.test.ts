@@ -79,12 +79,14 @@ describe('one notification', () => {
       <img src="http://evil.example/x.png" onerror="parent.document.title='run'"><a id="link" href="javascript:parent.document.title='run'">click</a>
       <a id="away" href="http://evil.example/">away</a><form action="http://evil.example/"><button>go</button></form>
       <meta http-equiv="refresh" content="0;url=http://evil.example/"><base href="http://evil.example/"><iframe src="http://evil.example/"></iframe>
-      <style>p { color: rgb(4,5,6); background: url(http://evil.example/bg) }</style><p>styled</p>${'w'.repeat(150_000)}</body>`;
+      <style>p { color: rgb(4,5,6); background: url(http://evil.example/bg) }</style><p>styled</p>`;
+    // One word, up to the longest body there is.
+    const longest = attack + 'w'.repeat(200 * 1024 - attack.length);
     const { body } = await stage.herald.notify({
       channel: 'EMAIL',
       recipient: 'ada@example.com',
       subject: 'Turned \u202E and hidden\u200B',
-      body: attack,
+      body: longest,
     });
     const { page, hosts, close } = await stage.open(`notifications/${String(body['notificationId'])}`);
     const frame = page.frameLocator('iframe');

@@ -114,7 +114,8 @@ describe('what attacks', () => {
     const script = '<script>document.title="run"</script><img src="http://evil.invalid/x" onerror="document.title=1">';
     await pages.send([
       to('attacked', script, { subject: script, data: { url: 'javascript:document.title="run"' } }),
-      to('attacked', 'x'.repeat(190_000), {
+      // The longest body there is.
+      to('attacked', 'x'.repeat(200 * 1024), {
         subject: 'long',
         data: { url: 'data:text/html,<script>alert(1)</script>' },
       }),
@@ -129,11 +130,16 @@ describe('what attacks', () => {
     const seen = await page.locator('herald-inbox').evaluate(({ shadowRoot }) => ({
       links: [...(shadowRoot?.querySelectorAll('a') ?? [])].map(({ href, rel, target }) => [href, rel, target]),
       active: shadowRoot?.querySelectorAll('script, img, iframe, object, embed, form, style').length,
+      // What turns a text turns that text alone.
+      isolated: [...(shadowRoot?.querySelectorAll('.title, .body') ?? [])].every(
+        (text) => getComputedStyle(text).unicodeBidi === 'isolate' && text.getAttribute('dir') === 'auto',
+      ),
       isWide: (shadowRoot?.querySelector('.panel')?.scrollWidth ?? 0) > 360,
     }));
     expect(seen).toEqual({
       links: [['https://acme.example/orders/17', 'noopener noreferrer', '_blank']],
       active: 0,
+      isolated: true,
       isWide: false,
     });
     expect(await page.title()).toBe('3');

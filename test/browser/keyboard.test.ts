@@ -164,3 +164,85 @@ describe('by Enter', () => {
     await close();
   });
 });
+
+/** What opens each dialog that needs nothing but a button, where. */
+const dialogs = [
+  ['keys', 'New key'],
+  ['keys', 'Replace…'],
+  ['keys', 'Revoke shop'],
+  ['providers', 'Edit'],
+  ['providers', 'Test'],
+  ['providers', 'Delete'],
+  ['providers', 'Set up SMS'],
+  ['settings', 'Exchange it…'],
+  ['templates/:t', 'Delete'],
+  ['notifications?status=FAILED', 'Retry all that are found…'],
+] as const;
+
+describe('in a dialog', () => {
+  it.each(dialogs)(
+    'of /%s, "%s", the keys reach all of it and nothing behind it, and come back out',
+    async (at, opener) => {
+      const { page, close } = await stage.open(addressOf(at));
+      await atRest(page);
+      const button = page.getByRole('button', { name: opener, exact: true }).first();
+      const dialog = page.locator('dialog[open]');
+      const reached = () =>
+        page.evaluate((selector) => {
+          const inside = [...document.querySelectorAll<HTMLElement>(`dialog[open] :is(${selector})`)];
+          const all = inside.filter((element) => element.checkVisibility({ visibilityProperty: true }));
+          const { activeElement: on } = document;
+          // Between the last and the first the browser's own controls have their turn.
+          const place =
+            on === document.body || on?.matches('dialog') === true ? -1 : all.findIndex((each) => each === on);
+          return { place, of: all.length, isBehind: on !== document.body && on?.closest('dialog') == null };
+        }, operable);
+      for (const key of ['Tab', 'Shift+Tab']) {
+        await button.focus();
+        await page.keyboard.press('Enter');
+        await dialog.waitFor();
+        await until(async () => !(await dialog.innerText()).includes('Loading…'), { everyMs: 50 });
+        const { of } = await reached();
+        const seen = new Set<number>();
+        // Twice around, whatever stands between the ends.
+        for (let press = 0; press < 2 * (of + 3); press++) {
+          await page.keyboard.press(key);
+          const now = await reached();
+          expect([key, now.isBehind]).toEqual([key, false]);
+          if (now.place >= 0) seen.add(now.place);
+        }
+        expect([key, seen.size]).toEqual([key, of]);
+        if (key === 'Tab') await page.keyboard.press('Escape');
+        else {
+          await dialog.getByRole('button', { name: 'Close', exact: true }).focus();
+          await page.keyboard.press('Enter');
+        }
+        await dialog.waitFor({ state: 'detached' });
+        expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+      }
+      await close();
+    },
+  );
+
+  it('what is erased is asked for by keys alone, and the focus is where one goes on', async () => {
+    const { page, close } = await stage.open('settings');
+    await atRest(page);
+    const field = page.getByLabel('Recipient to erase');
+    await field.focus();
+    await page.keyboard.type('nobody@example.com');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Erase this recipient?' });
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Erase it for good' }).focus();
+    await page.keyboard.press('Space');
+    await page.getByText(/^Done: 0 of 0 erased/).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.closest('section')?.textContent)).toContain(
+      'Erase a recipient',
+    );
+    await close();
+  });
+});

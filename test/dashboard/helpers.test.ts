@@ -46,6 +46,7 @@ describe('numbers and times', () => {
 describe('a text that hides or turns something', () => {
   it('is shown with those characters written out, and any other text as it is', () => {
     expect(visible('a\u202Eb\u200Bc\u0000d\u2066')).toBe('a\\u{202e}b\\u{200b}c\\u{0}d\\u{2066}');
+    expect(visible('a\u00adb\u2028c\u180ed\u{e0041}e')).toBe('a\\u{ad}b\\u{2028}c\\u{180e}d\\u{e0041}e');
     expect(visible('Zeile\n\tनमस्ते 👩‍👧 ünï')).toBe('Zeile\n\tनमस्ते 👩‍👧 ünï');
   });
 });
@@ -222,6 +223,14 @@ describe('a request as a program sends it', () => {
     });
     expect(requestOf({ ...draft, template: 'welcome' }).request).not.toHaveProperty('body');
     expect(requestOf({ ...draft, data: '[1]' }).problem).toContain('object');
+  });
+
+  it('says by escapes what could not be seen, and means the same', () => {
+    const request = { body: 'evil\u202e\u200b\u{e0041}\n👩‍👧' };
+    const text = curlOf(request, '/').replace(/^[\s\S]* -d /, '');
+    expect(text).toContain('evil\\u202e\\u200b\\udb40\\udc41\\n👩‍👧');
+    expect(JSON.parse(text.slice(1, -1))).toEqual(request);
+    expect(typescriptOf(request, '/')).toContain('body: "evil\\u202e');
   });
 
   it('comes out of a shell as it went in', () => {

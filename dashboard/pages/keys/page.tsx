@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
+import { visible } from '../../format.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -61,7 +62,9 @@ function KeyTable({ keys, onChange }: { readonly keys: readonly Key[]; readonly 
         <tbody>
           {keys.map((key) => (
             <tr key={key.id}>
-              <td>{key.name}</td>
+              <td>
+                <bdi>{visible(key.name)}</bdi>
+              </td>
               <td class="mono">{key.prefix}…</td>
               <td>{key.scopes.join(', ')}</td>
               <td>{key.lastUsedAt === null ? 'never' : <Time at={key.lastUsedAt} form="relative" />}</td>
@@ -70,7 +73,7 @@ function KeyTable({ keys, onChange }: { readonly keys: readonly Key[]; readonly 
               </td>
               <td>
                 <button type="button" class="small danger" disabled={action.isBusy} onClick={() => setRevoked(key)}>
-                  Revoke<span class="hidden"> {key.name}</span>
+                  Revoke<span class="hidden"> {visible(key.name)}</span>
                 </button>
               </td>
             </tr>

@@ -9,7 +9,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import type { Notification } from '../../wire.ts';
 
 export function Content({ notification }: { readonly notification: Notification }) {
-  const { subject, body, channel } = notification;
+  const { subject, body, channel, recipient } = notification;
   const hasTags = channel === 'EMAIL' && /<[a-z!/][^>]*>/i.test(body);
   const views = hasTags ? (['Shown', 'Source'] as const) : (['Text'] as const);
   const [view, setView] = useState<string>(views[0]);
@@ -19,6 +19,7 @@ export function Content({ notification }: { readonly notification: Notification 
         <h2 id="content-title">Content</h2>
         <span class="note">{bytes(new TextEncoder().encode(body).length)}</span>
       </div>
+      {recipient === '' && <p class="note">It was erased with its recipient.</p>}
       {subject !== null && (
         <p>
           <span class="note">Subject</span> <bdi>{visible(subject)}</bdi>

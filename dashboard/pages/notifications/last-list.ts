@@ -12,6 +12,11 @@ export function rowsOf(key: string): Rows {
   return last.rows;
 }
 
+/** What it shows may be gone: it is read anew. */
+export function forgetLastList(): void {
+  last = null;
+}
+
 export function lastListLink(): string {
   return linkTo('notifications', null, filtersOf(last?.key ?? ''));
 }

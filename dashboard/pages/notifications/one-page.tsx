@@ -3,7 +3,7 @@
 import { useEffect } from 'preact/hooks';
 
 import { call } from '../../api.ts';
-import { channelName, sentenceCase, visible } from '../../format.ts';
+import { channelName, recipientName, sentenceCase, visible } from '../../format.ts';
 import { goTo, linkTo } from '../../router.ts';
 import { onChanges } from '../../stream.ts';
 import { StatusMark, Time } from '../../ui/marks.tsx';
@@ -57,12 +57,13 @@ function Head({ notification, onChange }: { readonly notification: Notification;
     <div class="stack">
       <div class="head">
         <h1>
-          <bdi>{visible(subject ?? recipient)}</bdi>
+          <bdi>{subject === null || subject === '' ? recipientName(recipient) : visible(subject)}</bdi>
         </h1>
-        <Actions notification={notification} onChange={onChange} />
+        {/* What is erased can't be sent again. */}
+        {recipient !== '' && <Actions notification={notification} onChange={onChange} />}
       </div>
       <p class="facts" aria-live="polite">
-        <StatusMark status={status} /> <span>{channelName(channel)}</span> <bdi>{visible(recipient)}</bdi>{' '}
+        <StatusMark status={status} /> <span>{channelName(channel)}</span> <bdi>{recipientName(recipient)}</bdi>{' '}
         <Time at={createdAt} /> <code>{id}</code>
       </p>
     </div>

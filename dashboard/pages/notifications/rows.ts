@@ -38,27 +38,37 @@ export function createRows(query: Readonly<Record<string, string>>) {
   let places = new Map<string, number>();
   /** One read at a time: two would put the same rows in twice. */
   let turn: Promise<void> = Promise.resolve();
+  /** What changed since the read that is under way was asked for: its answer may not have it. null: none is. */
+  let meanwhile: Map<string, Change> | null = null;
 
   const hold = (next: readonly Row[]) => {
     places = new Map(next.map(({ id }, place) => [id, place]));
-    rows.value = next;
+    rows.value = meanwhile?.size ? next.map((row) => after(row, meanwhile?.get(row.id))) : next;
   };
   const inTurn = (read: () => Promise<void>): Promise<void> => {
     isLoading.value = true;
     turn = turn
-      .then(read)
+      .then(() => {
+        meanwhile = new Map();
+        return read();
+      })
       .then(() => void (problem.value = null))
       .catch((failure: unknown) => void (problem.value = shownProblem(failure)))
-      .finally(() => (isLoading.value = false));
+      .finally(() => {
+        meanwhile = null;
+        isLoading.value = false;
+      });
     return turn;
   };
-  const readPage = async (after: string | null) => {
+  const readPage = async (from: string | null) => {
     const { data, pagination } = await call('get', '/notifications', {
-      query: { ...query, limit: String(pageSize), ...(after === null ? {} : { cursor: after }) },
+      query: { ...query, limit: String(pageSize), ...(from === null ? {} : { cursor: from }) },
     });
     total.value = { count: pagination.total, isExact: pagination.totalIsExact };
     return { read: data.map(rowOf), next: pagination.nextCursor ?? undefined };
   };
+  /** Its status isn't the one that is looked for any more: it stays where it is looked at. */
+  const hasMovedOn = ({ status }: Row): boolean => query['status'] !== undefined && query['status'] !== status;
   const begin = async () => {
     const { read, next } = await readPage(null);
     cursor = next;
@@ -86,20 +96,22 @@ export function createRows(query: Readonly<Record<string, string>>) {
         hold([...rows.value, ...read.filter(({ id }) => !places.has(id))]);
       }),
 
-    /** What was requested since: put before what there is. */
+    /** What was requested since: put before what there is. As far as it is read it is as it is now: what was erased or forgotten goes. */
     newer: () =>
       inTurn(async () => {
         const found: Row[] = [];
-        let after: string | null = null;
+        let from: string | null = null;
         for (let page = 0; page < newerPagesMax; page += 1) {
-          const { read, next } = await readPage(after);
-          const fresh = read.filter(({ id }) => !places.has(id));
-          found.push(...fresh);
-          if (fresh.length < read.length || next === undefined) {
-            if (found.length > 0) hold([...found, ...rows.value]);
+          const { read, next } = await readPage(from);
+          found.push(...read);
+          const lastHeld = read.findLast(({ id }) => places.has(id));
+          if (next === undefined || lastHeld !== undefined) {
+            const end = next === undefined || lastHeld === undefined ? Infinity : (places.get(lastHeld.id) ?? 0) + 1;
+            if (next === undefined) cursor = next;
+            hold([...withThose(found, rows.value.slice(0, end).filter(hasMovedOn)), ...rows.value.slice(end)]);
             return;
           }
-          after = next;
+          from = next;
         }
         await begin();
       }),
@@ -108,7 +120,9 @@ export function createRows(query: Readonly<Record<string, string>>) {
     change(changes: readonly Change[]): boolean {
       let next: Row[] | null = null;
       let isNew = false;
-      for (const { notificationId, status, error } of changes) {
+      for (const change of changes) {
+        const { notificationId, status } = change;
+        meanwhile?.set(notificationId, change);
         const place = places.get(notificationId);
         const row = place === undefined ? undefined : (next ?? rows.value)[place];
         if (place === undefined || row === undefined) {
@@ -116,13 +130,24 @@ export function createRows(query: Readonly<Record<string, string>>) {
           continue;
         }
         next ??= [...rows.value];
-        next[place] = { ...row, status, lastError: error ?? row.lastError };
+        next[place] = after(row, change);
       }
       // The same rows at the same places.
       if (next !== null) rows.value = next;
       return isNew;
     },
   };
+}
+
+/** Newest first, each once. */
+function withThose(read: readonly Row[], others: readonly Row[]): readonly Row[] {
+  const ids = new Set(read.map(({ id }) => id));
+  const kept = others.filter(({ id }) => !ids.has(id));
+  return kept.length === 0 ? read : [...read, ...kept].toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+}
+
+function after(row: Row, change: Change | undefined): Row {
+  return change === undefined ? row : { ...row, status: change.status, lastError: change.error ?? row.lastError };
 }
 
 function rowOf(record: Notification): Row {

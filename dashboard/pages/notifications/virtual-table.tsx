@@ -3,7 +3,7 @@
 import type { Signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { channelName, sentenceCase, visible } from '../../format.ts';
+import { channelName, recipientName, sentenceCase, visible } from '../../format.ts';
 import { linkTo } from '../../router.ts';
 import { StatusMark, Time } from '../../ui/marks.tsx';
 import type { Row, Rows } from './rows.ts';
@@ -94,7 +94,7 @@ function OneRow({
       <td role="cell">
         <input
           type="checkbox"
-          aria-label={`Choose ${visible(recipient)}`}
+          aria-label={`Choose ${recipientName(recipient)}`}
           checked={isChosen}
           onChange={() => {
             const next = new Set(chosen.value);
@@ -108,7 +108,7 @@ function OneRow({
       </td>
       <td role="cell">
         <a href={linkTo('notifications', id)}>
-          <bdi>{visible(recipient)}</bdi>
+          <bdi>{recipientName(recipient)}</bdi>
         </a>
       </td>
       <td role="cell" title={lastError === null || status === 'DELIVERED' ? undefined : visible(lastError)}>

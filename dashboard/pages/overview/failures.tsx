@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
-import { count } from '../../format.ts';
+import { count, visible } from '../../format.ts';
 import { linkTo } from '../../router.ts';
 import { BulkRetry } from '../../ui/bulk-retry.tsx';
 import { Time } from '../../ui/marks.tsx';
@@ -59,8 +59,8 @@ export function Failures({ range, channel, rounds }: Props) {
               {causes.map((cause) => (
                 <tr key={`${cause.class} ${cause.provider} ${cause.code}`}>
                   <td>{cause.class}</td>
-                  <td>{cause.provider}</td>
-                  <td>{cause.code ?? '–'}</td>
+                  <td>{visible(cause.provider)}</td>
+                  <td>{cause.code === null ? '–' : visible(cause.code)}</td>
                   <td class="number">
                     <a href={linkTo('notifications', null, { status: 'FAILED', ...filterOf(cause, ofChannel) })}>
                       {count(cause.count)}

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
-import { channelName } from '../../format.ts';
+import { channelName, visible } from '../../format.ts';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { CopyButton } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -178,7 +178,9 @@ function Pair({ name, value }: { readonly name: string; readonly value: string }
   return (
     <>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>
+        <bdi>{visible(value)}</bdi>
+      </dd>
     </>
   );
 }

@@ -1,5 +1,7 @@
 // A request as somebody would write it: for a shell, and for the typed client. Pure.
 
+import { visibleJson } from '../../format.ts';
+
 type Request = Readonly<Record<string, unknown>>;
 
 /** @param apiUrl ends with a slash */
@@ -8,7 +10,7 @@ export function curlOf(request: Request, apiUrl: string): string {
     `curl -sS ${apiUrl}notify \\`,
     '  -H "x-api-key: $HERALD_API_KEY" \\',
     "  -H 'content-type: application/json' \\",
-    `  -d ${shellQuoted(JSON.stringify(request, null, 2))}`,
+    `  -d ${shellQuoted(visibleJson(JSON.stringify(request, null, 2)))}`,
   ].join('\n');
 }
 
@@ -28,5 +30,5 @@ function shellQuoted(text: string): string {
 
 /** JSON with names as TypeScript writes them, where they are names. */
 function literal(value: unknown): string {
-  return JSON.stringify(value, null, 2).replaceAll(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
+  return visibleJson(JSON.stringify(value, null, 2)).replaceAll(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
 }

@@ -9,6 +9,7 @@ import { JobProgress } from '../../ui/job-progress.tsx';
 import type { Recipient } from '../../ui/recipient-fields.tsx';
 import { RecipientForm } from '../../ui/recipient-fields.tsx';
 import { useAction } from '../../ui/use-action.ts';
+import { forgetLastList } from '../notifications/last-list.ts';
 
 interface Asked extends Recipient {
   readonly empty: () => void;
@@ -22,6 +23,7 @@ export function Erasure() {
     action.run(async () => {
       const started = await call('delete', '/recipients/{channel}/{recipient}', { params: { channel, recipient } });
       setJobId(started.jobId);
+      forgetLastList();
       empty();
     });
   return (

@@ -1,7 +1,7 @@
 // Settings of the tenant: limits, the secret of its webhooks, recipients that nothing goes to, what was refused lately.
 
 import { call } from '../../api.ts';
-import { count } from '../../format.ts';
+import { count, visible } from '../../format.ts';
 import { Time } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { useAnswer } from '../../ui/use-answer.ts';
@@ -32,9 +32,13 @@ function Tenant() {
         <h2 id="tenant">Tenant</h2>
         <dl class="pairs">
           <dt>Name</dt>
-          <dd>{name ?? '–'}</dd>
+          <dd>
+            <bdi>{name === null ? '–' : visible(name)}</bdi>
+          </dd>
           <dt>Address</dt>
-          <dd>{email ?? '–'}</dd>
+          <dd>
+            <bdi>{email === null ? '–' : visible(email)}</bdi>
+          </dd>
           <dt>Id</dt>
           <dd>
             <code>{id}</code>
@@ -93,7 +97,7 @@ function Refusals() {
                   <td>
                     {status} {code}
                   </td>
-                  <td>{fields.join(', ')}</td>
+                  <td>{visible(fields.join(', '))}</td>
                   <td>
                     <code>{requestId}</code>
                   </td>

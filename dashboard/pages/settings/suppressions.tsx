@@ -91,7 +91,7 @@ function Entries({ entries, onChange }: { readonly entries: Page['data']; readon
                     })
                   }
                 >
-                  Take off<span class="hidden"> {recipient}</span>
+                  Take off<span class="hidden"> {visible(recipient)}</span>
                 </button>
               </td>
             </tr>

@@ -1,7 +1,7 @@
 // Templates: the list of them, or the editor of one.
 
 import { allTemplates } from '../../api.ts';
-import { channelName } from '../../format.ts';
+import { channelName, visible } from '../../format.ts';
 import { linkTo, route } from '../../router.ts';
 import { Time } from '../../ui/marks.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -26,7 +26,7 @@ export function TemplatesPage() {
         </a>
       </div>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-      {id !== null && templates !== null && <p role="status">There is no template of the id {id}.</p>}
+      {id !== null && templates !== null && <p role="status">There is no template of the id {visible(id)}.</p>}
       {templates?.length === 0 && (
         <div class="card empty">
           <p>None yet. A template is a text with placeholders that requests name.</p>
@@ -59,7 +59,9 @@ function List({ templates }: { readonly templates: readonly Template[] }) {
                 <a href={linkTo('templates', id)}>{name}</a>
               </td>
               <td>{channelName(channel)}</td>
-              <td>{subject ?? '–'}</td>
+              <td>
+                <bdi>{subject === null ? '–' : visible(subject)}</bdi>
+              </td>
               <td class="number">{version}</td>
               <td>
                 <Time at={updatedAt} />

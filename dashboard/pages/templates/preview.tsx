@@ -29,13 +29,13 @@ export function Preview({ text: { channel, body }, previewed, data, onData }: Pr
             ? ' '
             : value.missing.length === 0
               ? 'The data has every name.'
-              : `The data lacks ${value.missing.join(', ')}.`}
+              : `The data lacks ${visible(value.missing.join(', '))}.`}
       </p>
       {value !== null && (
         <>
           {value.subject !== null && (
             <p>
-              <span class="note">Subject</span> {visible(value.subject)}
+              <span class="note">Subject</span> <bdi>{visible(value.subject)}</bdi>
             </p>
           )}
           {channel === 'EMAIL' && /<[a-z!/][^>]*>/i.test(body) ? (

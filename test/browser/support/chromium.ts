@@ -33,6 +33,8 @@ export interface WatchedPage {
 
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  // Sooner than the test ends: what was waited for is said then.
+  context.setDefaultTimeout(25_000);
   const page = await context.newPage();
   const hosts = new Set<string>();
   const complaints: string[] = [];

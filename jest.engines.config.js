@@ -2,7 +2,15 @@
 import embedded from './jest.config.js';
 
 /** Of test/e2e: what is about the files of the embedded engines, or starts nothing on others; once is enough. */
-const embeddedAlone = ['bystander', 'damaged-pages', 'data-files', 'full-disk', 'unusable-files', 'watchdog'];
+const embeddedAlone = [
+  'bystander',
+  'damaged-pages',
+  'data-files',
+  'first-visit',
+  'full-disk',
+  'unusable-files',
+  'watchdog',
+];
 
 export default {
   ...embedded,

@@ -6,8 +6,8 @@ export function ContentFrame({ html }: { readonly html: string }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const fill = () => {
     const inside = frame.current?.contentDocument;
-    // Before its page is there the frame has an empty one, of the policy of this page.
-    if (inside?.defaultView == null || inside.URL !== frame.current?.src) return;
+    // Before its page is there the frame has an empty one, of the policy of this page; while it comes there may be nothing in it to be replaced.
+    if (inside?.defaultView == null || inside.URL !== frame.current?.src || inside.readyState === 'loading') return;
     // By the frame's own parser, whose documents are under the frame's policy: under the page's a mail would lose its styles.
     const parsed = new inside.defaultView.DOMParser().parseFromString(html, 'text/html');
     inside.documentElement.replaceWith(inside.adoptNode(inert(parsed)));

@@ -13,6 +13,31 @@ export async function enginesContents({
   return JSON.stringify([await kafkaContents(brokers.split(','), prefix), await mongoContents(url)]);
 }
 
+/** How many records these topics keep: between where they begin and where they end. */
+export async function recordsInTopics(
+  { KAFKA_BROKERS: brokers = '', KAFKA_PREFIX: prefix = '' }: Environment,
+  topics: readonly string[],
+): Promise<number> {
+  const admin = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    const offsets = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(`${prefix}${topic}`)));
+    return offsets.flat().reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Of all collections, as they are before they are packed. */
+export async function bytesOfDocuments({ MONGODB_URL: url = '' }: Environment): Promise<number> {
+  const client = await new MongoClient(url).connect();
+  try {
+    return Number((await client.db().stats())['dataSize']);
+  } finally {
+    await client.close();
+  }
+}
+
 async function kafkaContents(brokers: readonly string[], prefix: string) {
   const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();

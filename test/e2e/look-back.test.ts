@@ -482,6 +482,16 @@ describe('looking back', () => {
     } finally {
       await lookBack.stop();
     }
+    const counted = await herald(['stats', '--as-of', isoOf(moments - 1), '--tenant', tenant], dataDir.environment);
+    expect([counted.code, counted.stdout]).toEqual([0, expect.not.stringContaining(marker)]);
+    // Also beside what was kept and holds it still: a comparison tells fields and counts.
+    for (const other of ['live', folded]) {
+      const asked = ['compare', '--as-of', isoOf(moments - 1), '--with', other];
+      const { code, stdout, stderr } = await herald(asked, dataDir.environment);
+      expect([other, code]).toEqual([other, 1]);
+      for (const told of [marker, '"ada"', ' ada '])
+        expect([other, (stdout + stderr).includes(told)]).toEqual([other, false]);
+    }
   }, 120_000);
 
   it('shows what the log still tells once retention has taken the rest, and says that something is gone', async () => {

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -18,6 +19,7 @@ import type { Position } from '../../../src/ports/event-log.ts';
 import { trimEventsMax } from '../../../src/ports/event-log.ts';
 import { longestTurnOf } from '../../support/longest-turn.ts';
 import { requested } from '../../support/requested.ts';
+import { until } from '../../support/until.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 import { silentLogger } from './silent-logger.ts';
 
@@ -93,6 +95,22 @@ describe('whoever writes the log', () => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     });
+  }, 300_000);
+
+  it('waits for no long turn while free pages are given back to the disk', async () => {
+    const beside = new DatabaseSync(join(folder, 'log.db'), { readOnly: true });
+    const pages = (pragma: string) => Number(beside.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
+    const before = pages('page_count');
+    try {
+      // It is left with a tenth of them, or 256.
+      const isGivenBack = () => pages('freelist_count') <= Math.max(256, pages('page_count') / 10);
+      await isShort('given back', () =>
+        until(isGivenBack, { timeoutMs: 240_000, everyMs: 50, what: 'few free pages' }),
+      );
+      expect(pages('page_count')).toBeLessThan(before);
+    } finally {
+      beside.close();
+    }
   }, 300_000);
 
   it('waits for no long turn while free pages are overwritten', async () => {

@@ -165,7 +165,7 @@ export function planOf(seed: number): Plan {
 }
 
 function scenarioOf(percent: number): Scenario {
-  if (percent < 70) return 'chaos';
+  if (percent < 71) return 'chaos';
   if (percent < 73) return 'erasures';
   if (percent < 76) return 'jobs';
   if (percent < 88) return 'moves';
@@ -222,7 +222,7 @@ function chaos(random: Random): Rest {
 /** A third of them without a fault: then everybody has to hear of it soon. The first tenant stays. */
 function erasures(random: Random): Rest {
   const tenants = Array.from({ length: random.between(2, 3) }, (_, n) => anyTenant(random, n, false));
-  const notifications = Array.from({ length: random.between(12, 40) }, () => ({
+  const notifications = Array.from({ length: random.between(8, 24) }, () => ({
     ...anyNotification(random, { tenants: tenants.length, loadMs: 3_500, isHeavy: false }),
     recipient: random.between(0, erasedRecipients - 1),
   }));

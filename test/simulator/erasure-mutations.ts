@@ -86,16 +86,6 @@ export const erasureMutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'what an erased tenant had is named before the read models know of it',
-    edits: [
-      {
-        file: 'jobs/erasing-tenant.ts',
-        from: 'if (!(await areFolded(positions))) return on(offset);',
-        to: 'void areFolded(positions);',
-      },
-    ],
-  },
-  {
     name: 'an erasure takes what is requested later, too',
     edits: [
       {

@@ -1,7 +1,7 @@
 // Ids: their spellings, and the rule that an id follows its cause, so that a repeat is recognised.
 
 import type { Brand } from './brand.ts';
-import { murmur3 } from './murmur.ts';
+import { murmur3Words } from './murmur.ts';
 
 export type TenantId = Brand<string, 'TenantId'>;
 export type NotificationId = Brand<string, 'NotificationId'>;
@@ -17,9 +17,8 @@ const batchIdPattern = /^batch_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const jobIdPattern = /^job_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the 10 random bytes from `at` on. */
-export function uuidV7Bytes(timeMs: number, random: Uint8Array, at = 0): Uint8Array {
-  const bytes = new Uint8Array(16);
+/** The 128 bits of a UUIDv7 (RFC 9562): 48 bits of milliseconds since 1970, then version, variant and 74 bits of the 10 random bytes from `at` on; put down in `bytes`. */
+export function uuidV7Bytes(timeMs: number, random: Uint8Array, at = 0, bytes = new Uint8Array(16)): Uint8Array {
   const high = Math.floor(timeMs / 2 ** 32);
   bytes[0] = high >>> 8;
   bytes[1] = high;
@@ -106,7 +105,7 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
  * RetryRequested: ('retry', notification id, round). CancelRequested: ('cancel', notification id, round). BatchAccepted: ('batch', batch id). ProviderReported: ('reported', tenant id, provider, the provider's own id of it). NotificationCancelled: ('cancelled', causeId of the timer, or the work event that waited). NotificationsForgotten: ('forgotten', partition, sequence, and all ids and days in it). A dead letter: ('dead', topic, partition, offset).
  */
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
-  const words = murmur3(parts.join('\n'));
+  const words = murmur3Words(parts.length === 2 ? `${parts[0]}\n${parts[1]}` : parts.join('\n'));
   for (let i = 0; i < 16; i++) eventBits[i] = (words[i >> 2] ?? 0) >>> (24 - 8 * (i & 3));
   eventBits[6] = ((eventBits[6] ?? 0) & 0x0f) | 0x80;
   eventBits[8] = ((eventBits[8] ?? 0) & 0x3f) | 0x80;

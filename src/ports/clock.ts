@@ -9,7 +9,7 @@ export interface Clock {
   random(): number;
   /** Cryptographically strong. */
   randomBytes(length: number): Uint8Array;
-  /** The 128 bits of a UUIDv7 of now. */
+  /** The 128 bits of a UUIDv7 of now, until the next call: whoever keeps them spells them at once. */
   uuidV7(): Uint8Array;
   /** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -13,6 +13,7 @@ const sleepMaxMs = 2 ** 31 - 1;
 
 export function createClock(): Clock {
   const pool = new Uint8Array(poolBytes);
+  const uuid = new Uint8Array(16);
   let used = poolBytes;
 
   /** Where in the pool they begin: valid until the next call. */
@@ -37,7 +38,7 @@ export function createClock(): Clock {
       pool.fill(0, at, at + length);
       return bytes;
     },
-    uuidV7: () => uuidV7Bytes(Date.now(), pool, draw(uuidRandomBytes)),
+    uuidV7: () => uuidV7Bytes(Date.now(), pool, draw(uuidRandomBytes), uuid),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted === true) return resolve();

@@ -2,7 +2,18 @@
 
 import { fork } from 'node:child_process';
 import type { ChildProcess, Serializable, StdioOptions } from 'node:child_process';
-import type { CrowdPlan, CrowdResult, Filled, FillPlan, LoadPlan, LoadResult, SinkReport } from './protocol.ts';
+import type {
+  Appended,
+  AppendPlan,
+  CrowdPlan,
+  CrowdResult,
+  Filled,
+  FillPlan,
+  LoadPlan,
+  LoadResult,
+  SinkReport,
+} from './protocol.ts';
+import { serviceFlags } from './service.ts';
 import type { Place } from './service.ts';
 
 export interface Reference {
@@ -59,14 +70,36 @@ export async function startSink(): Promise<Sink> {
   };
 }
 
+export interface Appending {
+  readonly pid: number;
+  /** Another round; resolves with the ms that it took. */
+  append(): Promise<number>;
+  stop(): void;
+}
+
+export async function startAppending({ environment }: Place, plan: AppendPlan): Promise<Appending> {
+  const child = start('appending.ts', environment, serviceFlags);
+  return {
+    pid: child.pid ?? 0,
+    append: async () => (await ask<Appended>(child, plan)).tookMs,
+    stop: () => void child.kill(),
+  };
+}
+
 /** Runs to its end. */
 export async function fillLog({ environment }: Place, plan: FillPlan): Promise<Filled> {
   return ask<Filled>(start('fill.ts', environment), plan);
 }
 
-function start(file: string, environment: Readonly<Record<string, string>> = {}): ChildProcess {
+/** @param flags of Node */
+function start(
+  file: string,
+  environment: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+): ChildProcess {
   const stdio: StdioOptions = ['ignore', 'inherit', 'inherit', 'ipc'];
-  return fork(new URL(file, import.meta.url), { env: { ...process.env, ...environment }, stdio });
+  const env = { ...process.env, ...environment };
+  return fork(new URL(file, import.meta.url), { env, stdio, execArgv: [...process.execArgv, ...flags] });
 }
 
 async function portOf(child: ChildProcess): Promise<number> {

@@ -11,6 +11,7 @@ import { describeMachine } from './machine.ts';
 import type { Options, PartName } from './options.ts';
 import { OptionsError, readOptions, usage } from './options.ts';
 import { measureAccept } from './parts/accept.ts';
+import { measureBatch } from './parts/batch.ts';
 import { measureDelivery } from './parts/delivery.ts';
 import { measureExport } from './parts/export.ts';
 import { measureFold } from './parts/fold.ts';
@@ -29,6 +30,7 @@ import type { Progress } from './terminal.ts';
 
 const parts: Readonly<Record<PartName, (stage: Stage) => Promise<void>>> = {
   accept: measureAccept,
+  batch: measureBatch,
   delivery: measureDelivery,
   latency: measureLatency,
   idle: measureIdle,

@@ -12,6 +12,7 @@ import { shortSizes, usualSizes } from './sizes.ts';
 /** In the order in which they run. */
 export const partNames = [
   'accept',
+  'batch',
   'delivery',
   'latency',
   'idle',

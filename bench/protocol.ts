@@ -85,6 +85,15 @@ export interface Filled {
   readonly words: readonly string[];
 }
 
+/** Answered with `Appended`. */
+export interface AppendPlan {
+  readonly items: number;
+}
+
+export interface Appended {
+  readonly tookMs: number;
+}
+
 export interface CrowdPlan {
   readonly port: number;
   readonly apiKeys: readonly string[];

@@ -64,6 +64,7 @@ export function placeOf(dataDir: string, environment: Readonly<Record<string, st
     OPS_PORT: '0',
     RATE_LIMIT: '100000000/10s',
     READ_LIMIT: '100000000/10s',
+    ITEM_LIMIT: '100000000/10s',
     // The crowd comes from one address.
     CONNECTIONS_PER_ADDRESS: '4000',
     OUTBOUND_ALLOW: '127.0.0.1/32',

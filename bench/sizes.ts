@@ -5,6 +5,7 @@ import type { LoadEnd } from './protocol.ts';
 export interface Sizes {
   readonly tenants: number;
   readonly accept: { readonly rounds: number; readonly round: LoadEnd; readonly warmUp: LoadEnd };
+  readonly batch: { readonly items: number; readonly rounds: number };
   readonly webhooks: number;
   readonly latency: { readonly warmUpMs: number; readonly durationMs: number };
   readonly idle: { readonly restMs: number; readonly measuredMs: number };
@@ -25,6 +26,7 @@ export interface Sizes {
 export const usualSizes: Sizes = {
   tenants: 20,
   accept: { rounds: 3, round: { kind: 'after', durationMs: 5000 }, warmUp: { kind: 'after', durationMs: 2000 } },
+  batch: { items: 10_000, rounds: 20 },
   webhooks: 20_000,
   latency: { warmUpMs: 3000, durationMs: 20_000 },
   idle: { restMs: 5000, measuredMs: 20_000 },
@@ -41,6 +43,7 @@ export const shortSizes: Sizes = {
   tenants: 2,
   // Counted: however slow the machine is, 500 requests take some ticks of 10 ms of its processor.
   accept: { rounds: 1, round: { kind: 'count', requests: 500 }, warmUp: { kind: 'count', requests: 100 } },
+  batch: { items: 500, rounds: 1 },
   webhooks: 200,
   latency: { warmUpMs: 200, durationMs: 1000 },
   idle: { restMs: 200, measuredMs: 1000 },

@@ -24,6 +24,7 @@ const eraseLine = '\r\u001B[K';
 /** s that each part takes at its usual size on two cores, about. */
 const usualSeconds: Readonly<Record<PartName, number>> = {
   accept: 120,
+  batch: 15,
   delivery: 30,
   latency: 25,
   idle: 35,

@@ -23,7 +23,7 @@ describe('a short run of the bench', () => {
     'tells cost by thread beside time, of accepting, of webhooks and of folding, and writes the page',
     async () => {
       const html = join(work, 'page.html');
-      const figures = await bench('--only', 'accept,delivery,latency,idle,fold,bodies,memory', '--html', html);
+      const figures = await bench('--only', 'accept,batch,delivery,latency,idle,fold,bodies,memory', '--html', html);
       const cost = ['main', 'projectors', 'V8 and the rest', 'all threads', 'busiest thread'];
       expect(known(figures)).toEqual(
         expect.arrayContaining([
@@ -33,6 +33,8 @@ describe('a short run of the bench', () => {
           'cost: accepting, --role api: in requests of the empty Express',
           'cost: a webhook, end to end: in requests of the empty Express',
           'accept: --role api / express',
+          'a batch of 500: of its events alone',
+          'cost: an item of a batch: all threads',
           'delivery: 200 webhooks end to end',
           'latency at 200/s: POST to sink, p99',
           'idle: main',

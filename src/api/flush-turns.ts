@@ -5,20 +5,25 @@
 //   of which the log writes one while the other is made ready; so the next tenant finds one.
 
 import type { TenantId } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
 
 export const flushesAtOnceMax = 4;
 
 export interface FlushTurns {
   /** Waits until the tenant may begin one more: as long as the log takes for those before it. Returns the call that gives the turn back, once. */
   take(tenantId: TenantId): Promise<() => void>;
+  /** How long the one that waits longest has waited, in ms; 0: none does. */
+  longestWaitMs(): number;
 }
 
 interface Waiting {
   readonly tenantId: TenantId;
+  /** By the monotonic clock. */
+  readonly since: number;
   begin(): void;
 }
 
-export function createFlushTurns(atOnceMax = flushesAtOnceMax): FlushTurns {
+export function createFlushTurns(clock: Pick<Clock, 'monotonic'>, atOnceMax = flushesAtOnceMax): FlushTurns {
   const heldBy = new Map<TenantId, number>();
   /** In the order in which they came. */
   const waiting = new Set<Waiting>();
@@ -44,10 +49,19 @@ export function createFlushTurns(atOnceMax = flushesAtOnceMax): FlushTurns {
     }
   };
 
+  const turnOf = (tenantId: TenantId): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.add({ tenantId, since: clock.monotonic(), begin: resolve });
+    });
+
   return {
     async take(tenantId) {
-      if (!tryToTake(tenantId)) await new Promise<void>((resolve) => waiting.add({ tenantId, begin: () => resolve() }));
+      if (!tryToTake(tenantId)) await turnOf(tenantId);
       return () => giveBack(tenantId);
+    },
+    longestWaitMs() {
+      const [oldest] = waiting;
+      return oldest === undefined ? 0 : clock.monotonic() - oldest.since;
     },
   };
 }

@@ -70,6 +70,7 @@ export type GaugeName =
   | 'herald_answers_bytes'
   | 'herald_append_queue'
   | 'herald_backlog'
+  | 'herald_batch_wait_seconds'
   | 'herald_breakers'
   | 'herald_breaker_open_seconds'
   | 'herald_disk_free_bytes'

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../src/adapters/node/clock.ts';
 import { intakeLimits } from '../../src/api/batch-intake.ts';
 import { createFlushTurns, flushesAtOnceMax } from '../../src/api/flush-turns.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
@@ -18,7 +19,7 @@ async function isOver(taken: Promise<unknown>): Promise<boolean> {
 
 describe('the turns of flushes', () => {
   it('are a tenant’s as many as are still free: half, then a quarter', async () => {
-    const turns = createFlushTurns(4);
+    const turns = createFlushTurns(createClock(), 4);
     await Promise.all([turns.take(a), turns.take(a)]);
     const third = turns.take(a);
     expect(await isOver(third)).toBe(false);
@@ -32,7 +33,7 @@ describe('the turns of flushes', () => {
   });
 
   it('go on in the order in which they were asked for', async () => {
-    const turns = createFlushTurns(2);
+    const turns = createFlushTurns(createClock(), 2);
     const first = await turns.take(a);
     const [second, third] = [turns.take(a), turns.take(a)];
     expect(await isOver(second)).toBe(false);
@@ -40,6 +41,23 @@ describe('the turns of flushes', () => {
     expect([await isOver(second), await isOver(third)]).toEqual([true, false]);
     (await second)();
     expect(await isOver(third)).toBe(true);
+  });
+
+  it('say how long the one that waits longest has waited, also where others go before it', async () => {
+    let nowMs = 1000;
+    const turns = createFlushTurns({ monotonic: () => nowMs }, 4);
+    await turns.take(a);
+    const giveBack = await turns.take(a);
+    expect(turns.longestWaitMs()).toBe(0);
+    const oldest = turns.take(a);
+    nowMs = 1500;
+    await turns.take(b);
+    const later = turns.take(b);
+    nowMs = 3000;
+    expect(turns.longestWaitMs()).toBe(2000);
+    giveBack();
+    await oldest;
+    expect([turns.longestWaitMs(), await isOver(later)]).toEqual([1500, false]);
   });
 });
 

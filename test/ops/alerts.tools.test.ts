@@ -54,6 +54,7 @@ const cases: Readonly<Record<string, Case>> = {
   HeraldDiskFull: { series: { herald_disk_free_bytes: steady(gib) } },
   HeraldDiskFills: { series: { herald_disk_free_bytes: `${200 * gib}-${gib}x40` } },
   HeraldAppendQueueLong: { series: { herald_append_queue: steady(1001) } },
+  HeraldBatchesWait: { series: { herald_batch_wait_seconds: steady(1.6) } },
   HeraldAcceptsSlow: { series: slow('herald_accept_seconds', '1', '2.5') },
   HeraldAnswersHeld: { series: { herald_answers_bytes: steady(60 * 1024 * 1024) } },
   HeraldHighLaneOld: {

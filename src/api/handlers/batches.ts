@@ -27,12 +27,13 @@ interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
   readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptOnce' | 'recordBatch'>;
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
-  readonly metrics: Pick<Metrics, 'increment'>;
+  readonly metrics: Pick<Metrics, 'increment' | 'gauge'>;
 }
 
 export function createBatchHandlers(deps: Dependencies) {
   const { commands, reader, log, metrics, ownWrites, clock, logger } = deps;
-  const flushTurns = createFlushTurns();
+  const flushTurns = createFlushTurns(clock);
+  metrics.gauge('herald_batch_wait_seconds', () => flushTurns.longestWaitMs() / 1000);
 
   /** Whatever ends the reading, what was accepted is accepted: it is counted and recorded. */
   const takeIn = async (of: IntakeOf, { request, room }: Input['unread']): Promise<TakenIn> => {

@@ -99,6 +99,27 @@ export const failingCluster: readonly ClusterFailure[] = [
     },
   },
   {
+    what: 'the brokers are slow, and batches come all the same',
+    fires: ['HeraldAppendsSlow', 'HeraldBatchesWait'],
+    async run({ service, kafka }) {
+      await batch(service, 100);
+      const before = await scrape(service);
+      kafka.delay(slowMs);
+      // Two go at a time, each for over 2 x 700 ms: the fifth waits for two before it. What waits for the log is little.
+      const batches = Array.from({ length: 6 }, () => batch(service, 100));
+      const wait = (page: Page) => sumOf(page, 'herald_batch_wait_seconds');
+      const failing = await scraped(
+        service,
+        (page) =>
+          wait(page) > 1.5 && sumOf(page, 'herald_append_seconds_count') > sumOf(before, 'herald_append_seconds_count'),
+        'batches that wait',
+      );
+      kafka.delay(0);
+      await Promise.all(batches);
+      return { before, failing };
+    },
+  },
+  {
     what: 'a topic is given a retention of 7 days, and Herald may not change it',
     fires: ['HeraldTopicsLose'],
     async run({ service, kafka, prefix }) {
@@ -126,13 +147,7 @@ export const failingCluster: readonly ClusterFailure[] = [
       await accepted(service);
       const before = await scrape(service);
       kafka.freeze();
-      const notifications = Array.from({ length: 500 }, () => inApp);
-      const batches = Array.from({ length: 4 }, () =>
-        service.call('POST', '/api/v1/notify/batch', {
-          body: { notifications },
-          headers: { 'x-api-key': service.apiKey },
-        }),
-      );
+      const batches = Array.from({ length: 4 }, () => batch(service, 500));
       // Of its batches a tenant has two flushes of 500 under way at most.
       const single = Array.from({ length: 50 }, () =>
         service.call('POST', '/api/v1/notify', { body: inApp, headers: { 'x-api-key': service.apiKey } }),
@@ -149,6 +164,15 @@ export const failingCluster: readonly ClusterFailure[] = [
 function counted(service: Herald, before: Page): Promise<Page> {
   const count = (page: Page) => sumOf(page, 'herald_accept_seconds_count');
   return scraped(service, (page) => count(page) > count(before), 'the answer to be measured');
+}
+
+/** 500 items are appended together at most. */
+function batch(service: Herald, items: number): Promise<unknown> {
+  const notifications = Array.from({ length: items }, () => inApp);
+  return service.call('POST', '/api/v1/notify/batch', {
+    body: { notifications },
+    headers: { 'x-api-key': service.apiKey },
+  });
 }
 
 async function accepted(service: Herald, idempotencyKey?: string): Promise<void> {

@@ -340,7 +340,8 @@ describe('Amazon SES', () => {
     const names = ['Message', 'MessageId', 'Subject', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
     const text = names.flatMap((name) => (sent[name] === undefined ? [] : [name, sent[name]])).join('\n');
     const signature = createSign(sent['SignatureVersion'] === '2' ? 'sha256' : 'sha1').update(`${text}\n`);
-    return { text: JSON.stringify({ ...sent, Signature: signature.sign(key, 'base64') }) };
+    // By the clock that its certificate was made by.
+    return { text: JSON.stringify({ ...sent, Signature: signature.sign(key, 'base64') }), at: Date.now() };
   };
 
   it('tells by SNS what became of a mail, by either version of its signature; its certificate is fetched once', async () => {
@@ -370,9 +371,9 @@ describe('Amazon SES', () => {
     expect(requests.map(({ url }) => url)).toEqual([confirmation.SubscribeURL]);
     const elsewhere = { ...confirmation, SubscribeURL: 'https://sns.us-west-2.amazonaws.com.example.net/?Action=x' };
     expect((await read('ses', {}, signed(elsewhere))).kind).toBe('unavailable');
-    expect((await read('ses', {}, { text: signed(confirmation).text.replace('chosen', 'not chosen') })).kind).toBe(
-      'forged',
-    );
+    const sent = signed(confirmation);
+    const forged = { ...sent, text: sent.text.replace('chosen', 'not chosen') };
+    expect((await read('ses', {}, forged)).kind).toBe('forged');
     expect(requests).toHaveLength(1);
   });
 
@@ -380,7 +381,7 @@ describe('Amazon SES', () => {
     requests.length = 0;
     const sent = message(sesEvents.bounce);
     for (const [settings, forged] of [
-      [{}, { text: signed(sent).text.replace('recipient@example.com', 'ada@example.com') }],
+      [{}, { ...signed(sent), text: signed(sent).text.replace('recipient@example.com', 'ada@example.com') }],
       ...[
         'https://sns.us-east-1.amazonaws.com.example.net/x.pem',
         'https://s3.us-east-1.amazonaws.com/x.pem',
@@ -393,6 +394,13 @@ describe('Amazon SES', () => {
     ] as const)
       expect(brief(await read('ses', settings, forged))).toEqual(['forged']);
     expect(requests).toEqual([]);
+  });
+
+  it('is refused before and after the time of its certificate', async () => {
+    const sent = signed(message(sesEvents.bounce));
+    const dayMs = 86_400_000;
+    for (const at of [Date.now() - dayMs, Date.now() + 3 * dayMs])
+      expect(brief(await read('ses', {}, { ...sent, at }))).toEqual(['forged']);
   });
 
   it('is to be told again when the certificate can’t be had, and asks for it again then', async () => {

@@ -13,7 +13,8 @@ import { noTrace } from '../../src/domain/trace-context.ts';
 import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts';
 import type { IdempotencyStoreHarness } from './idempotency-store.ts';
 
-const start = Date.UTC(2026, 10, 22, 13);
+/** Of today: a store may remove by its own clock what has ended long ago. */
+const start = Math.floor(Date.now() / 3_600_000) * 3_600_000;
 const position = { topic: 'notifications.in-app.default', partition: 3, offset: 7 } as const;
 const input: NotificationInput = {
   tenantId: 'tnt_a' as TenantId,

@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 import type { Stage } from './support/dashboard.ts';
 import { goTo, setStage } from './support/dashboard.ts';
+import { violations } from './support/looks.ts';
 
 let stage: Stage;
 let failedId: string;
@@ -181,7 +182,7 @@ const dialogs = [
 
 describe('in a dialog', () => {
   it.each(dialogs)(
-    'of /%s, "%s", the keys reach all of it and nothing behind it, and come back out',
+    'of /%s, "%s", the keys reach all of it and nothing behind it, and come back out; axe finds nothing, in light and dark',
     async (at, opener) => {
       const { page, close } = await stage.open(addressOf(at));
       await atRest(page);
@@ -202,6 +203,8 @@ describe('in a dialog', () => {
         await page.keyboard.press('Enter');
         await dialog.waitFor();
         await until(async () => !(await dialog.innerText()).includes('Loading…'), { everyMs: 50 });
+        await page.emulateMedia({ colorScheme: key === 'Tab' ? 'light' : 'dark' });
+        expect(await violations(page)).toEqual([]);
         const { of } = await reached();
         const seen = new Set<number>();
         // Twice around, whatever stands between the ends.

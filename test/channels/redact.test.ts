@@ -80,7 +80,8 @@ describe('what is kept of an answer', () => {
     const said: ((key: string) => string)[] = [
       (key) => `login with ${key} failed`,
       (key) => `{"password":"${key}"}`,
-      (key) => `https://x.example/?user=a&key=${encodeURIComponent(key)}&more`,
+      // No word beside it that a secret may be as well.
+      (key) => `https://mailserver.invalid/?username=somebody&password=${encodeURIComponent(key)}&language`,
       (key) => `key%3A${encodeURIComponent(key)}`,
       (key) => `"line\\n${key}"`,
       (key) => Buffer.from(`user:${key}`).toString('base64'),

@@ -2,7 +2,7 @@
 
 import type { NotificationInput } from '../commands/accept-notification.ts';
 import type { Commands } from '../commands/index.ts';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, unavailable } from '../domain/errors.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -28,6 +28,12 @@ export const intakeLimits = {
   flushesMax: 2,
   /** Taken of what bodies may take: three flushes with their last pieces (576 KiB), a piece, and the item that is being read. */
   roomBytes: 1024 * 1024,
+  /**
+   * So long a body is read at the log's pace; past it the log may hold the reading up for a second at a time, and what holds it up for longer ends it: the
+   * rest of the body is let through, unlooked at. After 30 s (`requestTimeout`) the request would be cut, and its sender not know what was accepted.
+   */
+  readMaxMs: 20_000,
+  heldMaxMs: 1000,
   /** Past it a rejection says what is wrong in one sentence, without its details. */
   resultsBytesMax: 2 * 1024 * 1024,
 } as const;
@@ -86,8 +92,9 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   let index = 0;
   const counts = { accepted: 0, rejected: 0, replayed: 0 };
   let stoppedBy: DomainError | null = null;
+  let isToStop = false;
   /** Why the log took an item not, by its sentence. */
-  const unavailable = new Map<string, DomainError>();
+  const unavailableBy = new Map<string, DomainError>();
 
   const tell = (at: number, text: string): void => {
     resultsBytes += text.length;
@@ -111,7 +118,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     const refusal = error instanceof DomainError ? error : ourFault();
     reject(at, refusal);
     // What isn't there for this one isn't there for the next ones either.
-    if (refusal.code === 'SERVICE_UNAVAILABLE') unavailable.set(refusal.message, refusal);
+    if (refusal.code === 'SERVICE_UNAVAILABLE') unavailableBy.set(refusal.message, refusal);
   };
 
   /** What is asked for goes into the flush. */
@@ -181,8 +188,9 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
 
   const checkPiece = async (): Promise<void> => {
     const items = piece.takeAll();
+    if (isToStop) return stop(items[0]?.index ?? index, tooSlow());
     if (items.length === 0) return;
-    for (const error of unavailable.values()) return stop(items[0]?.index ?? index, error);
+    for (const error of unavailableBy.values()) return stop(items[0]?.index ?? index, error);
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
     turns.as(tenantId, () => turns.piece(() => taken.forEach(check)));
@@ -206,6 +214,11 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       return true;
     },
 
+    /** What is under way is taken, and nothing after it; all else that `take` was given is said not to be. */
+    stopSoon(): void {
+      isToStop = true;
+    },
+
     /** Nothing more has come for now: what was checked waits for it over a turn of the event loop, in which a body that is on its way comes on. */
     rest(): void {
       const resting = takes;
@@ -221,7 +234,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       if (stoppedBy === null) await checkPiece();
       await beginFlush();
       await Promise.all(underWay);
-      const [onlyReason] = unavailable.size === 1 ? unavailable.values() : [];
+      const [onlyReason] = unavailableBy.size === 1 ? unavailableBy.values() : [];
       const reason = counts.rejected <= 1 ? (stoppedBy ?? onlyReason) : onlyReason;
       const refusal = counts.accepted === 0 ? (reason ?? null) : null;
       return { ...counts, results: results.filter((text) => text !== undefined), refusal };
@@ -271,6 +284,10 @@ function createRun(tell: (at: number, text: string) => void) {
     },
     end,
   };
+}
+
+function tooSlow(): DomainError {
+  return unavailable('Accepting takes too long at the moment.');
 }
 
 function ourFault(): DomainError {

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { ApiDependencies } from '../../src/api/app.ts';
+import { intakeLimits } from '../../src/api/batch-intake.ts';
 import { batchLimits } from '../../src/api/batch-items.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
@@ -18,14 +19,22 @@ let tenant: Tenant;
 /** What the log answers in place of appending. */
 let appendInstead: ApiDependencies['log']['append'] | null = null;
 let append: ApiDependencies['log']['append'];
+/** What ends the time that a batch is read in, in place of the clock. */
+let timeIsUp: Promise<void> | null = null;
 
 beforeAll(async () => {
   app = await startApp({
-    replace({ log }) {
+    replace({ log, clock }) {
+      const { readMaxMs, heldMaxMs } = intakeLimits;
+      const sleep: typeof clock.sleep = (ms, signal) =>
+        timeIsUp !== null && (ms === readMaxMs || ms === heldMaxMs) ? timeIsUp : clock.sleep(ms, signal);
       append = (event) => log.append(event);
       const appendAll: typeof log.appendAll = (events) =>
         appendInstead === null ? log.appendAll(events) : Promise.all(events.map(appendInstead));
-      return { log: { ...log, append: (event) => (appendInstead ?? append)(event), appendAll } };
+      return {
+        clock: { ...clock, sleep },
+        log: { ...log, append: (event) => (appendInstead ?? append)(event), appendAll },
+      };
     },
   });
   tenant = await app.tenant('owner', { email: 'owner@example.com' });
@@ -239,6 +248,47 @@ describe('a batch stops', () => {
     expect(reply.body.rejected).toBeLessThan(600);
     const shown = await tenant.withKey('GET', `/notify/batch/${reply.body.batchId}`);
     expect(shown.body.accepted).toBe(250);
+  });
+
+  it('when the log holds it up until the request would be cut: the rest is let through, and its sender told what was accepted', async () => {
+    const [up, writing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    timeIsUp = up.promise;
+    let waiting = 0;
+    appendInstead = async (event) => {
+      waiting++;
+      await writing.promise;
+      return append(event);
+    };
+    // More than the connection itself holds.
+    const items = Array.from({ length: 5000 }, () => item('held-up', { body: 'x'.repeat(2000) }));
+    const text = items.map((one) => JSON.stringify(one)).join('\n');
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (part: string) => (answer += part));
+    const head = [
+      'POST /api/v1/notify/batch HTTP/1.1',
+      'host: herald',
+      `x-api-key: ${tenant.apiKey}`,
+      'connection: close',
+    ];
+    const rest = ['content-type: application/x-ndjson', `content-length: ${text.length}`, '', ''];
+    let isSent = false;
+    socket.write(`${[...head, ...rest].join('\r\n')}${text}`, () => (isSent = true));
+    await until(() => waiting > 0, { what: 'the log to hold it up' });
+    expect(isSent).toBe(false);
+    up.resolve();
+    await until(() => isSent, { what: 'the rest to be let through', timeoutMs: 10_000 });
+    expect(answer).toBe('');
+    writing.resolve();
+    await until(() => socket.readableEnded || socket.destroyed, { what: 'the answer', timeoutMs: 10_000 });
+    timeIsUp = appendInstead = null;
+    expect(answer).toMatch(/^HTTP\/1.1 202 /);
+    const { accepted, rejected, results } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+    // And the batch's own record.
+    expect([accepted, rejected]).toEqual([waiting - 1, 1]);
+    expect(accepted).toBeLessThan(items.length);
+    expect(results.at(-1)).toMatchObject({ index: accepted, code: 'SERVICE_UNAVAILABLE' });
+    expect(results.at(-1).error).toContain('This item and whatever is behind it were not taken.');
   });
 
   it('at a list that breaks off', async () => {

@@ -43,16 +43,29 @@ export function createBatchHandlers(deps: Dependencies) {
     const intake = createIntake({ ...deps, flushTurns }, of);
     const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
     let isGone = false;
+    let taking = Promise.resolve(true);
+    const reading = new AbortController();
+    const late = (ms: number) => clock.sleep(ms, reading.signal).then(() => 'late' as const);
+    const soonCut = late(intakeLimits.readMaxMs);
     try {
       for await (const items of itemsOf(chunks, format)) {
-        if (!(await intake.take(items))) break;
+        taking = intake.take(items);
+        let goesOn = await Promise.race([taking, soonCut]);
+        if (goesOn === 'late') goesOn = await Promise.race([taking, late(intakeLimits.heldMaxMs)]);
+        // With all of the body here nobody cuts the request.
+        if (goesOn === 'late' && request.complete) goesOn = await taking;
+        if (goesOn === 'late') intake.stopSoon();
+        if (goesOn !== true) break;
         if (request.readableLength === 0) intake.rest();
       }
     } catch (error) {
       if (request.complete || !request.destroyed) throw error;
       isGone = true;
+    } finally {
+      reading.abort();
     }
     if (!request.readableEnded) request.resume();
+    await taking;
     const taken = await intake.end();
     metrics.increment('herald_accepted_total', {}, taken.accepted - taken.replayed);
     metrics.increment('herald_replayed_total', {}, taken.replayed);

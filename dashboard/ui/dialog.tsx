@@ -1,7 +1,7 @@
 // A dialog over the page: the browser's own, which keeps the focus inside and ends by Escape.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { visible } from '../format.ts';
 
@@ -14,10 +14,14 @@ interface Props {
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // By the layout's effect: others end only after the page was painted without it, and meanwhile the focus would be elsewhere.
+  useLayoutEffect(() => {
     const former = document.activeElement;
-    dialog.current?.showModal();
+    const element = dialog.current;
+    element?.showModal();
     return () => {
+      // While it is open nothing behind it takes the focus.
+      element?.close();
       // Where it is gone as well, focus.ts finds what it stood in.
       if (former instanceof HTMLElement && former.isConnected) former.focus();
     };

@@ -202,7 +202,7 @@ describe('in a dialog', () => {
         await button.focus();
         await page.keyboard.press('Enter');
         await dialog.waitFor();
-        await until(async () => !(await dialog.innerText()).includes('Loading…'), { everyMs: 50 });
+        await until(async () => !/Loading…|Counting…/.test(await dialog.innerText()), { everyMs: 50 });
         await page.emulateMedia({ colorScheme: key === 'Tab' ? 'light' : 'dark' });
         expect(await violations(page)).toEqual([]);
         const { of } = await reached();

@@ -21,7 +21,7 @@ const create: OperationDocs = {
   description:
     'As a JSON object, or as NDJSON (`content-type: application/x-ndjson`, a notification a line), which generators of clients don’t know; 32 MiB at most, read as it comes. Each item is what `POST /notify` takes, and is checked by itself: one that is refused harms no other, and its result says why. ' +
     'An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered. A batch counts as one request, and its items against a limit of their own; new keys have one too, and one too many is refused by itself. Each item keeps the trace of the request, and its `baggage` up to 512 bytes. ' +
-    'Where reading stops before the end (too many items, the limit of items, a list that breaks off, the log away), the last result says so, and what was accepted before it stays accepted; if nothing was, the answer is that refusal.',
+    'Where reading stops before the end (too many items, the limit of items, a list that breaks off, the log away or too slow), the last result says so, and what was accepted before it stays accepted; if nothing was, the answer is that refusal.',
   requests: {
     'Two notifications': { notifications: [item, { ...item, recipient: 'bob', idempotencyKey: 'order-18' }] },
   },

@@ -47,7 +47,10 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
     },
     holderOfApiKey: lookUpKeys(options, { tenants, uses, isFresh }),
     async holderOfKeyHash(tenantId, hash) {
-      const known = await tenants.tenant(tenantId);
+      // A key that is missing may have been made on another node a moment ago.
+      const has = (of: KnownTenant | null) => of?.keyWithHash(hash) != null;
+      const cached = await tenants.tenant(tenantId);
+      const known = has(cached) ? cached : await tenants.refreshed(tenantId);
       const key = known?.keyWithHash(hash) ?? null;
       if (known === null || key === null || hasEnded(key.expiresAt, clock.now())) return null;
       return { tenant: known.tenant, scopes: key.scopes };

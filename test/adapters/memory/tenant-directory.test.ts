@@ -164,6 +164,20 @@ describe('a tenant directory', () => {
       await settings.replaceKey(keyOf(second, 2), clock.now() + 1000, 5);
       expect((await directory.holderOfApiKey(second))?.tenant.id).toBe(tenantId);
     });
+
+    it('made on another node holds for the tokens made with it at once; for one that is missing the store is asked five times a second at most', async () => {
+      await directory.holderOfApiKey(firstKey);
+      const second = apiKeys.hash(apiKeys.generate());
+      await settings.replaceKey({ ...keyOf(firstKey, 2), hash: second }, clock.now() + 1000, 5);
+      expect((await directory.holderOfKeyHash(tenantId, second))?.tenant.id).toBe(tenantId);
+      const before = asked['settings'] ?? 0;
+      const missing = apiKeys.hash(apiKeys.generate());
+      const all = Promise.all(Array.from({ length: 100 }, () => directory.holderOfKeyHash(tenantId, missing)));
+      await until(() => clock.sleepers() === 2, { what: 'the next question to wait' });
+      clock.advance(200);
+      expect(new Set(await all)).toEqual(new Set([null]));
+      expect(asked['settings']).toBe(before + 1);
+    });
   });
 
   describe('a further key', () => {

@@ -23,7 +23,7 @@ export function Tiles({ statistics, counts, range, channel }: Props) {
     <ul class="tiles" aria-label="Notifications by status">
       <li class="tile">
         <span class="label">Requested</span>
-        <b>{total === null ? '–' : count(total)}</b>
+        <Figure text={total === null ? '–' : count(total)} />
         <span class="note">{statistics === null ? '\u00a0' : `${statistics.successRate} % succeeded`}</span>
       </li>
       {statuses.map((status) => (
@@ -31,7 +31,7 @@ export function Tiles({ statistics, counts, range, channel }: Props) {
           <a class="label" href={linkTo('notifications', null, { ...filters, status })}>
             {sentenceCase(status)}
           </a>
-          <b>{counts === null ? '–' : count(counts[status])}</b>
+          <Figure text={counts === null ? '–' : count(counts[status])} />
         </li>
       ))}
       <li class="tile wide">
@@ -45,6 +45,11 @@ export function Tiles({ statistics, counts, range, channel }: Props) {
       </li>
     </ul>
   );
+}
+
+/** On one line of one height, however many digits: a tile is 74 px wide inside, which are six large ones. */
+function Figure({ text }: { readonly text: string }) {
+  return <b class={text.length > 8 ? 'longer' : text.length > 6 ? 'long' : ''}>{text}</b>;
 }
 
 export function latency(ms: number | null): string {

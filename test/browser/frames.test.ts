@@ -95,7 +95,7 @@ it('live counters follow 500 changes a second, and the page goes on drawing', as
   const { page, close } = await stage.open('');
   const total = page.locator('.tile').first().locator('b');
   const known = async () => Number((await total.innerText()).replaceAll(/\D/g, ''));
-  await until(async () => (await known()) > 0, { everyMs: 50, what: 'the counts' });
+  await until(async () => (await known()) >= rows, { everyMs: 50, timeoutMs: 60_000, what: 'all to be counted' });
   const before = await known();
   let sent = 0;
   const frames = await traced(page, async () => {

@@ -47,9 +47,9 @@ export function Tiles({ statistics, counts, range, channel }: Props) {
   );
 }
 
-/** On one line of one height, however many digits: a tile is 74 px wide inside, which are six large ones. */
+/** On one line of one height, however many digits: a tile is 74 px wide inside, which are five large ones. */
 function Figure({ text }: { readonly text: string }) {
-  return <b class={text.length > 8 ? 'longer' : text.length > 6 ? 'long' : ''}>{text}</b>;
+  return <b class={text.length > 8 ? 'longer' : text.length > 5 ? 'long' : ''}>{text}</b>;
 }
 
 export function latency(ms: number | null): string {

@@ -36,6 +36,10 @@ export function wholeReadModels(
       await whole(query.collection);
       return reader.find(query);
     },
+    async findRanges(query) {
+      await whole(query.collection);
+      return reader.findRanges(query);
+    },
     async count(query, cap) {
       await whole(query.collection);
       return reader.count(query, cap);

@@ -131,6 +131,14 @@ export interface Query extends Only {
   readonly limit: number;
 }
 
+/** Documents whose keys in one index lie in one of several ranges: a range of time as a few days, hours and minutes. */
+export interface RangesQuery {
+  readonly collection: string;
+  /** No two of them overlap. Each is of an index of exactly these equality fields, in whatever order, and then the range's. */
+  readonly ranges: readonly (Pick<Query, 'equals'> & { readonly range: NonNullable<Query['range']> })[];
+  readonly fields?: readonly string[];
+}
+
 /** 10,000 take SQLite 1 to 2 ms and MongoDB 5. */
 export const rowsSkippedMax = 10_000;
 
@@ -203,6 +211,11 @@ export interface ReadModelReader {
   get<D extends Document>(collection: string, ids: readonly string[], only?: Only): Promise<ReadonlyMap<string, D>>;
   /** @throws NoFittingIndexError */
   find<D extends Document>(query: Query): Promise<Page<D>>;
+  /**
+   * All documents of some ranges at once, in no order; null where they are more than rowsPerPageMax: each is to be found for itself then, page by page.
+   * @throws NoFittingIndexError
+   */
+  findRanges<D extends Document>(query: RangesQuery): Promise<readonly (D & { readonly id: string })[] | null>;
   /** Rows that match, counted up to `cap`; `exact` is false when there may be more. @throws NoFittingIndexError */
   count(query: CountQuery, cap: number): Promise<{ readonly count: number; readonly exact: boolean }>;
   /** The next offset to fold, per topic, of a read model's partition number. */

@@ -42,6 +42,7 @@ export function createServingReader(deps: ServingDependencies): ReadModelReader 
   return {
     get: (collection, ...rest) => inCollection(collection, (name) => reader.get(name, ...rest)),
     find: (query) => inCollection(query.collection, (collection) => reader.find({ ...query, collection })),
+    findRanges: (query) => inCollection(query.collection, (collection) => reader.findRanges({ ...query, collection })),
     count: (query, cap) => inCollection(query.collection, (collection) => reader.count({ ...query, collection }, cap)),
     positions: (readModel, partition) => byServing(readModel, (name) => reader.positions(name, partition)),
     hasCaughtUp: (readModel) => byServing(readModel, (name) => reader.hasCaughtUp(name)),

@@ -422,6 +422,8 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await cut(two, { limit: 1 })).toEqual({ found: ['5'], next: [5, '5'] });
         expect(await cut(two, { filter: { status: 'new' } })).toEqual({ found: ['5', '4'], next: [4, '4'] });
         expect(await cut(1, { after: [1, '1'] })).toEqual({ found: [], next: null });
+        expect(await cut(100 * two)).toEqual({ found: ['5', '4', '3', '2', '1'], next: null });
+        expect(await cut(100 * two, { limit: 4 })).toEqual({ found: ['5', '4', '3', '2'], next: [2, '2'] });
       });
 
       it('of a page by bytes looks no further than a page may, and goes on from there', async () => {
@@ -552,6 +554,73 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
             const hasNoNulls = stored.every(([, { at }]) => at !== null);
             const count = await harness.reader.count(counted, 100);
             if (hasNoNulls) expect(count).toEqual({ count: expected.length, exact: true });
+          }),
+          { numRuns: 60 },
+        );
+      });
+    });
+
+    describe('findRanges', () => {
+      const range = (of: Readonly<Record<string, FieldValue>>, from?: FieldValue, to?: FieldValue) => ({
+        equals: of,
+        range: { field: 'at', ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
+      });
+      const inRanges = (...ranges: readonly ReturnType<typeof range>[]) =>
+        harness.reader.findRanges<Letter>({ collection: 'letters', ranges });
+
+      it('gives the documents of all ranges, each as get does, or declared fields in their place', async () => {
+        await fold([1, 2, 3, 4, 5].map((at) => put(String(at), { at, status: at > 3 ? 'read' : 'new', tag: 'ü' })));
+        const ranges = [range({ tenant: 'a', status: 'new' }, 1, 3), range({ tenant: 'a', status: 'read' }, 5)];
+        const found = (await inRanges(...ranges)) ?? [];
+        const expected = await harness.reader.get<Letter>('letters', ['1', '2', '5']);
+        expect(new Map(found.map(({ id, ...document }) => [id, document]))).toEqual(expected);
+        const fields = await harness.reader.findRanges({ collection: 'letters', ranges, fields: ['tag'] });
+        expect(fields?.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(
+          ['1', '2', '5'].map((id) => ({ id, tag: 'ü' })),
+        );
+      });
+
+      it('gives all documents as many as a page may look at, and none of one more', async () => {
+        const many = Array.from({ length: rowsPerPageMax }, (_, i) => put(String(i), { at: i }));
+        const halves = [range({ tenant: 'a' }, 0, 500), range({ tenant: 'a' }, 500)];
+        await fold(many);
+        expect(await inRanges(...halves)).toHaveLength(rowsPerPageMax);
+        await fold([put('more', { at: 7 })], 2);
+        expect(await inRanges(...halves)).toBeNull();
+        expect(await inRanges(range({ tenant: 'a' }))).toBeNull();
+        expect(await inRanges(range({ tenant: 'a' }, 0, 500))).toHaveLength(501);
+      });
+
+      it('refuses what no declared index has', async () => {
+        const refused = [
+          [range({ status: 'new' }, 1)],
+          [range({ tenant: 'a' }, 1), range({ tenant: 'a', labels: 'red' }, 1)],
+          [{ equals: { tenant: 'a' }, range: { field: 'status', from: 'a' } }],
+        ];
+        for (const ranges of refused) await expect(inRanges(...ranges)).rejects.toThrow(NoFittingIndexError);
+        await expect(harness.reader.findRanges({ collection: 'none', ranges: [] })).rejects.toThrow();
+      });
+
+      it('agrees with a search of all documents, whatever is asked', async () => {
+        const documents = fc.uniqueArray(anyLetter, { selector: ([id]) => id, maxLength: 30 });
+        const bounds = fc.tuple(anyBound, fc.integer({ min: -3, max: 5 }), anyBound);
+        const equals = fc.constantFrom(
+          ['new', 'read', ''].map((status) => ({ tenant: 'a', status })),
+          [{ tenant: 'a' }, { tenant: 'b' }],
+          ['t', 'ü', null].map((tag) => ({ tenant: 'a', tag })),
+          [],
+        );
+        let offset = 0;
+        await fc.assert(
+          fc.asyncProperty(documents, equals, bounds, async (stored, all, [from, middle, to]) => {
+            const kept = Array.from({ length: 40 }, (_, i) => ({ collection: 'letters', id: `${i}`, document: null }));
+            const writes = stored.map(([id, document]): Write => ({ collection: 'letters', id, document }));
+            await fold([...kept, ...writes], ++offset);
+            const ranges = all.flatMap((of) => [range(of, from, middle), range(of, middle + 1, to)]);
+            const expected = ranges
+              .filter((one) => one.equals['tag'] !== null)
+              .flatMap((one) => searchAll(stored, { ...byTime, ...one }));
+            expect((await inRanges(...ranges))?.map(({ id }) => id).toSorted()).toEqual(expected.toSorted());
           }),
           { numRuns: 60 },
         );
@@ -825,6 +894,8 @@ const anyLetter = fc.tuple(
     labels: fc.array(fc.constantFrom('red', 'blue', 'ü'), { maxLength: 3 }),
   }),
 );
+
+const anyBound = fc.option(fc.integer({ min: -3, max: 5 }), { nil: undefined });
 
 const anyQuery: fc.Arbitrary<Query> = fc.record(
   {

@@ -165,6 +165,7 @@ export function createSimulatedStore(by: {
         return found;
       }),
     find: <D extends Document>(query: Query) => ask(() => found<D>(collectionOf(query.collection), query)),
+    findRanges: () => Promise.reject(new Error('nobody finds ranges here')),
     count: () => Promise.reject(new Error('nobody counts here')),
   };
 }

@@ -64,7 +64,10 @@ export async function failures(
     counts.set(key, (counts.get(key) ?? 0) + count);
     total += count;
   });
-  const found = [...counts].map(([key, count]): CountedFailure => ({ key, ...causeOfKey(key), count }));
+  // Cells come in no order: causes of as many come in that of their keys.
+  const found = [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, count]): CountedFailure => ({ key, ...causeOfKey(key), count }));
   const causes = [...Map.groupBy(found, shownCause).values()]
     .map((ofCause) => ({ ofCause, count: sumOf(ofCause) }))
     .sort((a, b) => b.count - a.count)
@@ -106,10 +109,9 @@ async function eachFailure(
   told: (key: string, count: number, at: number) => void,
 ): Promise<void> {
   const isCounted = readOnce((key) => isOf(only, causeOfKey(key)));
-  for (const piece of piecesOf(from, to, step))
-    for await (const cells of failuresInCells(reader, tenantId, piece))
-      for (const { at, failures: counts } of cells)
-        for (const [key, count] of countsIn(counts)) if (isCounted(key)) told(key, count, at);
+  for await (const cells of failuresInCells(reader, tenantId, piecesOf(from, to, step)))
+    for (const { at, failures: counts } of cells)
+      for (const [key, count] of countsIn(counts)) if (isCounted(key)) told(key, count, at);
 }
 
 function isOf({ channel, provider, errorClass, errorCode }: FailuresOnly, cause: FailureCause): boolean {

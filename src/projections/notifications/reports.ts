@@ -9,9 +9,9 @@ import { reportKinds } from '../../domain/events.ts';
 import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import type { ReportFacts, ReportsOfNotification } from '../../domain/reports.ts';
 import { withReport } from '../../domain/reports.ts';
-import type { CollectionDefinition, FieldValue, Page, ReadModelReader, Write } from '../../ports/read-model-store.ts';
-import { rowsPerPageMax } from '../../ports/read-model-store.ts';
-import { piecesOf, withKept } from './cell-pages.ts';
+import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
+import type { CellReader } from './cell-pages.ts';
+import { cellsOf, piecesOf, withKept } from './cell-pages.ts';
 import type { StoredResolution } from './resolutions.ts';
 import { resolutionMs, resolutions } from './resolutions.ts';
 import type { StatisticsRange } from './statistics-range.ts';
@@ -72,33 +72,22 @@ export type ReportedCounts = Readonly<Record<ReportKind, number>>;
 
 /** How many notifications were reported for the first time in the range, of each kind; `from` and `to` widen to whole minutes. */
 export async function countReports(
-  reader: Pick<ReadModelReader, 'find'>,
+  reader: CellReader,
   tenantId: TenantId,
   range: StatisticsRange,
   { channel, provider }: { readonly channel?: Channel | undefined; readonly provider?: string | undefined } = {},
 ): Promise<ReportedCounts> {
   const sums: Record<ReportKind, number> = { delivered: 0, bounced: 0, complained: 0, opened: 0, clicked: 0 };
   const { from, to } = widened(range);
-  for (const piece of withKept(piecesOf(from, to, 'day'), { from, to })) {
-    let after: readonly FieldValue[] | null = null;
-    do {
-      const page: Page<ReportCell> = await reader.find<ReportCell>({
-        collection: reportCellsCollection.name,
-        equals: { tenantId, resolution: piece.resolution },
-        range: { field: 'at', from: piece.from, to: piece.to },
-        order: { fields: ['at'], direction: 'ascending' },
-        limit: rowsPerPageMax,
-        ...(after === null ? {} : { after }),
-      });
-      for (const { counts } of page.documents) {
-        for (const [key, count] of Object.entries(counts)) {
-          const [ofChannel, ofProvider, kind] = key.split('.');
-          if ((channel ?? ofChannel) === ofChannel && (provider ?? ofProvider) === ofProvider)
-            sums[kind as ReportKind] += count;
-        }
+  const pieces = withKept(piecesOf(from, to, 'day'), { from, to });
+  for await (const cells of cellsOf<ReportCell>(reader, reportCellsCollection, tenantId, pieces)) {
+    for (const { counts } of cells) {
+      for (const [key, count] of Object.entries(counts)) {
+        const [ofChannel, ofProvider, kind] = key.split('.');
+        if ((channel ?? ofChannel) === ofChannel && (provider ?? ofProvider) === ofProvider)
+          sums[kind as ReportKind] += count;
       }
-      after = page.next;
-    } while (after !== null);
+    }
   }
   return sums;
 }

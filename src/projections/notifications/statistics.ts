@@ -58,23 +58,20 @@ export async function statistics(
   // Latencies are most of a cell: by the coarsest ones, whatever the series' step. Pieces that both have (minutes at the ends) are read once.
   const whole = withKept(piecesOf(from, to, 'day'), { from, to });
   const counted = withKept(piecesOf(from, to, step), { from, to });
-  const addWhole = async (piece: StoredPiece): Promise<void> => {
-    const isCounted = counted.some((other) => isSame(other, piece));
-    for await (const cells of wholeCells(reader, tenantId, piece))
+  const inBoth = whole.filter((piece) => counted.some((other) => isSame(other, piece)));
+  const rest = counted.filter((piece) => !inBoth.some((other) => isSame(other, piece)));
+  const addWhole = async (): Promise<void> => {
+    for await (const cells of wholeCells(reader, tenantId, whole))
       for (const cell of cells) {
         sums.addLatencies(cell);
-        if (isCounted) sums.addCounts(cell, step);
+        if (inBoth.some((piece) => isWithin(piece, cell))) sums.addCounts(cell, step);
       }
   };
-  const addCounted = async (piece: StoredPiece): Promise<void> => {
-    for await (const cells of countsInCells(reader, tenantId, piece))
+  const addCounted = async (): Promise<void> => {
+    for await (const cells of countsInCells(reader, tenantId, rest))
       for (const cell of cells) sums.addCounts(cell, step);
   };
-  // At once: seven at most, and on a network each is a way there and back.
-  await Promise.all([
-    ...whole.map(addWhole),
-    ...counted.filter((piece) => !whole.some((other) => isSame(other, piece))).map(addCounted),
-  ]);
+  await Promise.all([addWhole(), addCounted()]);
   return sums.result({ from, to, step });
 }
 
@@ -89,14 +86,17 @@ export async function countRecords(
     return isOf(of, share) && (of.status === undefined || of.status === share.status);
   });
   let total = 0;
-  for (const piece of piecesOf(of.from ?? 0, of.to ?? timeMaxMs, 'day'))
-    for await (const cells of countsInCells(reader, tenantId, piece))
-      for (const { counts } of cells) for (const [key, count] of countsIn(counts)) if (isCounted(key)) total += count;
+  for await (const cells of countsInCells(reader, tenantId, piecesOf(of.from ?? 0, of.to ?? timeMaxMs, 'day')))
+    for (const { counts } of cells) for (const [key, count] of countsIn(counts)) if (isCounted(key)) total += count;
   return total;
 }
 
 function isSame(one: StoredPiece, other: StoredPiece): boolean {
   return one.resolution === other.resolution && one.from === other.from && one.to === other.to;
+}
+
+function isWithin({ resolution, from, to }: StoredPiece, cell: StatisticsCell): boolean {
+  return resolution === cell.resolution && from <= cell.at && cell.at < to;
 }
 
 function isOf(only: CountedOnly, share: DeliveredShare): boolean {

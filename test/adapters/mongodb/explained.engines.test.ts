@@ -54,7 +54,11 @@ function watched(store: Store) {
     note();
     return store.count(query, cap);
   };
-  return { sites, store: { ...store, find, count } };
+  const findRanges: Store['findRanges'] = (query) => {
+    note();
+    return store.findRanges(query);
+  };
+  return { sites, store: { ...store, find, findRanges, count } };
 }
 
 /** They hand every question on as it is: to a read model that is whole, to the one that serves. */
@@ -62,7 +66,7 @@ const passOn = new Set(['api/whole-read-models.ts', 'projections/serving-reader.
 
 /** The places where the source asks a store to find or to count. */
 function sitesInSource(): string[] {
-  const callsFind = /\b(\w+)\??\.(?:find|count)(?:<\w+>)?\((?!\(|\w+ =>)/;
+  const callsFind = /\b(\w+)\??\.(?:find|findRanges|count)(?:<\w+>)?\((?!\(|\w+ =>)/;
   /** Their `find` is no query. */
   const others = new Set(['registry', 'providers', 'keys', 'records', 'jobs', 'suppressions']);
   return readSources()

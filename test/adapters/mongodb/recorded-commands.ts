@@ -6,17 +6,21 @@ import { BSON } from 'mongodb';
 export interface RecordedCommands {
   /** Those that look for something, each once, in the order in which they were sent. */
   queries(): readonly Document[];
+  /** Of all that look for something, in the order in which they were sent: what they were sent to. */
+  asked(): readonly string[];
   stop(): void;
 }
 
 /** @param client one that monitors its commands */
 export function recordCommands(client: MongoClient, db: Db): RecordedCommands {
   const queries = new Map<string, Document>();
+  const asked: string[] = [];
   const problems: string[] = [];
   const record = ({ command, commandName, databaseName }: CommandStartedEvent) => {
     if (databaseName !== db.databaseName || commandName === 'explain') return;
     if (withoutPlan.has(commandName)) return;
     if (!withPlan.has(commandName)) problems.push(commandName);
+    asked.push(String(command[commandName]));
     for (const query of queriesOf(command)) queries.set(BSON.EJSON.stringify(query), query);
   };
   client.on('commandStarted', record);
@@ -25,6 +29,7 @@ export function recordCommands(client: MongoClient, db: Db): RecordedCommands {
       if (problems.length > 0) throw new Error(`commands that this test doesn't know: ${problems.join(', ')}`);
       return [...queries.values()];
     },
+    asked: () => [...asked],
     stop: () => void client.off('commandStarted', record),
   };
 }

@@ -8,7 +8,7 @@
 
 import { type Document, MaxKey, MinKey } from 'mongodb';
 
-import type { CountQuery, FieldValue, Query } from '../../../ports/read-model-store.ts';
+import type { CountQuery, FieldValue, Query, RangesQuery } from '../../../ports/read-model-store.ts';
 import { isFieldRange, NoFittingIndexError, wantedValues } from '../../../ports/read-model-store.ts';
 import { leastOf, type StoredCollection, type StoredIndex } from './stored-collection.ts';
 
@@ -25,6 +25,11 @@ export interface FindPlan {
   readonly max: Document;
   readonly sort: Record<string, 1 | -1>;
   /** Empty: every row between the keys is on the page. */
+  readonly filter: Document;
+}
+
+export interface RangesPlan {
+  readonly index: string;
   readonly filter: Document;
 }
 
@@ -62,23 +67,44 @@ export function endedAt(plan: FindPlan, query: Query, last: readonly FieldValue[
     : { ...plan, min: keyDocument(keys, key) };
 }
 
+/** A seek for each range: its terms are exactly the index's. Null when nothing can be found. @throws NoFittingIndexError */
+export function planRanges(collection: StoredCollection, { ranges }: RangesQuery): RangesPlan | null {
+  const plans = ranges.map(({ equals, range: { field, from, to } }) => {
+    const query = { collection: collection.collection, equals };
+    const index = indexForOrder(collection, { ...query, order: { fields: [field] } });
+    // Without an end it would be of those without a value as well.
+    const range = { field, from: isBound(from) ? from : leastOf(collection, field), ...(isBound(to) ? { to } : {}) };
+    return { index, match: matchOf(collection, index, { ...query, range }), isEmpty: findsNothing(index, query) };
+  });
+  const names = new Set(plans.map(({ index }) => index.name));
+  if (names.size > 1)
+    throw new NoFittingIndexError(`${collection.collection}: one index doesn't have all of the ranges`);
+  const matches = plans.filter(({ isEmpty }) => !isEmpty).map(({ match }) => match);
+  const [index] = names;
+  return index === undefined || matches.length === 0 ? null : { index, filter: { $or: matches } };
+}
+
 /** One document: how many rows were looked at (at most `cap` + 1), how many of those pass the filter. @throws NoFittingIndexError */
 export function planCount(collection: StoredCollection, query: CountQuery, cap: number): CountPlan | null {
   const index = indexForCount(collection, query);
   const filter = filterOf(collection, query.filter);
   if (findsNothing(index, query)) return null;
-  const match: Record<string, unknown> = { ...sparseTerms(collection, index, query.equals), ...query.equals };
-  const { range } = query;
+  const match = matchOf(collection, index, query);
+  const passes = Object.entries(filter).flatMap(([field, terms]) => passing(`$${field}`, terms));
+  const passed = passes.length === 0 ? { $sum: 1 } : { $sum: { $cond: [{ $and: passes }, 1, 0] } };
+  const group = { _id: null, looked: { $sum: 1 }, passed };
+  return { index: index.name, pipeline: [{ $match: match }, { $limit: cap + 1 }, { $group: group }] };
+}
+
+function matchOf(collection: StoredCollection, index: StoredIndex, { equals, range }: CountQuery): Document {
+  const match: Document = { ...sparseTerms(collection, index, equals), ...equals };
   if (range !== undefined && (isBound(range.from) || isBound(range.to))) {
     match[range.field] = {
       ...(isBound(range.from) ? { $gte: range.from } : {}),
       ...(isBound(range.to) ? { $lt: range.to } : {}),
     };
   }
-  const passes = Object.entries(filter).flatMap(([field, terms]) => passing(`$${field}`, terms));
-  const passed = passes.length === 0 ? { $sum: 1 } : { $sum: { $cond: [{ $and: passes }, 1, 0] } };
-  const group = { _id: null, looked: { $sum: 1 }, passed };
-  return { index: index.name, pipeline: [{ $match: match }, { $limit: cap + 1 }, { $group: group }] };
+  return match;
 }
 
 /** The terms of a filter as expressions; a range isn't of null, which is less than all values. */
@@ -191,7 +217,10 @@ function filterOf(collection: StoredCollection, filter: Query['filter']): Record
 }
 
 /** Its fields are exactly the equality fields, in whatever order, then the order fields as they stand. */
-function indexForOrder(collection: StoredCollection, query: Query): StoredIndex {
+function indexForOrder(
+  collection: StoredCollection,
+  query: Pick<Query, 'equals'> & { readonly order: Pick<Query['order'], 'fields'> },
+): StoredIndex {
   const order = query.order.fields;
   const fits = (index: StoredIndex) =>
     index.fields.length === Object.keys(query.equals).length + order.length &&

@@ -2,7 +2,6 @@
 
 import { type Db, MongoServerError } from 'mongodb';
 
-import type { Topic } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type {
   CountQuery,
@@ -11,35 +10,41 @@ import type {
   Only,
   Page,
   Query,
+  RangesQuery,
   ReadModelReader,
 } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError, rowsPerPageMax, skippedOf } from '../../../ports/read-model-store.ts';
-import { offsetsOf, positionId, positionsOf } from './positions.ts';
 import { documentsById } from './by-id.ts';
+import { createPositionReads } from './position-reads.ts';
+import { positionId } from './positions.ts';
 import type { FindPlan } from './queries.ts';
-import { endedAt, planCount, planFind, queryMs } from './queries.ts';
+import { endedAt, planCount, planFind, planRanges, queryMs } from './queries.ts';
 import type { StoredCollection, StoredDocument } from './stored-collection.ts';
-import { documentOf, fittingOf, projectionOf, type Size, sizeProjection } from './wanted.ts';
+import { documentOf, fittingOf, isWhole, type Measured, projectionOf, sharedProjection } from './wanted.ts';
 import { retiredKeptMs, versionsOf, type View, viewMs } from './versions.ts';
 
-export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'>;
+export type Reading = Pick<
+  ReadModelReader,
+  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'
+>;
 
 type Found<D extends Document> = D & { readonly id: string };
 
 export function createReading(db: Db, view: View, clock: Clock): Reading {
   /** They never change. */
   const secrets = new Map<string, string>();
+  const offsetsAt = createPositionReads(db);
   const asked = <T>(name: string, ask: (collection: StoredCollection) => Promise<T>) =>
     onCollection({ view, clock }, name, ask);
   return {
     get: <D extends Document>(collection: string, ids: readonly string[], only: Only = {}) =>
       asked(collection, (of) => documentsById<D>(db, of, ids, only)),
     find: <D extends Document>(query: Query) => asked(query.collection, (of) => findPage<D>(db, of, query)),
+    findRanges: <D extends Document>(query: RangesQuery) =>
+      asked(query.collection, (of) => rowsInRanges<D>(db, of, query)),
     count: (query, cap) => asked(query.collection, (of) => countRows(db, of, query, cap)),
     async positions(readModel, partition) {
-      const _id = positionId(await view.model(readModel), partition);
-      const found = await positionsOf(db).findOne({ _id }, { projection: { offsets: 1 }, maxTimeMS: queryMs });
-      return found === null ? new Map<Topic, number>() : offsetsOf(found.offsets);
+      return offsetsAt(positionId(await view.model(readModel), partition));
     },
     async hasCaughtUp(readModel) {
       const found = await versionsOf(db).findOne(
@@ -100,13 +105,31 @@ async function findPage<D extends Document>(db: Db, collection: StoredCollection
     : rowsWithin(look, limit, query.bytesMax));
   const last = shown.at(-1);
   return {
-    documents: shown.map((row) => {
-      const document = documentOf(row, query.fields);
-      document['id'] = row._id;
-      return document as Found<D>;
-    }),
+    documents: shown.map((row) => foundOf<D>(row, query)),
     next: isCut && last !== undefined ? keyOf(query, last) : end,
   };
+}
+
+function foundOf<D extends Document>(row: StoredDocument, { fields }: Pick<Query, 'fields'>): Found<D> {
+  const document = documentOf(row, fields);
+  document['id'] = row._id;
+  return document as Found<D>;
+}
+
+async function rowsInRanges<D extends Document>(
+  db: Db,
+  collection: StoredCollection,
+  query: RangesQuery,
+): Promise<Found<D>[] | null> {
+  const plan = planRanges(collection, query);
+  if (plan === null) return [];
+  const limit = rowsPerPageMax + 1;
+  const rows = await db
+    .collection<StoredDocument>(collection.name)
+    .find(plan.filter, { hint: plan.index, limit, batchSize: limit, maxTimeMS: queryMs })
+    .project<StoredDocument>(projectionOf(collection, [], query.fields))
+    .toArray();
+  return rows.length > rowsPerPageMax ? null : rows.map((row) => foundOf<D>(row, query));
 }
 
 /** The query from the last row on that it passes over; null when there is none behind that. */
@@ -136,19 +159,24 @@ async function rowsUpTo(look: Look, limit: number): Promise<Rows> {
   return { shown: rows.slice(0, limit), isCut: rows.length > limit };
 }
 
-/** The sizes first, which the server counts, and then only what fits: a batch of an answer is up to 16 MiB. */
+/**
+ * Their sizes, which the server counts, and with them the documents that are no longer than their share of the page. Mostly that is all of them; else what
+ * fits is asked for once more: a batch of an answer is up to 16 MiB.
+ */
 async function rowsWithin(look: Look, limit: number, bytesMax: number): Promise<Rows> {
-  const sizes = await cursorOf(look.db, look.collection, look.plan, limit + 1)
-    .project<Size>({ ...sizeProjection, _id: 0 })
+  const projection = sharedProjection(look.query.order.fields, Math.floor(bytesMax / limit));
+  const rows = await cursorOf(look.db, look.collection, look.plan, limit + 1)
+    .project<Measured>(projection)
     .toArray();
-  if (sizes.length === 0) return { shown: [], isCut: false };
+  if (rows.length === 0) return { shown: [], isCut: false };
   const fitting = fittingOf(
-    sizes.slice(0, limit).map(({ bytes }) => bytes),
+    rows.slice(0, limit).map(({ bytes }) => bytes),
     bytesMax,
   );
-  const shown = await rowsOf(look, fitting);
+  const whole = rows.slice(0, fitting).filter(isWhole);
+  const shown = whole.length === fitting ? whole : await rowsOf(look, fitting);
   // Fewer than were measured: the rest is gone meanwhile.
-  return { shown, isCut: fitting < sizes.length && shown.length === fitting };
+  return { shown, isCut: fitting < rows.length && shown.length === fitting };
 }
 
 function rowsOf({ db, collection, plan, query }: Look, limit: number): Promise<StoredDocument[]> {

@@ -96,7 +96,8 @@ function checkedName(name: string): string {
   return name;
 }
 
+/** Beside them stand the document, and in an answer its size. */
 function checkField(field: string): void {
-  if (field === 'json' || !/^[A-Za-z][A-Za-z0-9_]{0,40}$/.test(field))
+  if (field === 'json' || field === 'bytes' || !/^[A-Za-z][A-Za-z0-9_]{0,40}$/.test(field))
     throw new Error(`${field} can't be the name of a field`);
 }

@@ -27,6 +27,19 @@ export interface Size {
 
 export const sizeProjection = { bytes: { $strLenBytes: '$json' } };
 
+/** A document with its size: without its text where that is longer than was asked for. */
+export type Measured = Size & Pick<StoredDocument, '_id'> & Partial<Pick<StoredDocument, 'json'>>;
+
+export function isWhole(row: Measured): row is Measured & StoredDocument {
+  return row.json !== undefined;
+}
+
+/** The key, the size, and the document where that is of so many bytes at most. */
+export function sharedProjection(key: readonly string[], bytesMax: number): object {
+  const json = { $cond: [{ $lte: [sizeProjection.bytes, bytesMax] }, '$json', '$$REMOVE'] };
+  return { ...Object.fromEntries(['_id', ...key].map((field) => [field, 1])), ...sizeProjection, json };
+}
+
 /** How many of the documents of these sizes go into so many bytes; one at least. */
 export function fittingOf(sizes: readonly number[], bytesMax: number): number {
   let bytes = 0;

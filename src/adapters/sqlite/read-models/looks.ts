@@ -2,7 +2,7 @@
 //
 // Rows are seen as of their look. A page that takes several may show one document before a write and the next after it, as two pages would.
 
-import type { Document, FieldValue, Only, Page, Query } from '../../../ports/read-model-store.ts';
+import type { Document, FieldValue, Only, Page, Query, RangesQuery } from '../../../ports/read-model-store.ts';
 import { rowsPerPageMax, skippedOf, TooManyBytesError } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import type { Cell, Connection } from '../connection.ts';
@@ -62,6 +62,22 @@ export async function findPage<D extends Document>(looking: Looking, table: Tabl
   const rest = await behindSkipped(looking, table, query);
   if (rest === null) return { documents: [], next: null };
   return isFiltered ? filteredPage(looking, table, rest, limit) : wholePage(looking, table, rest, limit);
+}
+
+/** One range after another: here a question costs what it finds. */
+export async function findRanges<D extends Document>(
+  looking: Looking,
+  table: Table,
+  { ranges, ...query }: RangesQuery,
+): Promise<Found<D>[] | null> {
+  const found: Found<D>[] = [];
+  for (const { equals, range } of ranges) {
+    const order = { fields: [range.field], direction: 'ascending' } as const;
+    const page = await findPage<D>(looking, table, { ...query, equals, range, order, limit: rowsPerPageMax });
+    found.push(...page.documents);
+    if (page.next !== null || found.length > rowsPerPageMax) return null;
+  }
+  return found;
 }
 
 /** The query from the last row on that it passes over; null when there is none behind that. */

@@ -1,19 +1,22 @@
 // The queries of the port over a connection and a view; used by the one writer and by every reader.
 
 import type { Topic } from '../../../domain/topics.ts';
-import type { Document, Only, Query, ReadModelReader } from '../../../ports/read-model-store.ts';
+import type { Document, Only, Query, RangesQuery, ReadModelReader } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import { wholeTurns } from '../../../ports/thread-turns.ts';
 import type { Connection } from '../connection.ts';
 import { countRows } from './counting.ts';
-import { documentsById, findPage } from './looks.ts';
+import { documentsById, findPage, findRanges } from './looks.ts';
 import { offsetsOf } from './positions.ts';
 import { secretOf } from './secrets.ts';
 import type { Table } from './tables.ts';
 import type { View } from './view.ts';
 
-export type Reading = Pick<ReadModelReader, 'get' | 'find' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'>;
+export type Reading = Pick<
+  ReadModelReader,
+  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'
+>;
 
 /**
  * @param connect gives the connection, or throws when the store is away
@@ -27,6 +30,9 @@ export function createReading(connect: () => Connection, view: View, turns: Thre
     },
     async find<D extends Document>(query: Query) {
       return withTable(view, query.collection, (table) => findPage<D>(looking, table, query));
+    },
+    async findRanges<D extends Document>(query: RangesQuery) {
+      return withTable(view, query.collection, (table) => findRanges<D>(looking, table, query));
     },
     async count(query, cap) {
       return withTable(view, query.collection, (table) => countRows(looking, table, query, cap));

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { givesMemoryBack } from './memory-allocator.js';
 import { isNewEnough, runNode } from './right-node.js';
 
+/** What takes and frees large buffers as long as it runs. */
+const manyBuffers = ['serve', 'export'];
 const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
 
 if (!isNewEnough(process.versions.node)) runNode(args);
 else {
-  const env = process.argv[2] === 'serve' ? givesMemoryBack(process) : null;
+  const env = manyBuffers.includes(process.argv[2]) ? givesMemoryBack(process) : null;
   // The same process goes on as what it starts: whoever signals or watches it notices nothing.
   if (env !== null) process.execve(process.execPath, [process.execPath, ...args], env);
   // What was stripped and compiled once is kept in the folder for temporary files: later starts take half the time and 40 MiB less.

@@ -1,10 +1,11 @@
-// The memory allocator of a service that runs for months. In JavaScript that every Node can read.
+// The memory allocator of what takes large buffers and frees them: a service that runs for months, an export. In JavaScript that every Node can read.
 
 /**
  * glibc's allocator, as it is, keeps an arena a thread and raises the size from which it asks the system itself with each large buffer that is freed, so
  * that buffers of requests lie among small things and what is free between them is never given back: beside 4,000 connections with bodies of up to 200 KiB
- * 382 MiB stayed resident, with these 354 (two arenas alone: 360), and the longest answer of health took 180 ms instead of 485. It reads them from its
- * environment, before main(). Other allocators don't know the names.
+ * 382 MiB stayed resident, with these 354 (two arenas alone: 360), and the longest answer of health took 180 ms instead of 485. An export of 1,000,000
+ * notifications from Kafka as CSV took 301 MiB at most, with these 235. It reads them from its environment, before main(). Other allocators don't know
+ * the names.
  */
 const settings = {
   MALLOC_ARENA_MAX: '2',

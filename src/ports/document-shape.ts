@@ -13,4 +13,6 @@ export interface DocumentShape extends ObjectShape {
   readonly id?: string;
   /** Keys that are declared fields of text or number, as long as there are such documents: the values stand beside these, which needn't hold them. */
   readonly beside: readonly string[];
+  /** By key that isn't beside: the characters of each text in the list there. Such a list needs no marks between its texts; another one is kept as it is. */
+  readonly texts?: Readonly<Record<string, number>>;
 }

@@ -7,7 +7,7 @@ import { retentionTopic, settingsTopic, workTopics } from '../../domain/topics.t
 import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
 import type { ReadModel } from '../read-model.ts';
 import type { TermKeys } from './terms.ts';
-import { termKeysOf, termsOf } from './terms.ts';
+import { termKeysOf, termLength, termsOf } from './terms.ts';
 
 export interface SearchableDocument {
   readonly tenantId: TenantId;
@@ -23,7 +23,7 @@ export const searchableCollection: CollectionDefinition = {
   name: 'searchable_2',
   fields: { terms: 'texts', listedAt: 'number' },
   indexes: [{ fields: ['terms', 'listedAt'] }],
-  shape: { keys: ['tenantId', 'listedAt', 'recipient', 'terms'], beside: ['listedAt'] },
+  shape: { keys: ['tenantId', 'listedAt', 'recipient', 'terms'], beside: ['listedAt'], texts: { terms: termLength } },
 };
 
 const recipientKeptMax = 64;

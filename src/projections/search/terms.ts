@@ -15,6 +15,9 @@ import { visibleText } from './visible-text.ts';
 /** The first so many different words of subject and body are found; an order's mail has fewer. */
 export const wordsPerNotificationMax = 32;
 
+/** Characters of each. */
+export const termLength = 10;
+
 /** Of one tenant. */
 export interface TermKeys {
   readonly recipients: SipKey;

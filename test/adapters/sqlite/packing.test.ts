@@ -134,6 +134,26 @@ describe('a document of a shape', () => {
     await store.close();
   });
 
+  it('has a list of equally long texts as one text, and is read as it was written, whatever is in it', async () => {
+    const store = open();
+    const texts: DocumentShape = { keys: ['at', 'words'], beside: ['at'], texts: { words: 2 } };
+    await store.prepare(definitionWith({ ...asTheyAre, shape: texts }));
+    await written(store, new Map([['1', { at: 1, words: ['ab', 'é"', '\ud83d\ud83d'] }]]));
+    expect(rows().get('1')).toBe('["abé\\"\\ud83d\\ud83d"]');
+    const word = fc.oneof(fc.constantFrom('\ud83d\ude00', 'a\ud83d', '\ude00b', '\0"'), fc.string({ maxLength: 3 }));
+    const words = fc.oneof(fc.array(word), fc.array(fc.oneof(word, fc.constant(null))), word, fc.jsonValue());
+    await fc.assert(
+      fc.asyncProperty(words, async (of) => {
+        await written(store, new Map([['1', { at: 1, words: of }]]));
+        const [scanned] = await store.scan('parcels', { after: null, limit: 1, bytesMax: 1 });
+        expect(scanned?.text).toBe(JSON.stringify({ at: 1, words: of }));
+        expect(JSON.stringify((await store.get('parcels', ['1'])).get('1'))).toBe(scanned?.text);
+      }),
+      { numRuns: 300 },
+    );
+    await store.close();
+  });
+
   it('is as large as it would be unpacked, for a page and for what a document may be', async () => {
     const store = open();
     await store.prepare(definitionWith(withShape));
@@ -178,6 +198,8 @@ describe('a document of a shape', () => {
     ['beside its documents', { ...shape, beside: ['nowhere'] }],
     ["which its documents don't have", { ...shape, inside: { nowhere: [] } }],
     ['two shapes of as many keys', { ...shape, inside: { one: [{ keys: ['a', 'b'] }, { keys: ['c', 'd'] }] } }],
+    ["which aren't a list of its documents", { ...shape, texts: { tenant: 3 } }],
+    ["which aren't a list of its documents", { ...shape, texts: { text: 0 } }],
     ['a shape of one key', { ...shape, inside: { one: [{ keys: ['a'] }] } }],
   ])('has a shape that can be told apart: %s', (why, wrong) => {
     expect(() => tableOf('parcels', 1, { ...asTheyAre, shape: wrong })).toThrow(why);

@@ -3,6 +3,8 @@
 //   {"id":"n1","tenantId":"t1","round":1,"attempts":[{"attempt":1,"outcome":null}]}     as it is
 //   [1,[[1,null]]]                                                                      packed: `id` and `tenantId` are columns of the row
 //
+// A list of texts that are equally long is one text: ["abc","def"] with 3 characters each is "abcdef".
+//
 // A packed document begins with [ and one that is kept as it is with {, in one table: what has other keys, or a column that wouldn't give back what was
 // written, is kept as it is. The form follows from the document alone, so equal documents are equal rows.
 
@@ -25,6 +27,8 @@ interface Slot {
   /** Among the columns, or that it is the row's id, or that it stands in the text. */
   readonly at: number | 'id' | 'text';
   readonly inside: readonly ObjectShape[] | undefined;
+  /** Of each text in the list there. */
+  readonly characters: number | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -39,7 +43,17 @@ export function packingOf(collection: string, shape: DocumentShape, declared: Re
     if (key === shape.id) return 'id';
     return columns.includes(key) ? columns.indexOf(key) : 'text';
   };
-  const slots = shape.keys.map((key): Slot => ({ key, at: atOf(key), inside: shape.inside?.[key] }));
+  const slots = shape.keys.map((key): Slot => ({
+    key,
+    at: atOf(key),
+    inside: shape.inside?.[key],
+    characters: shape.texts?.[key],
+  }));
+  for (const [key, characters] of Object.entries(shape.texts ?? {})) {
+    const isList = slots.some((slot) => slot.key === key && slot.at === 'text' && slot.inside === undefined);
+    if (!isList || !(characters >= 1))
+      throw new Error(`${collection} joins the texts of ${key}, which aren't a list of its documents`);
+  }
   return { shape, columns, slots };
 }
 
@@ -79,10 +93,10 @@ const besideCharactersMax = 1000;
 function valuesOf({ slots }: Packing, id: string, document: Fields): unknown[] | null {
   if (!hasKeys(document, slots)) return null;
   const values: unknown[] = [];
-  for (const { key, at, inside } of slots) {
+  for (const { key, at, inside, characters } of slots) {
     const value = document[key];
     if (at === 'text') {
-      const packed = packedValue(value, inside);
+      const packed = characters === undefined ? packedValue(value, inside) : joined(value, characters);
       if (packed === undefined) return null;
       values.push(packed);
     } else if (at === 'id' ? value !== id : !isGivenBack(value)) return null;
@@ -104,6 +118,21 @@ function isGivenBack(value: unknown): boolean {
   return (
     typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value)) && !Object.is(value, -0)
   );
+}
+
+/** As one text where it is a list of such; undefined: a text of its own, which can't be told from that. */
+function joined(value: unknown, characters: number): unknown {
+  if (typeof value === 'string') return undefined;
+  if (!Array.isArray(value) || value.length === 0) return value;
+  const isOfSuch = value.every((text) => typeof text === 'string' && text.length === characters);
+  return isOfSuch ? value.join('') : value;
+}
+
+function parted(value: unknown, characters: number): unknown {
+  if (typeof value !== 'string') return value;
+  const texts: string[] = [];
+  for (let at = 0; at < value.length; at += characters) texts.push(value.slice(at, at + characters));
+  return texts;
 }
 
 /** undefined: it can't be told from what it would be packed as. */
@@ -139,9 +168,11 @@ export function documentOfRow(packing: Packing | null, id: string, row: readonly
   if (packing === null || !isList(stored)) return stored;
   const document: Record<string, unknown> = {};
   let next = 0;
-  for (const { key, at, inside } of packing.slots) {
-    if (at === 'text') document[key] = unpackedValue(stored[next++], inside);
-    else document[key] = at === 'id' ? id : row[at + 1];
+  for (const { key, at, inside, characters } of packing.slots) {
+    if (at === 'text') {
+      const value = stored[next++];
+      document[key] = characters === undefined ? unpackedValue(value, inside) : parted(value, characters);
+    } else document[key] = at === 'id' ? id : row[at + 1];
   }
   return document;
 }

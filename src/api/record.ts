@@ -53,8 +53,22 @@ export function toReport({ eventId: id, kind, reportedAt, provider, recipient, p
   return { id, kind, at: isoTime(reportedAt), provider, recipient, permanent, reason };
 }
 
+const dayMs = 86_400_000;
+const twoDigits = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, '0'));
+const threeDigits = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
+/** The last one that was written; its text ends before the hour. */
+let day = { begins: Number.NaN, text: '' };
+
+/** As a date writes itself, at a fraction of the cost while they are of one day: a page or a series has some 700. @throws RangeError as that does */
 export function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
+  const wholeMs = Math.trunc(timeMs);
+  const begins = Math.floor(wholeMs / dayMs) * dayMs;
+  if (begins !== day.begins) day = { begins, text: new Date(begins).toISOString().slice(0, -'00:00:00.000Z'.length) };
+  const ms = wholeMs - begins;
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const [hour, minute] = [twoDigits[Math.floor(minutes / 60)], twoDigits[minutes % 60]];
+  return `${day.text}${hour}:${minute}:${twoDigits[seconds % 60]}.${threeDigits[ms % 1000]}Z`;
 }
 
 export function isoTimeOrNull(timeMs: number | null): string | null {

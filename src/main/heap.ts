@@ -5,10 +5,15 @@ import { setFlagsFromString } from 'node:v8';
 /**
  * The old generation of every isolate grows by a quarter between collections, where V8 lets it double and more: the embedded service takes
  * 260 MiB at most, and catching up with a long log takes a third more time of a core. To be called before any thread starts.
+ *
+ * Whatever is made begins in the young generation. V8 would make it in the old one, for good, wherever in the code 85 % of what it looked at had outlived a
+ * collection of the young. Events and answers do while they wait for a disk, and a moment later they are garbage, which lasts there until all of the old
+ * generation is collected: nine times in five batches of 10,000 items, of which each took 146 ms of the processors; without it twice, and 99.
  * @param growsPercent more where a process has little that lasts
  */
 export function keepHeapsSmall(growsPercent = 25): void {
   setFlagsFromString(`--heap-growing-percent=${growsPercent}`);
+  setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 /**

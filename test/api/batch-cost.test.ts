@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { intakeLimits } from '../../src/api/batch-intake.ts';
 import { batchLimits } from '../../src/api/batch-items.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
+import { keepHeapsSmall } from '../../src/main/heap.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 
@@ -29,6 +30,8 @@ let inTurnMost = 0;
 let takes = 0;
 
 beforeAll(async () => {
+  // As the service runs.
+  if (shareMin > 0) keepHeapsSmall();
   app = await startApp({
     delivers: false,
     folds: false,

@@ -32,7 +32,7 @@ export const usualSizes: Sizes = {
   idle: { restMs: 5000, measuredMs: 20_000 },
   folded: 200_000,
   stored: 1_000_000,
-  rounds: 200,
+  rounds: 500,
   quietWithinMs: 180_000,
   starts: 5,
   bodiesMs: 20_000,

@@ -13,7 +13,7 @@ import type { Stored } from '../stored.ts';
 import { measureExpress } from './accept.ts';
 
 /** Not measured: statements are prepared and code is compiled. */
-const warmingRounds = 10;
+const warmingRounds = 50;
 const foldWithinMs = 1_800_000;
 const lookEveryMs = 200;
 

@@ -55,7 +55,12 @@ it(
         retried() >= 2 * waiting.filter(({ path }) => path.startsWith('/retried')).length,
       { timeoutMs: 4 * keptMs + 60_000, what: 'all that waited' },
     );
-    await until(async () => (await shown()).records === 0, { timeoutMs: 4 * keptMs + 60_000, what: 'nothing left' });
+    const isEmpty = async () => {
+      await noteFailures();
+      return (await shown()).records === 0;
+    };
+    await until(isEmpty, { timeoutMs: 4 * keptMs + 60_000, what: 'nothing left' });
+    expect([...failures]).toEqual([]);
     const counted = { total: sent.length, delivered: sent.length };
     expect((await shown()).day).toEqual(counted);
     expect(await stillThere(sent.map(({ id }) => id))).toEqual([]);
@@ -74,6 +79,20 @@ it(
   },
   60_000 * 5 + 2 * trafficMs + 20 * keptMs,
 );
+
+/** Causes by what they were seen to count, while they are kept: whoever reads that fewer were delivered is told why. */
+const failures = new Map<string, number>();
+
+async function noteFailures(): Promise<void> {
+  const { body } = await service.dashboard('GET', '/dashboard/failures');
+  for (const cause of body['causes'] as Cause[]) failures.set(`${cause.class} ${cause.code}`, cause.count);
+}
+
+interface Cause {
+  readonly class: string;
+  readonly code: string | null;
+  readonly count: number;
+}
 
 interface Sent {
   readonly id: string;
@@ -97,6 +116,7 @@ async function traffic(): Promise<Sent[]> {
     sent.push({ id, path, waits });
     if (Date.now() >= lookAt) {
       sizes.push(await sizesNow());
+      await noteFailures();
       lookAt = Date.now() + keptMs / 50;
     }
     if (killed < kills && Date.now() - begunAt > ((killed + 1) * trafficMs) / (kills + 1)) {

@@ -117,7 +117,8 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
   metrics?.gauge('herald_append_queue', writer.queued);
   const history = openHistory(db, { catalog, ends });
   const trimmer = createTrimmer({ db, catalog, ends });
-  const giveBack = startGivingBack({ db, clock, logger, metrics, file: 'log' });
+  const cutsFile = () => checkpointing.size === 0;
+  const giveBack = startGivingBack({ db, clock, logger, metrics, file: 'log', cutsFile });
 
   const toAppend = (
     appended: DomainEvent,

@@ -94,14 +94,17 @@ it('a changed fold is folded beside the live one, goes on after a kill, and no q
   expect(killed.logs()).not.toContain(inUse);
 
   const herald = await startOther();
-  // What Kafka gave the killed process is given on when its session has ended: no folding moves until then, whatever is filled beside it.
-  await poster.postMany(herald, { channel: 'IN_APP', recipient: 'ada', body: 'after the kill' }, 100);
-  await isDelivered(herald, there + 100);
-  expect(herald.logs()).not.toContain(inUse);
+  const meanwhile = takesFigures ? 100 : 0;
+  if (takesFigures) {
+    // What Kafka gave the killed process is given on when its session has ended: no folding moves until then, whatever is filled beside it.
+    await poster.postMany(herald, { channel: 'IN_APP', recipient: 'ada', body: 'after the kill' }, meanwhile);
+    await isDelivered(herald, there + meanwhile);
+    expect(herald.logs()).not.toContain(inUse);
+  }
   const begunAt = performance.now();
   const isOver = () => performance.now() - begunAt >= seconds * 1000 && herald.logs().includes(inUse);
   const [told, { lagSeconds, lagAtSeconds, inUseAtSeconds, firstDone }] = await Promise.all([
-    answersUnderTraffic({ poster, herald, perSecond, before: there + 100, lagMaxMs, isOver }),
+    answersUnderTraffic({ poster, herald, perSecond, before: there + meanwhile, lagMaxMs, isOver }),
     watched(herald, isOver),
   ]);
   process.stderr.write(
@@ -112,7 +115,7 @@ it('a changed fold is folded beside the live one, goes on after a kill, and no q
   expect(told.wrong).toEqual([]);
   expect(firstDone).toBeGreaterThanOrEqual(atKill.done);
   expect(lagSeconds).toBeLessThan(lagMaxSeconds);
-  const total = there + 100 + told.accepted.size;
+  const total = there + meanwhile + told.accepted.size;
   await isDelivered(herald, total);
   if (!takesFigures) expect(new Set((await allRecords(herald)).map(({ id }) => id)).size).toBe(total);
 }, 900_000);

@@ -133,6 +133,8 @@ export const notificationsCollection: CollectionDefinition = {
     { fields: ['tenantId', 'messageId', 'listedAt'], sparse: true },
     { fields: ['tenantId', 'errorClass', 'listedAt'], sparse: true },
     { fields: ['tenantId', 'errorCode', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'errorClass', 'channel', 'listedAt'], sparse: true },
+    { fields: ['tenantId', 'errorCode', 'channel', 'listedAt'], sparse: true },
     { fields: ['tenantId', 'failedAt'], sparse: true },
     { fields: ['tenantId', 'cause', 'failedAt'], sparse: true },
   ],

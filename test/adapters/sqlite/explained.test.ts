@@ -17,7 +17,7 @@ import { rowsPerPageMax } from '../../../src/ports/read-model-store.ts';
 import type { NotificationFilter } from '../../../src/projections/notifications/filter.ts';
 import { countedTotalMax } from '../../../src/projections/notifications/filter.ts';
 import { listNotifications } from '../../../src/projections/notifications/queries.ts';
-import { fillAllButTimers, tenant } from '../../support/filled-read-models.ts';
+import { code, failureClass, fillAllButTimers, tenant } from '../../support/filled-read-models.ts';
 import { outcomeFilters, recordFilters, searchFilters } from '../../support/notification-filters.ts';
 import { silentLogger as logger } from './silent-logger.ts';
 
@@ -112,6 +112,17 @@ describe('SQLite: a list of notifications', () => {
       ];
     }
   }, 120_000);
+
+  it('of what failed is counted in a channel by an index alone, whatever may still come of it', async () => {
+    for (const cause of [{ errorCode: code }, { errorClass: failureClass }]) {
+      const { by } = await asked({ ...cause, channel: 'EMAIL' }, 20, null);
+      const [counted] = by.counts;
+      if (counted === undefined) throw new Error('a list counts');
+      const table = tableOf('notifications_2');
+      expect(planOf(db, countSql(table, counted.query, counted.cap))).toContain('COVERING INDEX');
+      expect(by.finds.map((query) => rowsLookedAt(db, table, query))).toEqual([21]);
+    }
+  });
 
   it('goes on by a key from far outside of its time without looking at what lies between', async () => {
     const { by } = await asked({ to: 1 }, 20, [Date.UTC(2030, 0), 'notif_x']);

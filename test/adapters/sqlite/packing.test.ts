@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { createClock } from '../../../src/adapters/node/clock.ts';
+import { bytesAtMost, rowText } from '../../../src/adapters/sqlite/read-models/packing.ts';
 import { openReadModelStore } from '../../../src/adapters/sqlite/read-models/store.ts';
 import { tableOf } from '../../../src/adapters/sqlite/read-models/tables.ts';
 import type { DocumentShape } from '../../../src/ports/document-shape.ts';
@@ -57,6 +58,8 @@ const parcel = (of: Readonly<Record<string, unknown>> = {}): Document => ({
   ...of,
 });
 
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
 let offset = 0;
 async function written(store: Store, documents: ReadonlyMap<string, Document>): Promise<void> {
   const owner = await store.own('parcels', 0, { generation: 0 });
@@ -87,6 +90,7 @@ describe('a document of a shape', () => {
   });
 
   it('is read as it was written, byte by byte, whatever is in it', async () => {
+    const { packing } = tableOf('parcels', 1, withShape);
     const store = open();
     await store.prepare(definitionWith(withShape));
     const text = fc.oneof(
@@ -128,9 +132,31 @@ describe('a document of a shape', () => {
         expect(scanned?.text).toBe(JSON.stringify(of));
         const got = (await store.get('parcels', ['1'])).get('1');
         expect(JSON.stringify(got)).toBe(JSON.stringify(of));
+        const row = [rowText(packing, 'parcels', '1', of), of.tenant, of.at, '1'];
+        expect(bytesAtMost(packing, row)).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(of)));
       }),
       { numRuns: 500 },
     );
+    await store.close();
+  });
+
+  it('counts in the bytes of a page as it was written, whether its row leaves that open or not', async () => {
+    const store = open();
+    await store.prepare(definitionWith(withShape));
+    const documents = Array.from({ length: 40 }, (_, at) => {
+      const many = Array.from({ length: at % 7 }, (_n, n) => ({ n, inner: { x: 'é'.repeat(n), y: null } }));
+      return parcel({ id: `p${at + 10}`, at, text: 'x'.repeat((at * 37) % 300), many });
+    });
+    await written(store, new Map(documents.map((document, at) => [`p${at + 10}`, document])));
+    const sizes = documents.map((document) => Buffer.byteLength(JSON.stringify(document)));
+    const order = { fields: ['at'], direction: 'ascending' } as const;
+    for (let bytesMax = 1; bytesMax < 12_000; bytesMax += 97) {
+      const query = { collection: 'parcels', equals: { tenant: 'a' }, order, limit: 30, bytesMax };
+      const fitting = sizes.findIndex((_, at) => sumOf(sizes.slice(0, at + 1)) > bytesMax);
+      const { documents: found, next } = await store.find(query);
+      const expected = Math.min(30, Math.max(1, fitting < 0 ? 40 : fitting));
+      expect([found.length, next]).toEqual([expected, [expected - 1, `p${expected + 9}`]]);
+    }
     await store.close();
   });
 

@@ -6,7 +6,7 @@ import type { Document, FieldValue, Only, Page, Query, RangesQuery } from '../..
 import { rowsPerPageMax, skippedOf, TooManyBytesError } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
 import type { Cell, Connection } from '../connection.ts';
-import { documentOfRow, textOfRow } from './packing.ts';
+import { bytesAtMost, documentOfRow, textOfRow } from './packing.ts';
 import { boundarySql, findSql } from './queries.ts';
 import { type Table, wantedColumns } from './tables.ts';
 
@@ -158,11 +158,29 @@ async function filteredPage<D extends Document>(
 function createFill({ packing }: Table, { fields, bytesMax = Infinity }: Only, limit: number) {
   const isBounded = fields === undefined && bytesMax < Infinity;
   let count = 0;
+  /** Of the rows so far; those of `unmeasured` come on top, with `unmeasuredMost` together at most. */
   let bytes = 0;
+  let unmeasured: (readonly Cell[])[] = [];
+  let unmeasuredMost = 0;
+  const measure = (row: readonly Cell[]): void => {
+    bytes += Buffer.byteLength(textOfRow(packing, String(row.at(-1)), row));
+  };
+  /** A row's text is made only where it may decide: it costs as much as the document. */
+  const fits = (row: readonly Cell[]): boolean => {
+    const most = bytesAtMost(packing, row);
+    if (bytes + unmeasuredMost + most <= bytesMax) {
+      unmeasured.push(row);
+      unmeasuredMost += most;
+      return true;
+    }
+    for (const one of [...unmeasured, row]) measure(one);
+    unmeasured = [];
+    unmeasuredMost = 0;
+    return bytes <= bytesMax;
+  };
   return {
     takes(row: readonly Cell[]): boolean {
-      if (isBounded) bytes += Buffer.byteLength(textOfRow(packing, String(row.at(-1)), row));
-      if (count === limit || (count > 0 && bytes > bytesMax)) return false;
+      if (count === limit || (isBounded && !fits(row) && count > 0)) return false;
       count++;
       return true;
     },

@@ -19,6 +19,9 @@ export interface Packing {
   /** Read with the text to have the document, in this order. */
   readonly columns: readonly string[];
   readonly slots: readonly Slot[];
+  /** What unpacking adds to a text at most: for the document's own keys, and for each of its bytes. */
+  readonly keyBytes: number;
+  readonly growth: number;
 }
 
 /** Where the value of a key stands. */
@@ -54,7 +57,25 @@ export function packingOf(collection: string, shape: DocumentShape, declared: Re
     if (!isList || !(characters >= 1))
       throw new Error(`${collection} joins the texts of ${key}, which aren't a list of its documents`);
   }
-  return { shape, columns, slots };
+  return { shape, columns, slots, keyBytes: bytesOfKeys(shape.keys), growth: growthOf(shape) };
+}
+
+/** `"key":` and a comma each; keys are ASCII. */
+function bytesOfKeys(keys: readonly string[]): number {
+  return keys.reduce((sum, key) => sum + key.length + '"":,'.length, 0);
+}
+
+/** For each byte of the text: it is of a joined text, or one object's own, as its brackets and commas are, and a byte at least of each value but objects. */
+function growthOf({ inside = {}, texts = {} }: Pick<DocumentShape, 'inside' | 'texts'>): number {
+  const ofObjects = Object.values(inside)
+    .flat()
+    .map((shape) => {
+      const { keys, inside: further = {} } = shape;
+      const own = keys.length + 1 + (keys.length - Object.keys(further).length);
+      return Math.max(bytesOfKeys(keys) / own, growthOf(shape));
+    });
+  const ofTexts = Object.values(texts).map((characters) => '"",'.length / characters);
+  return Math.max(0, ...ofObjects, ...ofTexts);
 }
 
 function checkShape(collection: string, { keys, inside = {} }: ObjectShape): void {
@@ -181,6 +202,20 @@ export function documentOfRow(packing: Packing | null, id: string, row: readonly
 export function textOfRow(packing: Packing | null, id: string, row: readonly Cell[]): string {
   const text = String(row[0]);
   return packing === null || text.startsWith('{') ? text : JSON.stringify(documentOfRow(packing, id, row));
+}
+
+/** The text as it was written has no more: told without unpacking the row, whose last cell is its id. */
+export function bytesAtMost(packing: Packing | null, row: readonly Cell[]): number {
+  const stored = Buffer.byteLength(String(row[0]));
+  if (packing === null) return stored;
+  const beside = [row.at(-1) ?? null, ...row.slice(1, packing.columns.length + 1)];
+  const ofColumns = beside.reduce((sum: number, value) => sum + valueBytesAtMost(value), 0);
+  return packing.keyBytes + stored * (1 + packing.growth) + ofColumns;
+}
+
+/** Each character as JSON's `\u001f`; a number as `-1.7976931348623157e+308`. */
+function valueBytesAtMost(value: Cell): number {
+  return typeof value === 'string' ? value.length * 6 + '""'.length : 24;
 }
 
 /** SQL for a key's value in a document that is there. */

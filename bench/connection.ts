@@ -19,13 +19,16 @@ export function openConnection(port: number, events: ConnectionEvents): Promise<
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   socket.setEncoding('latin1');
   let held = '';
+  /** Looked for until it is known and no longer: each look puts together all that is held, and an answer of a megabyte comes in twenty pieces. */
+  let length: number | null = null;
   socket.on('data', (chunk: string) => {
     held = held === '' ? chunk : held + chunk;
-    const end = lengthOfAnswer(held);
-    if (end === null || held.length < end) return;
-    if (held.length > end) return events.failed(new Error('the server answered more than was asked'));
+    length ??= lengthOfAnswer(held);
+    if (length === null || held.length < length) return;
+    if (held.length > length) return events.failed(new Error('the server answered more than was asked'));
     const answer = held;
     held = '';
+    length = null;
     events.answered(answer.slice(9, 12), answer.slice(answer.indexOf('\r\n\r\n') + 4));
   });
   return opened(socket, events);

@@ -134,7 +134,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     new Promise<readonly AppendResult[]>((resolve) => {
       const results: AppendResult[] = [];
       let left = events.length;
-      if (left === 0) resolve(results);
+      if (left === 0) return resolve(results);
       const encoded = codec.encodeAll(events);
       const appends = events.map((event, i) =>
         toAppend(event, encoded[i] as EncodedEvent, (result) => {
@@ -142,7 +142,7 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
           if (--left === 0) resolve(results);
         }),
       );
-      for (const one of appends) writer.append(one);
+      writer.appendAll(appends);
     });
 
   const checkpointAfter = (pages: number): void => {

@@ -49,6 +49,8 @@ export interface WriterDependencies {
 
 export interface Writer {
   append(append: Append): void;
+  /** The same of what one caller appends together. */
+  appendAll(appends: readonly Append[]): void;
   commit(commit: OwnedCommit): Promise<void>;
   queued(): number;
   ready(): boolean;
@@ -66,11 +68,12 @@ interface PendingCommit {
 const flushEvents = 500;
 const flushBytes = 256 * 1024;
 /**
- * A flush costs an fsync, some 250 us, whatever is in it: under load, which a batch of 8 tells, the next one begins 4 ms after the last, or as
- * soon as 32 wait, and takes more along. An append that comes alone never waits.
+ * A flush costs an fsync, some 250 us, whatever is in it: under load, which 8 callers in one flush tell, the next one begins 4 ms after the last, or as
+ * soon as 32 events wait, and takes more along. What comes alone never waits, nor does what one caller appends behind hundreds of its own: a batch's last
+ * event, which its answer waits for.
  */
 const spacingMs = 4;
-const spacedFromEvents = 8;
+const spacedFromCallers = 8;
 const spacedToEvents = 32;
 /** Between two looks whether a log that failed works again; they write as much as what failed, of an ordinary event at least. */
 const probeEveryMs = 500;
@@ -94,6 +97,8 @@ export function createWriter({
   let lastAppendedAt = statements.lastAppendedAt();
   let queue: Append[] = [];
   let queueBytes = 0;
+  /** Who has appended what waits. */
+  let callers = 0;
   let commits: PendingCommit[] = [];
   let scheduled: NodeJS.Timeout | 'now' | null = null;
   let state: 'open' | 'closed' = 'open';
@@ -104,7 +109,7 @@ export function createWriter({
   /** Since when the first of the queue has waited, by the monotonic clock. */
   let queuedAt = 0;
 
-  /** When the last flush ended, by the monotonic clock, if it was one of many. */
+  /** When the last flush ended, by the monotonic clock, if it was one of many callers. */
   let busyAt = -Infinity;
 
   const schedule = () => {
@@ -122,7 +127,9 @@ export function createWriter({
     scheduled = null;
     if (queue.length === 0 && commits.length === 0) return;
     const waitedSince = queuedAt;
+    const isBusy = callers >= spacedFromCallers;
     const batch = takeBatch();
+    if (queue.length === 0) callers = 0;
     const committing = commits.filter(stillOwned);
     commits = [];
     let appendedAt: number;
@@ -134,7 +141,7 @@ export function createWriter({
     } finally {
       if (queue.length > 0) schedule();
     }
-    busyAt = batch.length >= spacedFromEvents ? clock.monotonic() : -Infinity;
+    busyAt = isBusy ? clock.monotonic() : -Infinity;
     announce(batch, appendedAt);
     for (const { resolve } of committing) resolve();
     if (batch.length > 0) onFlush(clock.monotonic() - waitedSince);
@@ -227,18 +234,27 @@ export function createWriter({
     }
   };
 
+  const add = (append: Append) => {
+    const { length } = append.bytes;
+    if (state === 'closed') return append.resolve({ kind: 'refused', reason: 'the event log is closed' });
+    if (queue.length >= limits.queueEvents || queueBytes + length > limits.queueBytes) {
+      return append.resolve({ kind: 'refused', reason: 'too much waits to be appended' });
+    }
+    if (queue.length === 0) queuedAt = clock.monotonic();
+    queue.push(append);
+    queueBytes += length;
+    schedule();
+  };
+
   reload();
   return {
     append(append) {
-      const { length } = append.bytes;
-      if (state === 'closed') return append.resolve({ kind: 'refused', reason: 'the event log is closed' });
-      if (queue.length >= limits.queueEvents || queueBytes + length > limits.queueBytes) {
-        return append.resolve({ kind: 'refused', reason: 'too much waits to be appended' });
-      }
-      if (queue.length === 0) queuedAt = clock.monotonic();
-      queue.push(append);
-      queueBytes += length;
-      schedule();
+      callers++;
+      add(append);
+    },
+    appendAll(appends) {
+      callers++;
+      appends.forEach(add);
     },
     commit: (commit) =>
       new Promise((resolve, reject) => {

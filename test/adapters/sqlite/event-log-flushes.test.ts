@@ -1,0 +1,58 @@
+// When the SQLite log writes what waits: at once, or together with what comes within 4 ms.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+
+import type { SqliteEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
+import { openEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
+import { createCodec } from '../../../src/codec/index.ts';
+import type { NotificationRequested } from '../../../src/domain/events.ts';
+import { allTopics, defaultPartitioning } from '../../../src/domain/topics.ts';
+import { requested } from '../../support/requested.ts';
+import { wallClock } from '../../support/wall-clock.ts';
+import { silentLogger } from './silent-logger.ts';
+
+let folder: string;
+let log: SqliteEventLog;
+let setTimeouts: jest.SpiedFunction<typeof setTimeout>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'herald-log-'));
+  log = openEventLog({
+    path: join(folder, 'log.db'),
+    codec: createCodec(),
+    // However slow the machine is, all happens at one time.
+    clock: { ...wallClock, monotonic: () => 0 },
+    logger: silentLogger,
+    partitioning: defaultPartitioning,
+    topics: allTopics,
+    groups: [],
+  });
+  setTimeouts = jest.spyOn(globalThis, 'setTimeout');
+});
+afterEach(async () => {
+  setTimeouts.mockRestore();
+  await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('what follows many callers waits for 4 ms, for others to be written with it', async () => {
+  await Promise.all(eventsOf(8).map((event) => log.append(event)));
+  await log.append(requested(0, 8));
+  expect(setTimeouts.mock.calls.map(([, ms]) => ms)).toEqual([4]);
+});
+
+it('what follows one caller, however much he had appended together, is written at once', async () => {
+  await log.appendAll(eventsOf(1200));
+  await log.append(requested(0, 1200));
+  await setImmediate();
+  expect(setTimeouts).not.toHaveBeenCalled();
+});
+
+function eventsOf(count: number): readonly NotificationRequested[] {
+  return Array.from({ length: count }, (_, n) => requested(0, n));
+}

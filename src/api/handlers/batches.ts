@@ -9,10 +9,12 @@ import type { Metrics } from '../../ports/metrics.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import { getBatch } from '../../projections/notifications/batches.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
-import type { IntakeDependencies, IntakeOf, TakenIn } from '../batch-intake.ts';
+import type { IntakeDependencies, IntakeOf } from '../batch-intake.ts';
 import { createIntake, intakeLimits } from '../batch-intake.ts';
 import { batchLimits, batchTooLarge, itemsOf } from '../batch-items.ts';
 import { batchSchema } from '../batch-request.ts';
+import type { TakenIn } from '../batch-results.ts';
+import { resultsBytesMax } from '../batch-results.ts';
 import { jsonFormatOf } from '../body.ts';
 import type { Input } from '../endpoint.ts';
 import { endpoint } from '../endpoint.ts';
@@ -94,7 +96,7 @@ export function createBatchHandlers(deps: Dependencies) {
   const create = endpoint('apiKey', {
     body: batchSchema,
     bodyIsUnread: true,
-    answerBytesMax: intakeLimits.resultsBytesMax,
+    answerBytesMax: resultsBytesMax,
     async handle({ tenant }, { headers: sent, unread }) {
       if (sent[idempotencyKeyHeader] !== undefined)
         throw badField('Idempotency-Key', 'is for one notification: give each item an idempotencyKey');

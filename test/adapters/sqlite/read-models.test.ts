@@ -1,6 +1,6 @@
 // The SQLite read-model store: the contract, and what is its own: no scan, ever, and changes that cross threads.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -197,6 +197,20 @@ describe('SQLite: a reader in another thread than the writer', () => {
     reader.close();
     signal.reader.port.close();
     await worker.terminate();
+  });
+
+  it('finds all in the file once the writer has closed it, and nothing is left in the log of writes', async () => {
+    const store = openReadModelStore({ path, clock: createClock(), logger });
+    await store.prepare(letters);
+    const reader = openReadModelReader({ path });
+    const owner = await store.own('letters', 0, { generation: 1 });
+    const letter = { collection: 'letters', id: 'one', document: { tenant: 'a', at: 1 } };
+    await store.transact(owner, new Map([['work', 1]]), [letter]);
+    expect((await reader.get('letters', ['one'])).size).toBe(1);
+    await store.close();
+    expect(statSync(`${path}-wal`).size).toBe(0);
+    expect((await reader.get('letters', ['one'])).size).toBe(1);
+    reader.close();
   });
 
   it('rejects until the writer has made the file, then finds it by itself', async () => {

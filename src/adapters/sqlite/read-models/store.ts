@@ -71,6 +71,7 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
     },
     async close() {
       giveBack.close();
+      emptyWal(connection);
       connection.close();
     },
     async beginRebuild(definition) {
@@ -118,6 +119,15 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
       abandonNextVersion(connection, definition.name);
     },
   };
+}
+
+/** SQLite leaves that to the last connection that is closed, and a service's last one only reads: 33 MB stayed beside the file, and the next start read them. */
+function emptyWal({ db }: Connection): void {
+  try {
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // A full disk: it stays where it is, as it does when the process is killed.
+  }
 }
 
 /** 500 documents of 2 KiB are written in 10 to 40 ms. The store commits all numbers of a beat together; 20 commits beside it take 6 ms in 100. */

@@ -94,7 +94,12 @@ export const itemsCollection: CollectionDefinition = {
 };
 
 /** By the notification's id; a content is there before its item is shown. */
-export const contentsCollection: CollectionDefinition = { name: 'inbox_contents', fields: {}, indexes: [] };
+export const contentsCollection: CollectionDefinition = {
+  name: 'inbox_contents',
+  fields: {},
+  indexes: [],
+  shape: { keys: ['title', 'body', 'data'] satisfies (keyof ItemContent)[], beside: [] },
+};
 
 export const inboxesCollection: CollectionDefinition = { name: 'inbox_recipients', fields: {}, indexes: [] };
 

@@ -61,7 +61,12 @@ describe('SQLite: a list of notifications', () => {
     const packed = loadVersions(db, 'current').flatMap(({ tables }) =>
       tables.filter(({ packing }) => packing !== null),
     );
-    expect(packed.map(({ collection }) => collection)).toEqual(['inbox_items', 'notifications_2', 'searchable_2']);
+    expect(packed.map(({ collection }) => collection)).toEqual([
+      'inbox_items',
+      'inbox_contents',
+      'notifications_2',
+      'searchable_2',
+    ]);
     for (const { name } of packed) {
       const row = db.prepare(`SELECT avg(document LIKE '[%') AS share FROM ${name}`).get();
       expect(Number(row?.['share'])).toBeGreaterThan(0.9);

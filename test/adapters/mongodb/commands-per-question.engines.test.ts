@@ -68,6 +68,7 @@ describe('MongoDB: the commands of a question', () => {
     ['a status', { status: 'FAILED' }],
     ['an error class', { errorClass: filled.failureClass }],
     ['a recipient', { recipient }],
+    ['a code and a channel', { errorCode: filled.code, channel: 'EMAIL' }],
   ])('a page of %s is one, and one for its total', async (_, filter) => {
     const sent = await commandsOf(() => listNotifications(store, tenant, filter, { limit: 100 }));
     expect(sent).toHaveLength(2);
@@ -75,7 +76,7 @@ describe('MongoDB: the commands of a question', () => {
 
   it.each<[string, NotificationFilter]>([
     ['a channel', { channel: 'EMAIL' }],
-    ['a code and a channel', { errorCode: filled.code, channel: 'EMAIL' }],
+    ['a code and a provider', { errorCode: filled.code, provider: filled.provider }],
     ['what failed at a provider', { failedFrom: noon, provider: filled.provider }],
   ])('a page of %s is two, since its rows are looked at up to an end, and one for its total', async (_, filter) => {
     const sent = await commandsOf(() => listNotifications(store, tenant, filter, { limit: 100 }));

@@ -20,6 +20,8 @@ export interface Connection {
   eachRow(sql: string, values: readonly SQLInputValue[]): Iterable<Cell[]>;
   /** All or nothing; @throws whatever `work` throws, with nothing written */
   transaction<T>(work: () => T): T;
+  /** After so many pages of the write-ahead file the next commit copies them into the file. */
+  checkpointAfter(pages: number): void;
   close(): void;
 }
 
@@ -34,6 +36,7 @@ function connectionOf(db: DatabaseSync): Connection {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
+  let checkpointPages: number | null = null;
 
   const prepared = (cache: Map<string, StatementSync>, sql: string): StatementSync => {
     const known = cache.get(sql);
@@ -62,6 +65,11 @@ function connectionOf(db: DatabaseSync): Connection {
         if (db.isTransaction) rollback.run();
         throw error;
       }
+    },
+    checkpointAfter(pages) {
+      if (pages === checkpointPages) return;
+      db.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+      checkpointPages = pages;
     },
     close() {
       if (db.isOpen) db.close();

@@ -23,7 +23,7 @@ import { prepareTable } from './tables.ts';
 import { asKeptIn, createView, definitionText, loadVersions, type ModelVersion } from './view.ts';
 import { modelVersionOf, stateTablesSql, type View } from './view.ts';
 import type { HeldSet } from './writing.ts';
-import { createWriting, fence, heldKey } from './writing.ts';
+import { checkpointPages, createWriting, fence, heldKey } from './writing.ts';
 
 export interface ReadModelStoreOptions {
   readonly path: string;
@@ -41,7 +41,7 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   const connection = openConnection(options.path, {
     synchronous: 'NORMAL',
     cacheKib: 8 * 1024,
-    checkpointPages: 8000,
+    checkpointPages: checkpointPages.few,
     holds: 'read_models',
     givesBack: true,
   });

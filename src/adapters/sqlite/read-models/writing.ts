@@ -18,6 +18,15 @@ import type { ModelVersion, View } from './view.ts';
 
 export type Writing = Pick<ReadModelStore, 'own' | 'transact' | 'noteCaughtUp'>;
 
+/** Of a batch: whoever has so many is catching up, or under load. */
+const manyWrites = 100;
+/**
+ * A checkpoint of 32 MiB keeps the disk busy for 20 to 50 ms, every 2 s at 200 notifications a second, and the log's commits wait for it: of the slowest
+ * hundredth of notifications six in ten stood beside one, and their 99th percentile was 20 and 27 ms in place of 14 and 18. Whoever catches up has 5 % less
+ * to do with as much at once: a page that is written again and again is copied once.
+ */
+export const checkpointPages = { few: 1000, many: 8000 } as const;
+
 /** Of each version whose owners are refused, and whoever wants to own it, until it is released or the process ends. */
 export type HeldSet = Set<string>;
 
@@ -53,6 +62,7 @@ export function createWriting(
     },
     async transact(owner, offsets, writes) {
       const moved = offsets.size === 0 ? owner.offsets : new Map([...owner.offsets, ...offsets]);
+      connection.checkpointAfter(writes.length >= manyWrites ? checkpointPages.many : checkpointPages.few);
       await transactions.run(() => {
         move(connection, view, owner, moved);
         write(connection, view, writes);

@@ -5,6 +5,7 @@ import { workerData } from 'node:worker_threads';
 import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { createMetrics } from '../adapters/node/metrics.ts';
+import { giveWayToOthers } from '../adapters/node/thread-niceness.ts';
 import { createCodec } from '../codec/index.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import { noteWhenCaughtUp } from '../projections/catching-up.ts';
@@ -29,6 +30,8 @@ import { toMainThread } from './thread-entry.ts';
 const formerKeptMs = 10_000;
 
 const input = workerData as ProjectorThreadInput;
+// What it does at once may wait for a beat as well; who accepts and delivers in the main thread is waited for by people.
+if (input.engines.kind === 'embedded') giveWayToOthers();
 
 const clock = createClock();
 const logger = createLogger({ level: input.logLevel });

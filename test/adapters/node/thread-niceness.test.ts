@@ -1,0 +1,35 @@
+// A thread that gives way, as the system sees it, and those beside it.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+
+import { describe, expect, it } from '@jest/globals';
+
+const onLinuxOfSeveral = process.platform === 'linux' && availableParallelism() > 1 ? it : it.skip;
+const modulePath = new URL('../../../src/adapters/node/thread-niceness.ts', import.meta.url).href;
+const name = 'giving-way';
+
+describe('a thread that gives way to others', () => {
+  onLinuxOfSeveral('does so alone', async () => {
+    const code = `import(${JSON.stringify(modulePath)}).then(({ giveWayToOthers }) => {
+      giveWayToOthers();
+      require('node:worker_threads').parentPort.postMessage('done');
+    });
+    setInterval(() => {}, 1000);`;
+    const before = nicenessOf(process.pid);
+    const worker = new Worker(code, { eval: true, name });
+    await new Promise((resolve) => worker.once('message', resolve));
+    const threads = readdirSync('/proc/self/task').map(Number);
+    const named = threads.filter((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim() === name);
+    expect(named.map(nicenessOf)).toEqual([Math.min(before + 5, 19)]);
+    expect(nicenessOf(process.pid)).toBe(before);
+    await worker.terminate();
+  });
+});
+
+/** The 19th of proc_pid_stat(5); the name may hold spaces. */
+function nicenessOf(thread: number): number {
+  const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+}

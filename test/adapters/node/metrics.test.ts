@@ -62,6 +62,22 @@ describe('metrics', () => {
     expect(page).toContain('herald_append_seconds_count 1');
   });
 
+  it('tell a delay of the event loop that begins at once after a look, and each but once', async () => {
+    const metrics = createMetrics({ processMetrics: false, thread: 'main' });
+    const longest = async () =>
+      Number(
+        lineOf(await metrics.read(), 'herald_event_loop_delay_seconds{')
+          ?.split(' ')
+          .at(-1),
+      );
+    await longest();
+    const from = performance.now();
+    while (performance.now() - from < 300);
+    // Nothing that came meanwhile has had its turn, a tick of the watch neither.
+    expect(await longest()).toBeGreaterThan(0.25);
+    expect(await longest()).toBeLessThan(0.25);
+  });
+
   it('say how the process does', async () => {
     expect(await createMetrics().read()).toContain('process_resident_memory_bytes');
   });

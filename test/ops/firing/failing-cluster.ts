@@ -58,6 +58,8 @@ type ClusterFailure = Omit<Failure, 'run'> & { run(cluster: Cluster): ReturnType
 
 /** A round trip takes twice as long; an append is over a second and has its answer before it is sent again. */
 const slowMs = 700;
+/** Of an append that others wait for: over the 1.5 s from which that is told. */
+const slowerMs = 900;
 const inApp = { channel: 'IN_APP', recipient: 'ada', body: 'Hello' };
 
 export const failingCluster: readonly ClusterFailure[] = [
@@ -104,9 +106,9 @@ export const failingCluster: readonly ClusterFailure[] = [
     async run({ service, kafka }) {
       await batch(service, 100);
       const before = await scrape(service);
-      kafka.delay(slowMs);
-      // Two go at a time, each for over 2 x 700 ms: of 24 some wait for four before them. What waits for the log is little.
-      const batches = Array.from({ length: 24 }, () => batch(service, 100));
+      kafka.delay(slowerMs);
+      // As many as have a place for their answers at once. Two go at a time, each for over 2 x 900 ms, and the others wait for them.
+      const batches = Array.from({ length: 4 }, () => batch(service, 100));
       const wait = (page: Page) => sumOf(page, 'herald_batch_wait_seconds');
       // Those of the first batch's deliveries may have been quick.
       const slow = (page: Page) =>

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 
 import { describe, expect, it } from '@jest/globals';
 
+/** Elsewhere there is nothing to see: the call leaves the thread as it is. CI has Linux and two processors. */
 const onLinuxOfSeveral = process.platform === 'linux' && availableParallelism() > 1 ? it : it.skip;
 const modulePath = new URL('../../../src/adapters/node/thread-niceness.ts', import.meta.url).href;
 const name = 'giving-way';

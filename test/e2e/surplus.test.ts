@@ -10,6 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { NotificationId } from '../../src/domain/ids.ts';
+import type { Flood } from '../support/flood.ts';
+import { startFlood } from '../support/flood.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { makeDataDir, startHerald } from '../support/herald.ts';
 import type { HttpSink } from '../support/http-sink.ts';
@@ -37,22 +39,15 @@ const arriveWithinMs = 60_000;
 
 let dataDir: DataDir;
 let service: Herald;
-let slow: HttpSink;
+let flood: Flood;
 let fast: HttpSink;
 let poster: Poster;
-let floodArrived = 0;
 /** When each of the other's arrived, by its body. */
 const arrivedAt = new Map<string, number>();
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
-  slow = await startHttpSink({
-    respond(_, response) {
-      slow.requests.length = 0;
-      floodArrived++;
-      setTimeout(() => response.end(), sinkMs).unref();
-    },
-  });
+  flood = await startFlood({ sinkMs });
   fast = await startHttpSink({
     respond({ body }, response) {
       arrivedAt.set((JSON.parse(body) as { data: { body: string } }).data.body, performance.now());
@@ -64,7 +59,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await service.kill();
-  await Promise.all([slow.close(), fast.close(), poster.close()]);
+  await Promise.all([flood.close(), fast.close(), poster.close()]);
   await dataDir.remove();
 }, 60_000);
 
@@ -72,24 +67,25 @@ it("a flood of BULK to a slow receiver, more than a tenant may hold: another's H
   const [flooding, other] = await twoOnTheSameNumber();
   const numbers = webhookNumbers(flooding.id);
   const unloaded = wantsFigures ? await besideOf('unloaded', other, numbers) : null;
-  const from = performance.now();
-  const one = { channel: 'WEBHOOK', recipient: slow.url, priority: 'BULK', body: 'flood' };
-  const flood = poster.postMany(flooding, one, floodPosts);
-  const whilePosted = wantsFigures ? await besideOf('posted', other, numbers) : null;
-  await flood;
-  const postedPerSecond = floodPosts / ((performance.now() - from) / 1000);
+  const posting = postFlood(flooding);
+  const whilePosted = wantsFigures ? await besideOf('posted', other, numbers, posting) : null;
+  const postedPerSecond = await posting;
   const floodAlone = wantsFigures ? await floodRate(() => sleep(besidePosts * besideEveryMs)) : null;
   let whileWaiting: Beside | null = null;
   const floodBeside = await floodRate(async () => {
     whileWaiting = await besideOf('waiting', other, numbers);
   });
-  const waiting = floodPosts - floodArrived;
+  const waiting = floodPosts - flood.arrived();
   tell({ sinkMs, floodPosts, waiting, postedPerSecond, floodAlone, floodBeside, unloaded, whilePosted, whileWaiting });
   // A receiver that answers at once has had all of it by then.
   if (sinkMs >= waitsFromMs) expect(waiting).toBeGreaterThan(0);
-  for (const { HIGH, BULK } of [whilePosted, whileWaiting as Beside | null].filter((one) => one !== null)) {
-    expect(HIGH.p99).toBeLessThan(highP99MaxMs);
-    expect(BULK.p99).toBeLessThan(bulkP99MaxMs);
+  const beside = whileWaiting as Beside | null;
+  // None would be within any limit.
+  expect(Math.min(beside?.HIGH.count ?? 0, beside?.BULK.count ?? 0)).toBeGreaterThan(0);
+  for (const { HIGH, BULK } of [whilePosted, beside].filter((one) => one !== null)) {
+    // Of a flood that is posted at once there may be none beside it.
+    expect(HIGH.p99).not.toBeGreaterThan(highP99MaxMs);
+    expect(BULK.p99).not.toBeGreaterThan(bulkP99MaxMs);
   }
 }, 900_000);
 
@@ -101,13 +97,31 @@ interface Took {
 }
 type Beside = Readonly<Record<'HIGH' | 'BULK', Took>>;
 
-/** Posts at its times, whatever has arrived; resolves when all have. Those on the flood's numbers are measured, each from its post on. */
-async function besideOf(phase: string, other: TestTenant, numbers: ReadonlySet<number>): Promise<Beside> {
+/** Resolves with how many a second were accepted. */
+async function postFlood({ url, apiKey }: TestTenant): Promise<number> {
+  const from = performance.now();
+  const notification = { channel: 'WEBHOOK', priority: 'BULK', body: 'flood' };
+  await flood.post({ url, apiKey, notification, count: floodPosts });
+  return Math.round(floodPosts / ((performance.now() - from) / 1000));
+}
+
+/**
+ * Posts at its times, whatever has arrived, until something else is over if there is that; resolves when all have arrived. Those on the flood's numbers are
+ * measured, each from its post on.
+ */
+async function besideOf(
+  phase: string,
+  other: TestTenant,
+  numbers: ReadonlySet<number>,
+  meanwhile?: Promise<unknown>,
+): Promise<Beside> {
+  const over = new AbortController();
+  void meanwhile?.finally(() => over.abort()).catch(() => undefined);
   const sent: { readonly body: string; readonly priority: 'HIGH' | 'BULK'; readonly at: number }[] = [];
   const posts: Promise<void>[] = [];
   const bodies: string[] = [];
   const from = performance.now();
-  for (let i = 0; i < besidePosts; i++) {
+  for (let i = 0; i < besidePosts && !over.signal.aborted; i++) {
     await sleep(Math.max(0, from + i * besideEveryMs - performance.now()));
     const priority = i % 2 === 0 ? 'HIGH' : 'BULK';
     const body = `${phase} ${priority} ${i}`;
@@ -118,7 +132,7 @@ async function besideOf(phase: string, other: TestTenant, numbers: ReadonlySet<n
   }
   await Promise.all(posts);
   const arrived = () => bodies.filter((body) => arrivedAt.has(body)).length;
-  await until(() => arrived() === besidePosts, { timeoutMs: arriveWithinMs, everyMs: 20, what: `all of ${phase}` });
+  await until(() => arrived() === bodies.length, { timeoutMs: arriveWithinMs, everyMs: 20, what: `all of ${phase}` });
   const took = (lane: string) =>
     sent.filter(({ priority }) => priority === lane).map(({ body, at }) => (arrivedAt.get(body) ?? Number.NaN) - at);
   return { HIGH: tookOf(took('HIGH')), BULK: tookOf(took('BULK')) };
@@ -126,9 +140,9 @@ async function besideOf(phase: string, other: TestTenant, numbers: ReadonlySet<n
 
 /** How many of the flood arrive in a second while something else goes on. */
 async function floodRate(meanwhile: () => Promise<void>): Promise<number> {
-  const [before, from] = [floodArrived, performance.now()];
+  const [before, from] = [flood.arrived(), performance.now()];
   await meanwhile();
-  return Math.round((floodArrived - before) / ((performance.now() - from) / 1000));
+  return Math.round((flood.arrived() - before) / ((performance.now() - from) / 1000));
 }
 
 /** The partition number that it goes to. */

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { SqliteEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
 import { openEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
 import { createCodec } from '../../../src/codec/index.ts';
-import type { NotificationRequested } from '../../../src/domain/events.ts';
+import type { NotificationRequested, Priority } from '../../../src/domain/events.ts';
 import { allTopics, defaultPartitioning } from '../../../src/domain/topics.ts';
 import { requested } from '../../support/requested.ts';
 import { wallClock } from '../../support/wall-clock.ts';
@@ -53,6 +53,17 @@ it('what follows one caller, however much he had appended together, is written a
   expect(setTimeouts).not.toHaveBeenCalled();
 });
 
-function eventsOf(count: number): readonly NotificationRequested[] {
-  return Array.from({ length: count }, (_, n) => requested(0, n));
+it("what comes by itself while a batch's part waits in another lane is durable a turn of the event loop before the rest of that", async () => {
+  const durable: string[] = [];
+  const batch = log.appendAll(eventsOf(500, 'BULK')).then(() => durable.push('batch'));
+  const single = log.append(requested(0, 500)).then(() => durable.push('single'));
+  const few = log.appendAll(eventsOf(3)).then(() => durable.push('few'));
+  await Promise.race([batch, single]);
+  await setImmediate();
+  expect(durable).toEqual(['single', 'few']);
+  await Promise.all([batch, few]);
+});
+
+function eventsOf(count: number, priority: Priority = 'HIGH'): readonly NotificationRequested[] {
+  return Array.from({ length: count }, (_, n) => requested(0, n, priority));
 }

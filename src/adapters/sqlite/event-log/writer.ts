@@ -5,10 +5,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { DomainEvent } from '../../../domain/events.ts';
-import type { Topic } from '../../../domain/topics.ts';
+import { workTopics, type Topic } from '../../../domain/topics.ts';
 import { type AppendResult, StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Logger } from '../../../ports/logger.ts';
+import { createAppendQueue } from './append-queue.ts';
 import type { Catalog, SchemaIds } from './catalog.ts';
 import type { OwnedCommit } from './claims.ts';
 import type { Ends } from './ends.ts';
@@ -64,9 +65,8 @@ interface PendingCommit {
   reject(error: Error): void;
 }
 
-/** One transaction: 500 x 9 us are about 5 ms of the event loop. */
-const flushEvents = 500;
-const flushBytes = 256 * 1024;
+/** What comes in one call is a few, not a part of a batch. */
+const fewMax = 32;
 /**
  * A flush costs an fsync, some 250 us, whatever is in it: under load, which 8 callers in one flush tell, the next one begins 4 ms after the last, or as
  * soon as 32 events wait, and takes more along. What comes alone never waits, nor does what one caller appends behind hundreds of its own: a batch's last
@@ -95,8 +95,8 @@ export function createWriter({
   /** Offsets to give next: ahead of `ends` within a flush only. */
   const next = new Float64Array(catalog.slots);
   let lastAppendedAt = statements.lastAppendedAt();
-  let queue: Append[] = [];
-  let queueBytes = 0;
+  const queue = createAppendQueue<Append>(catalog.slots, clock);
+  const isWork = catalog.topics.map((topic) => workTopics.includes(topic));
   /** Who has appended what waits. */
   let callers = 0;
   let commits: PendingCommit[] = [];
@@ -106,15 +106,13 @@ export function createWriter({
   /** Of the last events that could not be written; 0: it was commits alone. */
   let failedBytes = 0;
   let probedAt = -Infinity;
-  /** Since when the first of the queue has waited, by the monotonic clock. */
-  let queuedAt = 0;
 
   /** When the last flush ended, by the monotonic clock, if it was one of many callers. */
   let busyAt = -Infinity;
 
   const schedule = () => {
     if (scheduled === 'now') return;
-    if (queue.length < spacedToEvents && clock.monotonic() - busyAt < spacingMs) {
+    if (queue.size < spacedToEvents && clock.monotonic() - busyAt < spacingMs) {
       scheduled ??= setTimeout(flush, spacingMs);
       return;
     }
@@ -123,13 +121,18 @@ export function createWriter({
     setImmediate(flush);
   };
 
+  /** A part of a batch holds the thread for some ms: what was just written is handed on by then, which takes a turn of the event loop. */
+  const scheduleBehind = () => {
+    scheduled = 'now';
+    setImmediate(() => setImmediate(flush));
+  };
+
   const flush = () => {
     scheduled = null;
-    if (queue.length === 0 && commits.length === 0) return;
-    const waitedSince = queuedAt;
+    if (queue.size === 0 && commits.length === 0) return;
     const isBusy = callers >= spacedFromCallers;
-    const batch = takeBatch();
-    if (queue.length === 0) callers = 0;
+    const { appends: batch, since, hasUrgent } = queue.take();
+    if (queue.size === 0) callers = 0;
     const committing = commits.filter(stillOwned);
     commits = [];
     let appendedAt: number;
@@ -139,23 +142,12 @@ export function createWriter({
     } catch (error) {
       return fail(error, batch, committing);
     } finally {
-      if (queue.length > 0) schedule();
+      if (queue.size > 0) (hasUrgent ? scheduleBehind : schedule)();
     }
     busyAt = isBusy ? clock.monotonic() : -Infinity;
     announce(batch, appendedAt);
     for (const { resolve } of committing) resolve();
-    if (batch.length > 0) onFlush(clock.monotonic() - waitedSince);
-  };
-
-  const takeBatch = (): Append[] => {
-    let count = 0;
-    let bytes = 0;
-    while (count < queue.length && count < flushEvents && bytes < flushBytes)
-      bytes += queue[count++]?.bytes.length ?? 0;
-    queueBytes -= bytes;
-    const batch = count === queue.length ? queue : queue.slice(0, count);
-    queue = count === queue.length ? [] : queue.slice(count);
-    return batch;
+    if (batch.length > 0) onFlush(clock.monotonic() - since);
   };
 
   const stillOwned = ({ commit, reject }: PendingCommit): boolean => {
@@ -234,15 +226,13 @@ export function createWriter({
     }
   };
 
-  const add = (append: Append) => {
+  const add = (append: Append, isFew: boolean) => {
     const { length } = append.bytes;
     if (state === 'closed') return append.resolve({ kind: 'refused', reason: 'the event log is closed' });
-    if (queue.length >= limits.queueEvents || queueBytes + length > limits.queueBytes) {
+    if (queue.size >= limits.queueEvents || queue.bytes + length > limits.queueBytes) {
       return append.resolve({ kind: 'refused', reason: 'too much waits to be appended' });
     }
-    if (queue.length === 0) queuedAt = clock.monotonic();
-    queue.push(append);
-    queueBytes += length;
+    queue.add(append, isFew && isWork[Math.floor(append.slot / partitions)] === true);
     schedule();
   };
 
@@ -250,11 +240,12 @@ export function createWriter({
   return {
     append(append) {
       callers++;
-      add(append);
+      add(append, true);
     },
     appendAll(appends) {
       callers++;
-      appends.forEach(add);
+      const isFew = appends.length <= fewMax;
+      for (const append of appends) add(append, isFew);
     },
     commit: (commit) =>
       new Promise((resolve, reject) => {
@@ -264,7 +255,7 @@ export function createWriter({
         commits.push(pending);
         schedule();
       }),
-    queued: () => queue.length,
+    queued: () => queue.size,
     ready() {
       if (state === 'closed') return false;
       if (failing && clock.monotonic() - probedAt >= probeEveryMs) {
@@ -275,7 +266,7 @@ export function createWriter({
     },
     close() {
       state = 'closed';
-      while (queue.length > 0 || commits.length > 0) flush();
+      while (queue.size > 0 || commits.length > 0) flush();
     },
   };
 }

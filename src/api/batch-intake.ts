@@ -64,6 +64,7 @@ interface Waiting {
 
 export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
   const { limits, outbound, clock, logger, turns, flushTurns } = deps;
+  const sender = { tenantId, trace };
   const results = createResults(logger, batchId);
   const acceptAll = createAcceptance(deps, { tenantId, batchId }, results);
   const underWay = new Set<Promise<void>>();
@@ -75,14 +76,16 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   let isToStop = false;
 
   /** What is asked for goes into the flush. */
-  const check = ({ index: at, text }: Waiting): void => {
-    try {
-      const { request, key } = batchItem(parseText(text), clock.now(), outbound);
-      const isDear = key !== null || request.template !== null || request.data !== null;
-      const input = Object.assign(request, { tenantId, trace });
-      flush.add({ index: at, input, key }, text.length, isDear ? dearItems : 1);
-    } catch (error) {
-      results.refuse(at, error);
+  const check = (items: readonly Waiting[]): void => {
+    const now = clock.now();
+    for (const { index: at, text } of items) {
+      try {
+        const { input, key } = batchItem(parseText(text), sender, now, outbound);
+        const isDear = key !== null || input.template !== null || input.data !== null;
+        flush.add({ index: at, input, key }, text.length, isDear ? dearItems : 1);
+      } catch (error) {
+        results.refuse(at, error);
+      }
     }
   };
 
@@ -105,7 +108,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     if (reason !== null) return results.stop(first, reason);
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
-    turns.as(tenantId, () => turns.piece(() => taken.forEach(check)));
+    turns.as(tenantId, () => turns.piece(() => check(taken)));
     if (flush.isFull()) await beginFlush();
     await nextTurn();
     if (refusal !== null) results.stop(items[granted]?.index ?? index, refusal);

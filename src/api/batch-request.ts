@@ -2,11 +2,12 @@
 
 import { z } from 'zod';
 
+import type { NotificationInput } from '../commands/accept-notification.ts';
 import { badField } from '../domain/errors.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import { batchLimits } from './batch-items.ts';
 import { idempotencyKeyPattern } from './idempotency-key.ts';
-import type { NotificationRequest } from './notification-request.ts';
+import type { Sender } from './notification-request.ts';
 import { notificationRequest, notificationSchema } from './notification-request.ts';
 
 const idempotencyKey = z
@@ -23,17 +24,22 @@ export const batchSchema = z.strictObject({
 });
 
 export interface ItemRequest {
-  readonly request: NotificationRequest;
+  readonly input: NotificationInput;
   readonly key: string | null;
 }
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
-export function batchItem(item: unknown, now: number, outbound: Pick<Outbound, 'problemWithUrl'>): ItemRequest {
+export function batchItem(
+  item: unknown,
+  sender: Sender,
+  now: number,
+  outbound: Pick<Outbound, 'problemWithUrl'>,
+): ItemRequest {
   if (typeof item !== 'object' || item === null || !Object.hasOwn(item, 'idempotencyKey'))
-    return { request: notificationRequest(item, now, outbound), key: null };
+    return { input: notificationRequest(item, sender, now, outbound), key: null };
   const { idempotencyKey: key, ...rest } = item as Record<string, unknown>;
-  const request = notificationRequest(rest, now, outbound);
+  const input = notificationRequest(rest, sender, now, outbound);
   if (typeof key !== 'string' || !idempotencyKeyPattern.test(key))
     throw badField('idempotencyKey', 'must have 1 to 255 printable ASCII characters');
-  return { request, key };
+  return { input, key };
 }

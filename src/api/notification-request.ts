@@ -74,19 +74,21 @@ export const notificationSchema = z.strictObject({
 
 export type NotificationFields = z.output<typeof notificationSchema>;
 
-export type NotificationRequest = Omit<NotificationInput, 'tenantId' | 'trace'>;
+/** What a request says by other means than its body. */
+export type Sender = Pick<NotificationInput, 'tenantId' | 'trace'>;
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
 export function notificationRequest(
   body: unknown,
+  { tenantId, trace }: Sender,
   now: number,
   outbound: Pick<Outbound, 'problemWithUrl'>,
-): NotificationRequest {
+): NotificationInput {
   const fields: NotificationFields = isPlain(body) ? body : validate(notificationSchema, body);
   const details: ErrorDetail[] = [];
-  const template = either(fields, 'template', 'templateName', details);
-  const subject = either(fields, 'subject', 'rawSubject', details);
-  const content = either(fields, 'body', 'rawBody', details);
+  const template = either('template', fields.template, 'templateName', fields.templateName, details);
+  const subject = either('subject', fields.subject, 'rawSubject', fields.rawSubject, details);
+  const content = either('body', fields.body, 'rawBody', fields.rawBody, details);
   const { channel, recipient } = fields;
   checkContent(channel, { template, subject, content }, details);
   const problem = recipientProblem(channel, recipient, outbound);
@@ -96,10 +98,12 @@ export function notificationRequest(
   const metadata = fields.metadata ?? noMetadata;
   if (fields.metadata !== undefined) checkMetadata(fields.metadata, details);
   const times = timesOf(fields, now, details);
-  details.push(...copiesProblems(channel, fields));
+  for (const problem of copiesProblems(channel, fields)) details.push(problem);
   if (details.length > 0) throw badFields(details);
   const priority = fields.priority ?? 'DEFAULT';
   return {
+    tenantId,
+    trace,
     channel,
     recipient,
     priority,
@@ -123,17 +127,16 @@ export function notificationRequest(
 const noMetadata: Readonly<Record<string, string>> = Object.freeze({});
 const nobody: readonly string[] = Object.freeze([]);
 
-/** A field that has two names: both may be given when they say the same. */
-function either<A extends keyof NotificationFields, B extends keyof NotificationFields>(
-  fields: NotificationFields,
-  a: A,
-  b: B,
+/** A field that has two names: both may be given when they say the same. Told their values: to look for them by name is 1 to 2 ms of a batch of 10,000. */
+function either(
+  a: string,
+  first: string | undefined,
+  b: string,
+  second: string | undefined,
   details: ErrorDetail[],
-): NotificationFields[A] | NotificationFields[B] {
-  const first = fields[a];
-  const second = fields[b];
+): string | undefined {
   if (first === undefined) return second;
-  if (second !== undefined && first !== (second as unknown)) {
+  if (second !== undefined && first !== second) {
     details.push({ path: b, message: `is the same field as ${a} and says something else` });
     details.push({ path: a, message: `is the same field as ${b} and says something else` });
   }

@@ -83,8 +83,8 @@ export function createNotify({
       room = bodyRoom;
       const { id } = tenant;
       const body = await turns.as(id, () => readJson(req, { room: bodyRoom, turns }));
-      const request = turns.as(id, () => turns.piece(() => notificationRequest(body, clock.now(), outbound)));
-      const input = { tenantId: id, trace, ...request };
+      const check = () => notificationRequest(body, { tenantId: id, trace }, clock.now(), outbound);
+      const input = turns.as(id, () => turns.piece(check));
       const key = idempotencyKeyOf(req);
       const accepting = turns.as(id, () =>
         key === null ? commands.acceptNotification(input) : commands.acceptOnce({ input, key, batchId: null }),
@@ -93,8 +93,8 @@ export function createNotify({
       const { notificationId, position } = accepted;
       isReplayed = 'isReplayed' in accepted && accepted.isReplayed === true;
       ownWrites.note(tenantId, position);
-      if (request.channel === 'IN_APP' && (request.sendAt ?? 0) <= clock.now())
-        ownWrites.noteItem(tenantId, request.recipient, notificationId);
+      if (input.channel === 'IN_APP' && (input.sendAt ?? 0) <= clock.now())
+        ownWrites.noteItem(tenantId, input.recipient, notificationId);
       const text = `{"notificationId":"${notificationId}","notification_id":"${notificationId}","status":"queued"}`;
       res.writeHead(202, [
         'content-type',

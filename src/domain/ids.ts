@@ -1,7 +1,7 @@
 // Ids: their spellings, and the rule that an id follows its cause, so that a repeat is recognised.
 
 import type { Brand } from './brand.ts';
-import { murmur3Words } from './murmur.ts';
+import { murmur3Words, murmur3WordsOfLines } from './murmur.ts';
 
 export type TenantId = Brand<string, 'TenantId'>;
 export type NotificationId = Brand<string, 'NotificationId'>;
@@ -105,7 +105,9 @@ export function notificationIdOfInboxItem(uuid: string): NotificationId | null {
  * RetryRequested: ('retry', notification id, round). CancelRequested: ('cancel', notification id, round). BatchAccepted: ('batch', batch id). ProviderReported: ('reported', tenant id, provider, the provider's own id of it). NotificationCancelled: ('cancelled', causeId of the timer, or the work event that waited). NotificationsForgotten: ('forgotten', partition, sequence, and all ids and days in it). A dead letter: ('dead', topic, partition, offset).
  */
 export function eventIdFrom(...parts: readonly (string | number)[]): EventId {
-  const words = murmur3Words(parts.length === 2 ? `${parts[0]}\n${parts[1]}` : parts.join('\n'));
+  const [first, second] = parts;
+  const isPair = parts.length === 2 && typeof first === 'string' && typeof second === 'string';
+  const words = isPair ? murmur3WordsOfLines(first, second) : murmur3Words(parts.join('\n'));
   for (let i = 0; i < 16; i++) eventBits[i] = (words[i >> 2] ?? 0) >>> (24 - 8 * (i & 3));
   eventBits[6] = ((eventBits[6] ?? 0) & 0x0f) | 0x80;
   eventBits[8] = ((eventBits[8] ?? 0) & 0x3f) | 0x80;

@@ -37,7 +37,7 @@ export function lackingNames(names: readonly string[]): DomainError {
 /** What is wrong with a rendered subject; null when nothing is. A line break in it would be a header of its own. */
 export function subjectProblem(subject: string): string | null {
   if (subject.length > subjectCharactersMax) return `must have at most ${subjectCharactersMax} characters`;
-  return /[\r\n]/.test(subject) ? 'must not contain a line break' : null;
+  return subject.includes('\n') || subject.includes('\r') ? 'must not contain a line break' : null;
 }
 
 /** What is wrong with a rendered body; null when nothing is. */

@@ -92,6 +92,17 @@ describe('an event id from its cause', () => {
     expect(eventIdFrom(...parts)).toBe(expected);
   });
 
+  it('is that of its parts in one text, whatever they are and however long', () => {
+    const part = fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'binary', maxLength: 80 }), fc.uuid());
+    fc.assert(
+      fc.property(part, part, fc.integer(), (a, b, number) => {
+        expect(eventIdFrom(a, b)).toBe(eventIdFrom(`${a}\n${b}`));
+        expect(eventIdFrom(a, number)).toBe(eventIdFrom(`${a}\n${number}`));
+        expect(eventIdFrom(a, b, number)).toBe(eventIdFrom(`${a}\n${b}\n${number}`));
+      }),
+    );
+  });
+
   it('is a UUID of version 8, the same for the same cause and another for any other', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.uuid(), (a, b) => {

@@ -10,7 +10,7 @@ import { StaleOwnerError } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
-import { areLarge, isLarge, restAfter } from './batch-rests.ts';
+import { isHeavy, isLarge, restAfter, sizeOf } from './batch-rests.ts';
 import type { CutDocument } from './cut-documents.ts';
 import { transactCutting } from './cut-documents.ts';
 import { appendDeadLetter } from './dead-letters.ts';
@@ -73,8 +73,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
   };
   /** Up to where each topic is taken or passed over. */
   let reached: ReadonlyMap<Topic, number> = owner.offsets;
-  /** The documents of the last batch were large. */
-  let hadLarge = false;
+  /** The documents of the last batch were that. */
+  let lastSize: ReturnType<typeof sizeOf> = 'small';
   /** Before then nothing more is taken, by the monotonic clock. */
   let restsUntil = -Infinity;
 
@@ -110,8 +110,9 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
         const offsets = isLast ? movedSince(owner.offsets, reached) : offsetsAfter(piece);
         return { piece, ...(await transactCutting({ store, readModel, onCut }, owner, offsets, result)) };
       };
-      const isOfLarge = isLarge(entries) || hadLarge;
-      const foldInTurn = inTurn(deps, claim.signal, { isLarge: isOfLarge });
+      const isOfLarge = isLarge(entries) || lastSize !== 'small';
+      const batch = { isLarge: isOfLarge, isHeavy: isHeavy(entries) || lastSize === 'heavy' };
+      const foldInTurn = inTurn(deps, claim.signal, batch);
       do {
         const done = await retried(deps, claim, 'fold', () => firstOf(deps, entries, () => foldInTurn(foldOnce)));
         if (done === null) return null;
@@ -119,8 +120,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
         left = left.slice(done.piece.length);
         written.push(...done.writes);
       } while (left.length > 0);
-      hadLarge = areLarge(written);
-      restsUntil = restOf(deps, { entries, isLarge: isOfLarge || hadLarge }, pace);
+      lastSize = sizeOf(written);
+      restsUntil = restOf(deps, { entries, isLarge: isOfLarge || lastSize !== 'small' }, pace);
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return written;
     },
@@ -158,14 +159,14 @@ function erasedAmong(entries: readonly LogEntry[], log: Pick<EventLog, 'isTenant
 function inTurn(
   deps: FoldDependencies,
   signal: AbortSignal,
-  batch: { readonly isLarge: boolean },
+  batch: { readonly isLarge: boolean; readonly isHeavy: boolean },
 ): <T>(fold: () => Promise<T>) => Promise<T> {
   const { turns, readModel, store } = deps;
   if (turns === undefined) return (fold) => fold();
   const waitsForLarge = batch.isLarge && store.pace.inThread;
   return (fold) => {
     if (deps.isBeside?.() === true) return turns.beside(signal, fold);
-    const once = waitsForLarge ? () => turns.large(signal, fold) : fold;
+    const once = waitsForLarge ? () => turns.large(signal, fold, batch) : fold;
     return readModel.mayLag === true ? turns.lagging(signal, once) : once();
   };
 }

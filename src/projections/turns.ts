@@ -3,6 +3,8 @@
 // - A large batch holds the thread for 5 to 30 ms: of all numbers and read models one is folded at a time, and while others have small ones the line rests
 //   as long as it took. So a small batch waits for one large one at most, however many numbers a tenant fills with them, and has half of the thread. A tenant
 //   at its rate needs less than the other half; where large ones come so many that they wait for seconds, they rest no more.
+// - Where nobody has had a small one for half a second, all catch up: four large batches of small documents are folded together then and share a commit, since
+//   numbers of the same tenants write the same pages. The first small one after that waits for four at most, 40 ms, and those after it for one.
 // - A small one is followed by a rest, so that a commit is shared by more; the first few of a beat after a quiet one aren't, so that nobody waits for a beat on a quiet thread.
 // - A read model that may lag folds one batch at a time and, while others have much to do, rests four times as long after each. So they keep four fifths of
 //   the thread, and what may lag catches up when they have.
@@ -24,8 +26,8 @@ export interface Turns {
   noted(batch: { readonly entries: number; readonly isLarge: boolean; readonly waitedMs: number }): void;
   /** Whether a number may go on at once after a small batch. Counts it. */
   needsNoRest(pace: FoldPace): boolean;
-  /** For large batches. */
-  readonly large: Line;
+  /** For large batches; a heavy one, of large events or documents, is always folded by itself. */
+  large<T>(signal: AbortSignal, work: () => Promise<T>, batch: { readonly isHeavy: boolean }): Promise<T>;
   /** For read models that may lag. */
   readonly lagging: Line;
   /** For read models that are filled while another one serves. */
@@ -51,6 +53,8 @@ const lateLookMs = 25;
 const lateWaitMaxMs = 1000;
 /** A quarter of the thread. In proportion, so that what is nearly at the log's end, with its small batches, still comes level; and not less, or it would never. */
 const besideLateRests = 3;
+/** The pages of a tenant's newest rows are written once for all of them: catching up costs a quarter less than one at a time, and 12 together no less than 4. */
+const largeTogetherMax = 4;
 /** 100 bodies of 200 KiB, a tenant's in 10 s, take 2 s of the thread: 4 with their rests. */
 const behindMs = 5000;
 
@@ -72,6 +76,10 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
   let liveUntil = -Infinity;
   let laterUntil = -Infinity;
   let beat = { endsAt: -Infinity, unrested: 0, entries: 0, isQuiet: true };
+  const large = createLine(clock, {
+    atOnceMax: () => (clock.monotonic() < smallUntil ? 1 : largeTogetherMax),
+    restMsAfter: (tookMs, now) => (now < smallUntil && now >= behindUntil ? Math.min(tookMs, largeRestMaxMs) : 0),
+  });
   return {
     begun(since) {
       const batch = { since };
@@ -95,9 +103,7 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
       }
       return beat.isQuiet && ++beat.unrested <= unrestedMax;
     },
-    large: createLine(clock, {
-      restMsAfter: (tookMs, now) => (now < smallUntil && now >= behindUntil ? Math.min(tookMs, largeRestMaxMs) : 0),
-    }),
+    large: (signal, work, { isHeavy }) => large(signal, work, isHeavy ? largeTogetherMax : 1),
     lagging: createLine(clock, {
       restMsAfter: (tookMs, now) => (now < busyUntil ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0),
     }),
@@ -110,27 +116,58 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
 }
 
 interface Resting {
+  /** How much may be in hand at once; what weighs more than that is in hand alone. One, unless said. */
+  atOnceMax?(): number;
   /** Waited for when the turn has come; never rejects. */
   before?(signal: AbortSignal): Promise<void>;
   restMsAfter(tookMs: number, now: number): number;
 }
 
-function createLine(clock: Pick<Clock, 'monotonic' | 'sleep'>, { before: beforeWork, restMsAfter }: Resting): Line {
-  let last: Promise<void> = Promise.resolve();
-  return async (signal, work) => {
-    const before = last;
-    const turn = Promise.withResolvers<void>();
-    last = turn.promise;
-    await before;
-    await beforeWork?.(signal);
+interface Waiting {
+  readonly weight: number;
+  begin(): void;
+}
+
+type WeighingLine = <T>(signal: AbortSignal, work: () => Promise<T>, weight?: number) => Promise<T>;
+
+function createLine(
+  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  { atOnceMax = () => 1, before, restMsAfter }: Resting,
+): WeighingLine {
+  /** In the order in which they came. */
+  const waiting = new Set<Waiting>();
+  /** The weight of what is folded or rests. */
+  let inHand = 0;
+
+  const beginNext = (): void => {
+    for (const next of waiting) {
+      if (inHand > 0 && inHand + next.weight > atOnceMax()) return;
+      waiting.delete(next);
+      inHand += next.weight;
+      next.begin();
+    }
+  };
+  const turnOf = (weight: number): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.add({ weight, begin: resolve });
+      beginNext();
+    });
+
+  return async (signal, work, weight = 1) => {
+    await turnOf(weight);
+    await before?.(signal);
     const startedAt = clock.monotonic();
     try {
       return await work();
     } finally {
+      const end = (): void => {
+        inHand -= weight;
+        beginNext();
+      };
       const now = clock.monotonic();
       const restMs = restMsAfter(now - startedAt, now);
-      if (restMs <= 0 || signal.aborted) turn.resolve();
-      else void clock.sleep(restMs, signal).then(turn.resolve);
+      if (restMs <= 0 || signal.aborted) end();
+      else void clock.sleep(restMs, signal).then(end);
     }
   };
 }

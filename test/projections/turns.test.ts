@@ -1,4 +1,4 @@
-// Who folds when on a thread that read models share: large batches one at a time, small ones at once, what may lag in the time that is left.
+// Who folds when on a thread that read models share: large batches one at a time or, where all catch up, four together, small ones at once, what may lag in the time that is left.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -99,22 +99,71 @@ describe('what is filled while another serves', () => {
   });
 });
 
+const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));
+
 describe('large batches', () => {
-  it('are folded one at a time, also after one that failed', async () => {
-    const all = [work, failing, work].map((one) => turns.large(signal, one));
+  const usual = { isHeavy: false };
+  const heavy = { isHeavy: true };
+  /** Of works that end when they are told to, how many run. */
+  function held(): { readonly work: () => Promise<void>; readonly begun: () => number; end(): Promise<void> } {
+    const running: (() => void)[] = [];
+    let begun = 0;
+    return {
+      work: () => {
+        begun++;
+        return new Promise((resolve) => running.push(resolve));
+      },
+      begun: () => begun,
+      async end() {
+        running.shift()?.();
+        await turnOfLoop();
+      },
+    };
+  }
+
+  it('are folded four together where nobody has small ones, and one at a time where somebody has', async () => {
+    const { work: one, begun, end } = held();
+    const all = Array.from({ length: 7 }, () => turns.large(signal, one, usual));
+    await turnOfLoop();
+    expect(begun()).toBe(4);
+    await end();
+    expect(begun()).toBe(5);
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 0 });
+    for (const expected of [5, 5, 5, 6, 7]) {
+      await end();
+      expect(begun()).toBe(expected);
+    }
+    await end();
+    await Promise.all(all);
+  });
+
+  it('that are heavy are folded by themselves: none beside them, and none passes them', async () => {
+    const { work: one, begun, end } = held();
+    const all = [usual, heavy, usual, usual].map((batch) => turns.large(signal, one, batch));
+    for (const expected of [1, 2, 4]) {
+      await turnOfLoop();
+      expect(begun()).toBe(expected);
+      await end();
+    }
+    await end();
+    await Promise.all(all);
+  });
+
+  it('that are heavy are folded one at a time, also after one that failed', async () => {
+    const all = [work, failing, work].map((one) => turns.large(signal, one, heavy));
     const outcomes = await Promise.allSettled(all);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
   it('rest as long as they took while others fold small ones, and not at all where nobody does', async () => {
     turns.noted({ entries: 500, isLarge: true, waitedMs: 0 });
-    await turns.large(signal, work);
+    await turns.large(signal, work, usual);
     expect(sleeps).toEqual([]);
     turns.noted({ entries: 1, isLarge: false, waitedMs: 0 });
-    await turns.large(signal, work);
+    await turns.large(signal, work, usual);
     expect(sleeps).toEqual([20]);
     now += 500;
-    await turns.large(signal, work);
+    await turns.large(signal, work, usual);
     expect(sleeps).toEqual([20]);
   });
 
@@ -122,12 +171,12 @@ describe('large batches', () => {
     const small = { entries: 1, isLarge: false, waitedMs: 60_000 };
     turns.noted(small);
     turns.noted({ entries: 2, isLarge: true, waitedMs: 5000 });
-    await turns.large(signal, work);
+    await turns.large(signal, work, usual);
     expect(sleeps).toEqual([]);
     now += 500;
     turns.noted(small);
     turns.noted({ entries: 2, isLarge: true, waitedMs: 4999 });
-    await turns.large(signal, work);
+    await turns.large(signal, work, usual);
     expect(sleeps).toEqual([20]);
   });
 });

@@ -14,6 +14,8 @@ import { setFlagsFromString } from 'node:v8';
 export function keepHeapsSmall(growsPercent = 25): void {
   setFlagsFromString(`--heap-growing-percent=${growsPercent}`);
   setFlagsFromString('--no-allocation-site-pretenuring');
+  // The main thread's young generation has its size by now. As long as this says one, every other thread gets the same, whatever it is started with.
+  setFlagsFromString('--max-semi-space-size=0');
 }
 
 /**

@@ -1,5 +1,6 @@
 // Failures of answering: faults of our own, stores that are gone, clients that don't read, take all connections or keep the thread.
 
+import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -38,7 +39,7 @@ export const failingCalls: readonly Failure[] = [
     },
   },
   {
-    what: 'clients of seven tenants do not read their answers',
+    what: 'clients of eight tenants do not read their answers',
     fires: ['HeraldAnswersHeld'],
     isAlone: true,
     async run(stage) {
@@ -47,14 +48,14 @@ export const failingCalls: readonly Failure[] = [
       const before = await scrape(service);
       const provisioner = await createProvisioner(dataDir, service);
       const apiKeys: string[] = [];
-      for (let i = 0; i < 7; i++) apiKeys.push((await provisioner.tenant()).apiKey);
+      for (let i = 0; i < 8; i++) apiKeys.push((await provisioner.tenant()).apiKey);
       for (const apiKey of apiKeys) await fillInbox({ ...service, apiKey });
       const isHeld = (page: typeof before) => sumOf(page, 'herald_answers_bytes') > 48 * 1024 * 1024;
-      // The system's buffers take some of them, and who waits too long for a turn is refused: they ask until they are at their bounds.
-      const ask = () => {
-        for (const apiKey of apiKeys) deaf(stage, service, apiKey, '/notify/inapp/ada?limit=100', 20);
+      const askers = apiKeys.flatMap((apiKey) => Array.from({ length: 8 }, () => deafAsker(stage, service, apiKey)));
+      return {
+        before,
+        failing: await scraped(service, isHeld, 'answers that wait', () => askers.forEach((ask) => ask())),
       };
-      return { before, failing: await scraped(service, isHeld, 'answers that wait', ask) };
     },
   },
   {
@@ -155,10 +156,29 @@ async function fillInbox(service: Herald): Promise<void> {
   );
 }
 
+/**
+ * A client that asks for the inbox twice a call and reads nothing. The system's buffers take its first answers, those after them wait in the service; one that is
+ * cut, since it takes nothing, comes back. 8 of a tenant stay under its 1,000 reads in 10 s with 5 calls a second.
+ */
+function deafAsker({ atEnd }: Stage, service: Herald, apiKey: string): () => void {
+  let socket: Socket | undefined;
+  atEnd(() => socket?.destroy());
+  return () => {
+    if (socket === undefined || socket.destroyed) {
+      socket = connect({ port: Number(new URL(service.url).port), host: '127.0.0.1' });
+      socket.on('error', () => undefined).pause();
+    }
+    socket.write(requestOf('/notify/inapp/ada?limit=100', apiKey).repeat(2));
+  };
+}
+
 /** A client that asks so many times and reads nothing. */
 function deaf({ atEnd }: Stage, service: Herald, apiKey: string, path: string, times: number): void {
   const socket = connect({ port: Number(new URL(service.url).port), host: '127.0.0.1' });
   atEnd(() => socket.destroy());
   socket.on('error', () => undefined).pause();
-  socket.write(`GET /api/v1${path} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${apiKey}\r\n\r\n`.repeat(times));
+  socket.write(requestOf(path, apiKey).repeat(times));
 }
+
+const requestOf = (path: string, apiKey: string): string =>
+  `GET /api/v1${path} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${apiKey}\r\n\r\n`;

@@ -27,6 +27,8 @@ export const intakeLimits = {
   /** Appended together: as many as one transaction of the embedded log holds. */
   flushItemsMax: 500,
   flushBytesMax: 128 * 1024,
+  /** As much of a piece and a flush while another tenant is about: 100 and 200 items. */
+  sharedPart: 0.4,
   /** While one is being appended the next ones are read. */
   flushesMax: 2,
   /** Taken of what bodies may take: three flushes with their last pieces (576 KiB), a piece, and the item that is being read. */
@@ -75,6 +77,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   let index = 0;
   let isToStop = false;
 
+  const part = (): number => (turns.isShared(tenantId) ? intakeLimits.sharedPart : 1);
+
   /** What is asked for goes into the flush. */
   const check = (items: readonly Waiting[]): void => {
     const now = clock.now();
@@ -92,6 +96,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const beginFlush = async (): Promise<void> => {
     while (underWay.size >= intakeLimits.flushesMax) await Promise.race(underWay);
     const giveTurnBack = await flushTurns.take(tenantId);
+    await turns.gap(tenantId);
     const items = flush.takeAll();
     if (items.length === 0) return giveTurnBack();
     const accepting = turns.as(tenantId, () => acceptAll(items, giveTurnBack));
@@ -109,7 +114,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
     turns.as(tenantId, () => turns.piece(() => check(taken)));
-    if (flush.isFull()) await beginFlush();
+    if (flush.isFull(part())) await beginFlush();
     await nextTurn();
     if (refusal !== null) results.stop(items[granted]?.index ?? index, refusal);
   };
@@ -122,7 +127,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
         const at = index++;
         if (item.kind === 'bad') results.reject(at, item.error);
         if (item.kind === 'item') piece.add({ index: at, text: item.text }, item.text.length);
-        if (item.kind === 'end' || piece.isFull()) await checkPiece();
+        if (item.kind === 'end' || piece.isFull(part())) await checkPiece();
         if (item.kind === 'end') results.stop(at, item.error);
         if (results.isStopped()) return false;
       }
@@ -165,7 +170,7 @@ function createHeap<T>(itemsMax: number, bytesMax: number) {
       weight += itemWeight;
       bytes += itemBytes;
     },
-    isFull: () => weight >= itemsMax || bytes >= bytesMax,
+    isFull: (part: number) => weight >= itemsMax * part || bytes >= bytesMax * part,
     takeAll(): readonly T[] {
       const taken = items;
       items = [];

@@ -16,6 +16,13 @@ export interface ThreadTurns {
   piece<T>(work: () => T): T;
   /** What follows from a piece will hold the thread for so many ms more, outside of turns: it counts as the piece does. */
   charge(ms: number): void;
+  /** Whether another tenant has had a piece within the last second: heaps of work are smaller then. */
+  isShared(tenantId: TenantId): boolean;
+  /**
+   * Before a heap of work whose parts are in many places, as a flush of a batch: where the thread is shared, waits until it has rested a while since the heap
+   * before, 20 ms at most.
+   */
+  gap(tenantId: TenantId): Promise<void>;
 }
 
 /** Of a thread that nobody else waits for: work goes on to its end. */
@@ -32,5 +39,9 @@ export const wholeTurns: ThreadTurns = {
   piece: (work) => work(),
   charge() {
     // Nobody waits for it.
+  },
+  isShared: () => false,
+  async gap() {
+    // Nobody else is about.
   },
 };

@@ -7,10 +7,13 @@ import { intakeLimits } from '../../src/api/batch-intake.ts';
 import { createFlushTurns, flushesAtOnceMax } from '../../src/api/flush-turns.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { App } from '../support/app.ts';
+import { wholeTurns } from '../../src/ports/thread-turns.ts';
 import { startApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
 const [a, b, c, d] = ['a', 'b', 'c', 'd'] as TenantId[] as [TenantId, TenantId, TenantId, TenantId];
+
+const item = '{"channel":"IN_APP","recipient":"ada","body":"hi"}';
 
 /** Whether a wait is over, without waiting for anything more to happen. */
 async function isOver(taken: Promise<unknown>): Promise<boolean> {
@@ -58,6 +61,39 @@ describe('the turns of flushes', () => {
     giveBack();
     await oldest;
     expect([turns.longestWaitMs(), await isOver(later)]).toEqual([1500, false]);
+  });
+});
+
+describe('of a batch', () => {
+  let app: App;
+  const gapsOf: TenantId[] = [];
+  let areOthersAbout = false;
+
+  beforeAll(async () => {
+    const gap = async (tenantId: TenantId) => void gapsOf.push(tenantId);
+    app = await startApp({
+      delivers: false,
+      folds: false,
+      replace: () => ({ turns: { ...wholeTurns, isShared: () => areOthersAbout, gap } }),
+    });
+  });
+  afterAll(() => app.close());
+
+  it('each begins after a gap, in which the thread is others’, and is less of it while others are about', async () => {
+    const lines = Array.from({ length: 2 * intakeLimits.flushItemsMax }, () => item);
+    const tenant = await app.tenant('alone');
+    const flushes: number[] = [];
+    for (areOthersAbout of [false, true]) {
+      gapsOf.length = 0;
+      const headers = { 'content-type': 'application/x-ndjson' };
+      const { body } = await tenant.withKey('POST', '/notify/batch', lines.join('\n'), headers);
+      expect(body.accepted).toBe(lines.length);
+      expect(new Set(gapsOf)).toEqual(new Set([tenant.id]));
+      flushes.push(gapsOf.length);
+    }
+    // The last one of a body may be empty.
+    expect(flushes[0]).toBeLessThanOrEqual(3);
+    expect(flushes[1]).toBeGreaterThanOrEqual(5);
   });
 });
 

@@ -11,6 +11,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TenantId } from '../../domain/ids.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
+import { createHeapGaps } from './heap-gaps.ts';
 import { createLightTenants } from './light-tenants.ts';
 import { createTenantTime } from './tenant-time.ts';
 
@@ -30,6 +31,7 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
   const whose = new AsyncLocalStorage<Work>();
   const time = createTenantTime();
   const light = createLightTenants();
+  const gaps = createHeapGaps();
   metrics.gauges('herald_tenant_busy_seconds', () => time.top().map(([tenant, seconds]) => [{ tenant }, seconds]));
   /** By tenant, whose turn is next first; `undefined`: nobody's. */
   const waiting = new Map<TenantId | undefined, (() => void)[]>();
@@ -118,11 +120,17 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
         return work();
       } finally {
         pieceBeganAt = null;
-        const tookMs = performance.now() - startedAt;
-        if (tenantId !== undefined) time.add(tenantId, tookMs);
+        const endedAt = performance.now();
+        const tookMs = endedAt - startedAt;
+        if (tenantId !== undefined) {
+          time.add(tenantId, tookMs);
+          gaps.note(tenantId, endedAt);
+        }
         charge(tenantId, tookMs);
       }
     },
+    isShared: (tenantId) => gaps.isAnotherAbout(tenantId),
+    gap: (tenantId) => gaps.wait(tenantId),
     charge: (ms) => charge(whose.getStore()?.tenantId, ms),
   };
 }

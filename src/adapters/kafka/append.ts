@@ -1,8 +1,11 @@
-// Appends: a batcher per partition leader that flushes when its last produce is answered and checked; what is not in the log is sent again.
+// Appends: two lines per partition leader, each flushes when its last produce is answered and checked; what is not in the log is sent again.
 //
-//   append -> queue of its partition -> the leader's flush (all that waits, at most 500 events or 256 KiB) -> produce, acks all
+//   append -> queue of its partition -> a flush of the leader's (all that waits, at most 500 events or 256 KiB) -> produce, acks all
 //                 ▲                                                                                          │
 //                 └─ recovery: ask who leads now, back off <── missing in the answer, failed, or not sent <──┴──> durable
+//
+// Partitions where much waits, as what a batch brings, have a line of their own: a HIGH waited for the produce of a flood's 500 events that was under way, and for
+// another one that it then was part of, or came behind.
 //
 // kafkajs' own producer can say "sent" of what is not in the log when a broker dies; here every (topic, partition) of a produce is looked up in its answer.
 
@@ -66,10 +69,17 @@ export interface Appender {
 
 interface Leader {
   readonly id: number;
-  readonly ready: Slot[];
-  /** A flush is about to come or under way. */
-  isBusy: boolean;
+  ready: Slot[];
+  /** The lines with a flush under way. */
+  readonly busy: Set<Line>;
+  /** A look at what is ready is about to come. */
+  isDue: boolean;
 }
+
+/** By how much waits in a partition when a flush is taken. */
+type Line = 'few' | 'many';
+const fewEvents = 32;
+const lineOf = ({ queue }: Slot): Line => (queue.length <= fewEvents ? 'few' : 'many');
 
 /** Between two tries for a partition that can't be appended to: 0, 50, 100, 200, 400, 500 ms and so on. */
 const backOffMs = 25;
@@ -105,24 +115,38 @@ export function createAppender(deps: AppenderDependencies): Appender {
     if (slot.isReady || slot.sending > 0 || slot.queue.length === 0 || stranded.has(slot)) return;
     const id = producing.leaderOf(slot.name, slot.partition);
     if (id < 0) return strand(slot);
-    const leader = leaders.get(id) ?? { id, ready: [], isBusy: false };
+    const leader = leaders.get(id) ?? { id, ready: [], busy: new Set(), isDue: false };
     leaders.set(id, leader);
     slot.isReady = true;
     leader.ready.push(slot);
-    if (leader.isBusy) return;
-    leader.isBusy = true;
-    // Whatever else is appended in this turn of the event loop comes along.
-    setImmediate(() => void run(leader));
+    look(leader);
   };
 
-  const run = async (leader: Leader) => {
-    while (leader.ready.length > 0) {
-      const flush = takeFlush(leader.ready, producing.producerId());
+  /** A slot that is ready is taken: by its line's run, or by this look, which also follows when it changes its line. */
+  const look = (leader: Leader) => {
+    if (leader.isDue || leader.busy.size === 2) return;
+    leader.isDue = true;
+    // Whatever else is appended in this turn of the event loop comes along.
+    setImmediate(() => {
+      leader.isDue = false;
+      void run(leader, 'few');
+      void run(leader, 'many');
+    });
+  };
+
+  const run = async (leader: Leader, line: Line) => {
+    if (leader.busy.has(line)) return;
+    leader.busy.add(line);
+    for (;;) {
+      const ofLine = leader.ready.filter((slot) => lineOf(slot) === line);
+      if (ofLine.length === 0) break;
+      const flush = takeFlush(ofLine, producing.producerId());
+      leader.ready = leader.ready.filter(({ isReady }) => isReady);
       const since = flush.slots.reduce((least, { queue }) => Math.min(least, queue[0]?.since ?? least), Infinity);
       settle(flush, await producing.produce(leader.id, flush.records, clock.now()));
       onFlush(clock.monotonic() - since);
     }
-    leader.isBusy = false;
+    leader.busy.delete(line);
   };
 
   const settle = ({ slots }: Flush, produced: Produced) => {
@@ -241,6 +265,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
       return new Promise((resolve) => {
         slot.queue.push({ header, bytes, since: clock.monotonic(), mayBeWritten: false, resolve });
         offer(slot);
+        if (slot.isReady && slot.queue.length === fewEvents + 1) for (const leader of leaders.values()) look(leader);
       });
     },
     queued: () => queued,

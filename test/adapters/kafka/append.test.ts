@@ -16,14 +16,17 @@ const id = 77n;
 /** One batch that was sent: its epoch, sequence and texts. */
 type Sent = readonly [epoch: number, sequence: number, ...texts: string[]];
 let sent: Sent[];
-/** Settles the produce that is under way. */
+/** Settles the produce that was sent last. */
 let answer: (produced: Produced) => void;
+/** Settle all that were sent, in their order. */
+let answers: ((produced: Produced) => void)[];
 let appender: Appender;
 /** ms, by the appender's monotonic clock. */
 let now: number;
 
 beforeEach(() => {
   sent = [];
+  answers = [];
   now = 0;
   open();
 });
@@ -37,12 +40,12 @@ function open(deadlineMs = defaultAppendLimits.deadlineMs): void {
       produce(_, records) {
         const [of] = records.flatMap(({ partitions }) => partitions);
         if (of !== undefined) sent.push(told(of));
-        return new Promise((resolve) => void (answer = resolve));
+        return new Promise((resolve) => void answers.push((answer = resolve)));
       },
       close() {},
     },
     topics: [topic],
-    partitions: 1,
+    partitions: 3,
     nameOf: () => 'sms',
     clock: { ...clock, monotonic: () => now },
     logger,
@@ -58,7 +61,9 @@ function told({ producer, values, count }: PartitionRecords): Sent {
   return [producer.epoch, producer.sequence, ...texts];
 }
 
-const append = (text: string) => appender.append(topic, 0, header, Buffer.from(text));
+const append = (text: string, partition = 0) => appender.append(topic, partition, header, Buffer.from(text));
+const appendMany = (text: string, partition: number) =>
+  Array.from({ length: 40 }, (_, i) => append(`${text}${i}`, partition));
 const lost: Produced = { kind: 'failed', wasSent: true, reason: 'the connection broke' };
 const coded = (errorCode: number, baseOffset = -1): Produced => ({
   kind: 'answered',
@@ -156,5 +161,40 @@ describe('The appender', () => {
     await sends(3);
     expect(sent[2]).toEqual([1, 0, 'c']);
     answer(coded(0, 9));
+  });
+
+  it('sends what comes a few at a time beside what a batch has under way, and a batch beside those', async () => {
+    const flood = appendMany('flood', 0);
+    await sends(1);
+    const high = append('high', 1);
+    await sends(2);
+    expect(sent[1]).toEqual([0, 0, 'high']);
+    answers[1]?.(coded(0, 5));
+    expect(await high).toMatchObject({ kind: 'durable', position: { partition: 1, offset: 5 } });
+    answers[0]?.(coded(0, 100));
+    expect(await flood.at(-1)).toMatchObject({ kind: 'durable', position: { partition: 0, offset: 139 } });
+  });
+
+  it('has one send of a line under way, and what becomes much while it waits for that goes at once', async () => {
+    const first = append('first', 0);
+    await sends(1);
+    const [few, grows] = [append('few', 1), append('grows', 2)];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent).toHaveLength(1);
+    const grown = appendMany('grown', 2);
+    await sends(2);
+    expect(sent[1]?.slice(0, 4)).toEqual([0, 0, 'grows', 'grown0']);
+    answers[0]?.(coded(0, 1));
+    await sends(3);
+    expect(sent[2]).toEqual([0, 0, 'few']);
+    answers[2]?.(coded(0, 2));
+    answers[1]?.(coded(0, 3));
+    const all = await Promise.all([first, few, grows, ...grown]);
+    expect(all.map((of) => of.kind === 'durable' && of.position.offset)).toEqual([
+      1,
+      2,
+      3,
+      ...grown.map((_, i) => 4 + i),
+    ]);
   });
 });

@@ -26,7 +26,7 @@ import {
   type Slot,
   takeFlush,
 } from './append-queue.ts';
-import type { Produced, Producing } from './producing.ts';
+import type { Produced, ProduceLine, Producing } from './producing.ts';
 import { meaningOf } from './produce-errors.ts';
 
 export interface AppendLimits {
@@ -71,15 +71,13 @@ interface Leader {
   readonly id: number;
   ready: Slot[];
   /** The lines with a flush under way. */
-  readonly busy: Set<Line>;
+  readonly busy: Set<ProduceLine>;
   /** A look at what is ready is about to come. */
   isDue: boolean;
 }
 
-/** By how much waits in a partition when a flush is taken. */
-type Line = 'few' | 'many';
 const fewEvents = 32;
-const lineOf = ({ queue }: Slot): Line => (queue.length <= fewEvents ? 'few' : 'many');
+const lineOf = ({ queue }: Slot): ProduceLine => (queue.length <= fewEvents ? 'few' : 'many');
 
 /** Between two tries for a partition that can't be appended to: 0, 50, 100, 200, 400, 500 ms and so on. */
 const backOffMs = 25;
@@ -134,7 +132,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
     });
   };
 
-  const run = async (leader: Leader, line: Line) => {
+  const run = async (leader: Leader, line: ProduceLine) => {
     if (leader.busy.has(line)) return;
     leader.busy.add(line);
     for (;;) {
@@ -143,7 +141,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
       const flush = takeFlush(ofLine, producing.producerId());
       leader.ready = leader.ready.filter(({ isReady }) => isReady);
       const since = flush.slots.reduce((least, { queue }) => Math.min(least, queue[0]?.since ?? least), Infinity);
-      settle(flush, await producing.produce(leader.id, flush.records, clock.now()));
+      settle(flush, await producing.produce(leader.id, flush.records, clock.now(), line));
       onFlush(clock.monotonic() - since);
     }
     leader.busy.delete(line);

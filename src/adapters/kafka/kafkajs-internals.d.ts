@@ -50,11 +50,20 @@ declare module 'kafkajs/src/cluster/index.js' {
     readonly socket?: { destroy(): void };
     rejectRequests(error: Error): void;
     disconnect(): Promise<unknown>;
+    send<Decoded>(of: Asking<Decoded>): Promise<Decoded>;
+  }
+
+  export interface Asking<Decoded> {
+    readonly request: ProtocolRequest;
+    readonly response: ProtocolResponse<Decoded>;
   }
 
   export interface ConnectionPool {
+    /** The first is for all but fetches, which have the second. */
     readonly pool: readonly Connection[];
-    send<Decoded>(of: { request: ProtocolRequest; response: ProtocolResponse<Decoded> }): Promise<Decoded>;
+    send<Decoded>(of: Asking<Decoded>): Promise<Decoded>;
+    /** Connects it; it authenticates itself with what is sent first. */
+    getConnection(index: number): Promise<Connection>;
   }
 
   export interface Broker {
@@ -118,7 +127,11 @@ declare module 'kafkajs/src/protocol/recordBatch/crc32C/index.js' {
 declare module 'kafkajs/src/broker/index.js' {
   /** Of the cluster's `Broker` what tests take over. */
   export default class Broker {
-    readonly connectionPool: { readonly host: string; send(of: unknown): Promise<unknown> };
+    readonly connectionPool: {
+      readonly host: string;
+      send(of: unknown): Promise<unknown>;
+      getConnection(index: number): Promise<{ send(of: unknown): Promise<unknown> }>;
+    };
     isConnected(): boolean;
     connect(): Promise<void>;
     metadata(topics: readonly string[]): Promise<unknown>;

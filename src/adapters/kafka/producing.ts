@@ -1,5 +1,7 @@
 // Produces to one leader at a time, and knows which broker leads which partition.
 
+import type { Asking, Broker } from 'kafkajs/src/cluster/index.js';
+
 import type { KafkaClient } from './client.ts';
 import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import {
@@ -15,6 +17,9 @@ export type Produced =
   /** `wasSent` false: surely nothing of it is in the log. */
   | { readonly kind: 'failed'; readonly wasSent: boolean; readonly reason: string };
 
+/** By how much waits in a partition when it is sent. */
+export type ProduceLine = 'few' | 'many';
+
 export interface Producing {
   /** -1: nobody, as far as is known. */
   leaderOf(name: string, partition: number): number;
@@ -22,8 +27,8 @@ export interface Producing {
   refresh(): Promise<void>;
   /** By which the brokers know this process; -1 until a refresh has worked. */
   producerId(): bigint;
-  /** Never rejects. `timeMs`: UTC. */
-  produce(leader: number, records: readonly TopicRecords[], timeMs: number): Promise<Produced>;
+  /** Never rejects. `timeMs`: UTC. A broker does what comes by one connection one after another, so each line has its own. */
+  produce(leader: number, records: readonly TopicRecords[], timeMs: number, line: ProduceLine): Promise<Produced>;
   close(): void;
 }
 
@@ -41,7 +46,7 @@ export function createProducing(client: Pick<KafkaClient, 'clusterOptions'>, nam
       if (producerId === noProducer.id) producerId = await newProducerId(cluster);
     },
     producerId: () => producerId,
-    async produce(leader, records, timeMs) {
+    async produce(leader, records, timeMs, line) {
       let wasSent = false;
       const request = produceRequest(records, replicasTimeoutMs, timeMs);
       const encode = async () => {
@@ -50,13 +55,21 @@ export function createProducing(client: Pick<KafkaClient, 'clusterOptions'>, nam
       };
       try {
         const of = { request: { ...request, encode }, response: produceResponse };
-        return { kind: 'answered', answer: await cluster.ask(leader, ({ connectionPool }) => connectionPool.send(of)) };
+        return { kind: 'answered', answer: await cluster.ask(leader, (broker) => sendBy(broker, line, of)) };
       } catch (error) {
         return { kind: 'failed', wasSent, reason: messageOf(error) };
       }
     },
     close: cluster.close,
   };
+}
+
+/** kafkajs keeps a second connection for fetches, of which these clusters have none. */
+const connectionOfMany = 1;
+
+async function sendBy<T>({ connectionPool }: Broker, line: ProduceLine, of: Asking<T>): Promise<T> {
+  if (line === 'few') return connectionPool.send(of);
+  return (await connectionPool.getConnection(connectionOfMany)).send(of);
 }
 
 /** Any broker gives one; nobody else ever gets the same. */

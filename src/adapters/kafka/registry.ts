@@ -52,8 +52,8 @@ const socketsMax = 8;
  * A registry answers "conflict" to a schema that doesn't fit, and to one of two processes that make a subject or a version at the same moment. The second
  * try meets what the other one has made; each further one is for one more process, or one more version: a copy registers all that a log was written with.
  */
-const registerTriesMax = 5;
-/** What another is making may not be seen yet: 20, 40, 60, 80 ms. */
+const registerTriesMax = 8;
+/** What another is making may not be seen yet, by a registry that is busy for a second: 20, 40, 80 ms and so on, 2.5 s in all. */
 const registerPauseMs = 20;
 const conflict = 409;
 const notFound = 404;
@@ -113,7 +113,7 @@ export function createRegistry(url: string): Registry {
         }
         const id = await lookup(subject, json);
         if (id !== null) return id;
-        await pause(registerPauseMs * tries);
+        await pause(registerPauseMs * 2 ** (tries - 1));
       }
     },
     async schema(id) {

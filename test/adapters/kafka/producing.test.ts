@@ -18,6 +18,8 @@ interface Brokers {
   readonly silent: Set<string>;
   /** The next request for metadata is answered after it. */
   held: Promise<void> | null;
+  /** By which a produce went, but for the first. */
+  readonly connections: number[];
 }
 
 const name = 'events';
@@ -27,7 +29,7 @@ let brokers: Brokers;
 let producing: Producing;
 
 beforeEach(() => {
-  brokers = { named: [1, 2], dead: new Set(), silent: new Set(), held: null };
+  brokers = { named: [1, 2], dead: new Set(), silent: new Set(), held: null, connections: [] };
   /** As kafkajs' own: connected once there is a connection, whether or not it was ever answered. */
   const connected = new Set<Broker>();
   const answered = new Set<Broker>();
@@ -44,6 +46,12 @@ beforeEach(() => {
       if (brokers.dead.has(host) || brokers.silent.has(host)) await fail('the request failed');
       return answer;
     };
+    this.connectionPool.getConnection = async (index) => ({
+      send: (of) => {
+        brokers.connections.push(index);
+        return this.connectionPool.send(of);
+      },
+    });
     if (brokers.silent.has(this.connectionPool.host)) await fail('Request ApiVersions timed out');
     answered.add(this);
   });
@@ -93,9 +101,18 @@ async function refreshed(): Promise<{ works: boolean; reasons: readonly string[]
 }
 
 const leaders = () => [1, 2].map((partition) => producing.leaderOf(name, partition));
-const produced = (leader: number) => producing.produce(leader, [{ name, partitions: [] }], 0);
+const produced = (leader: number) => producing.produce(leader, [{ name, partitions: [] }], 0, 'few');
 
 describe('Producing', () => {
+  it('sends much by a connection of its own, which the broker does beside the other', async () => {
+    open('broker-1');
+    await refreshed();
+    await produced(1);
+    expect(brokers.connections).toEqual([]);
+    expect(await producing.produce(1, [{ name, partitions: [] }], 0, 'many')).toMatchObject({ kind: 'answered' });
+    expect(brokers.connections).toEqual([1]);
+  });
+
   it('goes on after the last broker that it knew went while an answer came that names others', async () => {
     brokers.named = [1];
     open('broker-1', 'broker-2');

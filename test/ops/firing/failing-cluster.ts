@@ -59,7 +59,7 @@ type ClusterFailure = Omit<Failure, 'run'> & { run(cluster: Cluster): ReturnType
 /** A round trip takes twice as long; an append is over a second and has its answer before it is sent again. */
 const slowMs = 700;
 /** Of an append that others wait for: over the 1.5 s from which that is told. */
-const slowerMs = 900;
+const slowerMs = 1100;
 const inApp = { channel: 'IN_APP', recipient: 'ada', body: 'Hello' };
 
 export const failingCluster: readonly ClusterFailure[] = [
@@ -107,18 +107,20 @@ export const failingCluster: readonly ClusterFailure[] = [
       await batch(service, 100);
       const before = await scrape(service);
       kafka.delay(slowerMs);
-      // As many as have a place for their answers at once. Two go at a time, each for over 2 x 900 ms, and the others wait for them.
-      const batches = Array.from({ length: 4 }, () => batch(service, 100));
+      // As many as have a place for their answers at once, one after another. Two go at a time, each for over 2 x 1100 ms, and the others wait for them.
+      let isSeen = false;
+      const batches = Array.from({ length: 4 }, async () => {
+        while (!isSeen) await batch(service, 100);
+      });
       const wait = (page: Page) => sumOf(page, 'herald_batch_wait_seconds');
       // Those of the first batch's deliveries may have been quick.
       const slow = (page: Page) =>
         sumOf(page, 'herald_append_seconds_count') - sumOf(page, 'herald_append_seconds_bucket', 'le="1"');
-      const failing = await scraped(
-        service,
-        (page) => wait(page) > 1.5 && slow(page) > slow(before),
-        'batches that wait',
-      );
-      kafka.delay(0);
+      const areWaiting = (page: Page) => wait(page) > 1.5 && slow(page) > slow(before);
+      const failing = await scraped(service, areWaiting, 'batches that wait').finally(() => {
+        isSeen = true;
+        kafka.delay(0);
+      });
       await Promise.all(batches);
       return { before, failing };
     },

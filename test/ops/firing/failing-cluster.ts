@@ -108,9 +108,9 @@ export const failingCluster: readonly ClusterFailure[] = [
       const before = await scrape(service);
       kafka.delay(slowerMs);
       // As many as have a place for their answers at once, one after another. Two go at a time, each for over 2 x 1100 ms, and the others wait for them.
-      let isSeen = false;
+      const seen = new AbortController();
       const batches = Array.from({ length: 4 }, async () => {
-        while (!isSeen) await batch(service, 100);
+        while (!seen.signal.aborted) await batch(service, 100);
       });
       const wait = (page: Page) => sumOf(page, 'herald_batch_wait_seconds');
       // Those of the first batch's deliveries may have been quick.
@@ -118,7 +118,7 @@ export const failingCluster: readonly ClusterFailure[] = [
         sumOf(page, 'herald_append_seconds_count') - sumOf(page, 'herald_append_seconds_bucket', 'le="1"');
       const areWaiting = (page: Page) => wait(page) > 1.5 && slow(page) > slow(before);
       const failing = await scraped(service, areWaiting, 'batches that wait').finally(() => {
-        isSeen = true;
+        seen.abort();
         kafka.delay(0);
       });
       await Promise.all(batches);

@@ -64,6 +64,14 @@ export function createNotify({
     const { status, code, fields } = refused;
     refusals.note(tenantId, { at: clock.now(), route: `POST ${route}`, status, code, fields, requestId });
   };
+  const accept = async (req: IncomingMessage, room: BodyRoom, from: Parameters<typeof notificationRequest>[1]) => {
+    const body = await readJson(req, { room, turns });
+    const input = turns.piece(() => notificationRequest(body, from, clock.now(), outbound));
+    const key = idempotencyKeyOf(req);
+    const accepting =
+      key === null ? commands.acceptNotification(input) : commands.acceptOnce({ input, key, batchId: null });
+    return { input, accepted: await accepting };
+  };
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const startedAt = clock.monotonic();
     const requestId = nextId();
@@ -81,15 +89,8 @@ export function createNotify({
       if (!limited.decision.allowed) throw tooManyRequests(limited);
       const bodyRoom = bodies.roomFor(tenantId);
       room = bodyRoom;
-      const { id } = tenant;
-      const body = await turns.as(id, () => readJson(req, { room: bodyRoom, turns }));
-      const check = () => notificationRequest(body, { tenantId: id, trace }, clock.now(), outbound);
-      const input = turns.as(id, () => turns.piece(check));
-      const key = idempotencyKeyOf(req);
-      const accepting = turns.as(id, () =>
-        key === null ? commands.acceptNotification(input) : commands.acceptOnce({ input, key, batchId: null }),
-      );
-      const accepted = await accepting;
+      const from = { tenantId, trace };
+      const { input, accepted } = await turns.as(tenantId, () => accept(req, bodyRoom, from));
       const { notificationId, position } = accepted;
       isReplayed = 'isReplayed' in accepted && accepted.isReplayed === true;
       ownWrites.note(tenantId, position);

@@ -112,16 +112,22 @@ export function partitionsOfTenant(tenantId: TenantId, by: Partitioning): number
 }
 
 function partitionOfKey(tenantId: TenantId, key: string, by: Partitioning): number {
-  if (asked.tenantId !== tenantId || asked.by !== by) asked = { tenantId, by, numbers: numbersByShard(tenantId, by) };
-  return asked.numbers[murmur2(key) % by.shards] ?? 0;
+  return knownNumbers(tenantId, by)[murmur2(key) % by.shards] ?? 0;
 }
 
-/** Of the tenant that was asked for last: a batch asks for one tenant's 500 times in a row. */
-let asked: { readonly tenantId: TenantId | null; readonly by: Partitioning; readonly numbers: readonly number[] } = {
-  tenantId: null,
-  by: defaultPartitioning,
-  numbers: [],
-};
+/** Of a tenant some 150 bytes; more are forgotten all at once, and found again by what they are asked for. */
+const knownMax = 10_000;
+let known = { by: defaultPartitioning, numbers: new Map<TenantId, readonly number[]>() };
+
+/** Every event asks for its tenant's: two hashes are a hundredth of what accepting one takes. */
+function knownNumbers(tenantId: TenantId, by: Partitioning): readonly number[] {
+  if (known.by !== by || known.numbers.size > knownMax) known = { by, numbers: new Map() };
+  const before = known.numbers.get(tenantId);
+  if (before !== undefined) return before;
+  const numbers = numbersByShard(tenantId, by);
+  known.numbers.set(tenantId, numbers);
+  return numbers;
+}
 
 function numbersByShard(tenantId: TenantId, { partitions, shards }: Partitioning): readonly number[] {
   return Array.from({ length: shards }, (_, shard) => murmur2(`${tenantId}:${shard}`) % partitions);

@@ -8,7 +8,7 @@ import { createProviderRegistry } from '../channels/registry.ts';
 import { createCodec } from '../codec/index.ts';
 import { followAppends } from './append-health.ts';
 import type { Config } from './config.ts';
-import { countAppends } from './count-appends.ts';
+import { createAppendCount } from './count-appends.ts';
 import { type Engines, openEngines } from './engines.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
@@ -28,7 +28,7 @@ export async function openAdapters(deps: AdapterDependencies) {
   const { config, clock, logger, metrics, health, turns } = deps;
   const engines = await openEngines({ ...deps, codec: createCodec() });
   const { settings, limiter } = engines;
-  const { log, isUp } = followAppends(countAppends(engines.log, metrics), clock);
+  const { log, isUp } = followAppends(engines.log, clock, createAppendCount(metrics));
   health.need('log', isUp);
   const { secretBox, idempotency, jobs } = await openTied(config, engines).catch(async (error: unknown) => {
     await engines.close();

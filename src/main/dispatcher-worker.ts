@@ -12,7 +12,7 @@ import { createProviderRegistry } from '../channels/registry.ts';
 import { createCodec } from '../codec/index.ts';
 import { followSuppressions } from '../projections/suppressions/follow.ts';
 import { followAppends } from './append-health.ts';
-import { countAppends } from './count-appends.ts';
+import { createAppendCount } from './count-appends.ts';
 import type { DispatchersTold, DispatcherThreadInput } from './dispatcher-thread.ts';
 import { startDispatchers } from './dispatchers.ts';
 import { heardDirectory } from './heard-directory.ts';
@@ -34,7 +34,7 @@ const engines = await openDispatcherEngines(input.engines, {
   metrics,
   signal: stopping.signal,
 });
-const { log, isUp } = followAppends(countAppends(engines.log, metrics), clock);
+const { log, isUp } = followAppends(engines.log, clock, createAppendCount(metrics));
 const stores = askStores(input.stores, (tenantId) => directory.forget(tenantId));
 const secretBox = await secretBoxOf(config);
 const directory = createDeliveryDirectory({ store: stores.settings, secretBox, clock, logger });

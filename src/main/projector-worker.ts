@@ -20,7 +20,7 @@ import { runReplacing } from '../projections/replacement.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
-import { countAppends } from './count-appends.ts';
+import { createAppendCount, noteAppends } from './count-appends.ts';
 import { noteOldestIn } from './oldest-in-hand.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FoldingTold, ProjectorThreadInput } from './projector-thread.ts';
@@ -45,7 +45,7 @@ const engines = await openThreadEngines(input.engines, {
   signal: stopping.signal,
 });
 const { store } = engines;
-const log = countAppends(engines.log, metrics);
+const log = noteAppends(engines.log, createAppendCount(metrics));
 const running: RunningProjector[] = [];
 const report = createFoldReport(clock, noteOldestIn(input.oldestInHand));
 const deps = { log, store, clock, logger, metrics, turns: createTurns(clock), report };

@@ -15,7 +15,7 @@ function followed(results: AppendResult[]) {
   const append = async () => results.shift() ?? durable;
   const appendAll = (events: readonly unknown[]) => Promise.all(events.map(append));
   const log = { append, appendAll, ready: async () => state.isReady };
-  return { clock, state, ...followAppends(log as unknown as EventLog, clock) };
+  return { clock, state, ...followAppends(log as unknown as EventLog, clock, () => {}) };
 }
 
 it('follows the last append: down with the reason after one that failed, up after one that did not', async () => {

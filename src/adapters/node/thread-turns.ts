@@ -86,16 +86,12 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
       setImmediate(letInNext);
     });
 
-  const charge = (tenantId: TenantId | undefined, ms: number): void => {
-    heldMs += ms;
-    if (tenantId !== undefined) light.held(tenantId, ms);
-  };
 
   return {
     isOver() {
       const tenantId = whose.getStore()?.tenantId;
       const now = performance.now();
-      if (tenantId !== undefined && light.isLight(tenantId, now - (pieceBeganAt ?? now))) return false;
+      if (tenantId !== undefined && light.isLight(tenantId, now - (pieceBeganAt ?? now), now)) return false;
       if (pending === 'rest') return true;
       return now - (beganAt ?? begin()) >= shareMs;
     },
@@ -122,15 +118,20 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
         pieceBeganAt = null;
         const endedAt = performance.now();
         const tookMs = endedAt - startedAt;
+        heldMs += tookMs;
         if (tenantId !== undefined) {
-          time.add(tenantId, tookMs);
+          time.add(tenantId, tookMs, endedAt);
+          light.held(tenantId, tookMs, endedAt);
           gaps.note(tenantId, endedAt);
         }
-        charge(tenantId, tookMs);
       }
     },
     isShared: (tenantId) => gaps.isAnotherAbout(tenantId),
     gap: (tenantId) => gaps.wait(tenantId),
-    charge: (ms) => charge(whose.getStore()?.tenantId, ms),
+    charge(ms) {
+      heldMs += ms;
+      const tenantId = whose.getStore()?.tenantId;
+      if (tenantId !== undefined) light.held(tenantId, ms, performance.now());
+    },
   };
 }

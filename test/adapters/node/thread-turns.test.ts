@@ -169,10 +169,10 @@ it('twenty tenants are shown, those who held the thread most of late, with all t
   let now = 0;
   const time = createTenantTime(() => now);
   const tenant = (i: number) => `tnt_${i}` as TenantId;
-  for (let i = 0; i < 30; i++) time.add(tenant(i), 100_000 + i);
+  for (let i = 0; i < 30; i++) time.add(tenant(i), 100_000 + i, now);
   now = 20 * 60_000;
-  time.add(tenant(0), 1000);
-  time.add(tenant(99), 500);
+  time.add(tenant(0), 1000, now);
+  time.add(tenant(99), 500, now);
   const top = time.top();
   expect(top).toHaveLength(20);
   expect(top.slice(0, 3)).toEqual([

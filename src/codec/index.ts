@@ -46,9 +46,9 @@ export interface Codec {
    * more of what it names; those that stand behind are for the log's adapter to read first.
    */
   readonly erasures: Erasures;
-  /** Of what is erased nothing comes to be written any more. @throws Error when the event isn't what its schema says: a bug */
+  /** Of what is erased nothing comes to be written any more; its bytes lie beside those before and behind it. @throws Error when the event isn't what its schema says: a bug */
   encode(event: DomainEvent): EncodedEvent;
-  /** The same of many: their bytes lie beside one another, since a piece of memory for each costs a third of encoding it. @throws Error as encode does */
+  /** The same of many, in memory of their own: a piece of it for each costs a third of encoding it. @throws Error as encode does */
   encodeAll(events: readonly DomainEvent[]): readonly EncodedEvent[];
   /** @throws UndecodableError @throws UnknownSchemaError */
   decode(type: string, fingerprint: string, bytes: Buffer): DomainEvent;
@@ -119,18 +119,18 @@ export function createCodec(): Codec {
     return kind;
   };
 
+  const encodeBy = (pack: Packer, event: DomainEvent): EncodedEvent => {
+    const { name, fingerprint, newest: type } = kindOf(event);
+    return { type: name, fingerprint, bytes: pack(type, erasures.shown(event)) };
+  };
+  const packOne = createPacker(packOneBytes);
+
   return {
     erasures,
-    encode(event) {
-      const { name, fingerprint, newest: type } = kindOf(event);
-      return { type: name, fingerprint, bytes: type.toBuffer(erasures.shown(event)) };
-    },
+    encode: (event) => encodeBy(packOne, event),
     encodeAll(events) {
-      const pack = createPacker(events.length);
-      return events.map((event) => {
-        const { name, fingerprint, newest: type } = kindOf(event);
-        return { type: name, fingerprint, bytes: pack(type, erasures.shown(event)) };
-      });
+      const pack = createPacker(Math.min(events.length * packedBytes, packBytesMax));
+      return events.map((event) => encodeBy(pack, event));
     },
     decode(type, fingerprint, bytes) {
       const { name, reader } = readerOf(type, fingerprint);
@@ -153,10 +153,13 @@ export function createCodec(): Codec {
 /** Of a small event; what is larger gets more. */
 const packedBytes = 512;
 const packBytesMax = 64 * 1024;
+/** Of what is encoded one by one; as long as one of 30 events is held, their memory is. */
+const packOneBytes = 16 * 1024;
+
+type Packer = (type: avro.Type, value: object) => Buffer;
 
 /** Encodes values one behind the other; full memory is followed by as much again. */
-function createPacker(count: number): (type: avro.Type, value: object) => Buffer {
-  const packBytes = Math.min(count * packedBytes, packBytesMax);
+function createPacker(packBytes: number): Packer {
   let memory = Buffer.allocUnsafeSlow(packBytes);
   let at = 0;
   return (type, value) => {

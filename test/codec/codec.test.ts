@@ -4,10 +4,12 @@ import { describe, expect, it } from '@jest/globals';
 import avro from 'avsc';
 import fc from 'fast-check';
 
+import type { EncodedEvent } from '../../src/codec/index.ts';
 import { createCodec, UndecodableError, UnknownSchemaError } from '../../src/codec/index.ts';
 import { readSchemaFiles } from '../../src/codec/schema-files.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import { anyEvent } from '../support/events.ts';
+import { requested } from '../dispatchers/work-events.ts';
 import { firstWritten } from '../support/former-schemas.ts';
 
 const codec = createCodec();
@@ -21,6 +23,7 @@ const laterFields = {
   bcc: [],
   transactional: false,
 };
+const empty = Buffer.alloc(0);
 const plain = (event: object): unknown => JSON.parse(JSON.stringify(event));
 
 describe('codec', () => {
@@ -31,6 +34,24 @@ describe('codec', () => {
         expect(plain(codec.decode(type, fingerprint, bytes))).toEqual(plain(event));
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('leaves what it has encoded as it is, whatever it encodes next, larger than the memory that they share too', () => {
+    const small = requested();
+    const large: DomainEvent = { ...small, request: { ...small.request, body: 'é'.repeat(40_000) } };
+    fc.assert(
+      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 60 }), (some) => {
+        const events = [...some, large, ...some];
+        const encoded = events.map((event) => codec.encode(event));
+        const together = codec.encodeAll(events);
+        for (const [i, event] of events.entries()) {
+          const { type, fingerprint, bytes } = encoded[i] as EncodedEvent;
+          expect(plain(codec.decode(type, fingerprint, bytes))).toMatchObject(plain(event) as object);
+          expect(bytes.equals(together[i]?.bytes ?? empty)).toBe(true);
+        }
+      }),
+      { numRuns: 30 },
     );
   });
 

@@ -253,6 +253,24 @@ export function outboundContract(name: string, harness: OutboundHarness): void {
         });
       });
 
+      it('says the same of a URL however often it is asked, and of how many others in between', () => {
+        const outbound = make(['10.1.0.0/16']);
+        const hosts = ['example.com', '8.8.8.8', '10.1.2.3', '10.2.2.3', 'user:pass@example.com'];
+        const urls = Array.from({ length: 400 }, (_, i) => hosts.map((host) => `https://${host}/${i}`)).flat();
+        const said = urls.map((url) => outbound.problemWithUrl(url));
+        expect(said.slice(0, 5)).toEqual([
+          null,
+          null,
+          null,
+          expect.stringMatching(/private/),
+          expect.stringMatching(/password/),
+        ]);
+        for (const round of [urls, urls.slice(-100), urls.slice(-100)])
+          for (const url of round) expect([url, outbound.problemWithUrl(url)]).toEqual([url, said[urls.indexOf(url)]]);
+        const long = `https://10.2.2.3/${'x'.repeat(3000)}`;
+        for (const _ of 'twice!') expect(outbound.problemWithUrl(long)).toMatch(/private/);
+      });
+
       it('accepts ordinary https URLs and refuses what is none', () => {
         const outbound = make([]);
         expect(outbound.problemWithUrl('https://example.com/hook?x=1')).toBeNull();

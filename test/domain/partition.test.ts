@@ -40,6 +40,14 @@ describe('the partition number', () => {
     expect(partition(tenantId, channel, recipient, id)).toBe(expected);
   });
 
+  it('stays the same however many other tenants are asked for in between, and by whichever partitioning', () => {
+    const of = (i: number, by = defaultPartitioning) => inboxPartition(`tnt_${i}` as TenantId, 'x', by);
+    const tenants = Array.from({ length: 12_000 }, (_, i) => i);
+    const numbers = tenants.map((i) => of(i));
+    expect(of(0, { partitions: 1, shards: 1 })).toBe(0);
+    expect(tenants.map((i) => of(i))).toEqual(numbers);
+  });
+
   it('is one of those that the tenant can have, and there are no more of these than shards', () => {
     fc.assert(
       fc.property(

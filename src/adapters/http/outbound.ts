@@ -16,7 +16,7 @@ import { createAddressPolicy } from './guard-addresses.ts';
 import { guardedConnector, guardedSocket } from './guard-connect.ts';
 import type { LookUp } from './guard-names.ts';
 import { createNameCache } from './guard-names.ts';
-import { problemWithUrl } from './guard-urls.ts';
+import { createUrlCheck } from './guard-urls.ts';
 import { createLookUp } from './name-servers.ts';
 import { Exchange } from './outbound-exchange.ts';
 
@@ -117,7 +117,7 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
       return socket;
     },
 
-    problemWithUrl: (url) => problemWithUrl(policy, url),
+    problemWithUrl: createUrlCheck(policy),
 
     async isAllowListed(host) {
       if (!policy.hasExemptions) return false;

@@ -86,7 +86,6 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
       setImmediate(letInNext);
     });
 
-
   return {
     isOver() {
       const tenantId = whose.getStore()?.tenantId;

@@ -30,7 +30,7 @@ const metric = async (name: RegExp) => {
 
 it('views.db locked by another program: said within 40 s, counted, not ready; and ready again after', async () => {
   expect((await readinessOf(service.operationsUrl))?.status).toBe('ready');
-  const other = new DatabaseSync(join(dataDir.path, 'views.db'));
+  const other = new DatabaseSync(join(dataDir.path, 'views.db'), { timeout: 10_000 });
   other.exec('BEGIN IMMEDIATE');
   const { status } = await service.notify({ channel: 'IN_APP', recipient: 'ada', body: 'waits' });
   expect(status).toBe(202);

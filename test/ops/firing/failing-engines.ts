@@ -135,7 +135,7 @@ export const failingEngines: readonly Failure[] = [
       const service = await start({ dataDir });
       await delivered(service);
       const before = await scrape(service);
-      const other = new DatabaseSync(join(dataDir.path, 'views.db'));
+      const other = new DatabaseSync(join(dataDir.path, 'views.db'), { timeout: 10_000 });
       atEnd(() => other.close());
       other.exec('BEGIN IMMEDIATE');
       await service.notify(inApp);

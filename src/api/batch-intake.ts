@@ -27,10 +27,11 @@ export const intakeLimits = {
   /** Appended together: as many as one transaction of the embedded log holds. */
   flushItemsMax: 500,
   flushBytesMax: 128 * 1024,
-  /** As much of a piece and a flush while another tenant is about: 100 and 200 items. */
-  sharedPart: 0.4,
   /** While one is being appended the next ones are read. */
   flushesMax: 2,
+  /** While another tenant is about: as much of a piece and a flush, 100 and 200 items, and so many flushes. */
+  sharedPart: 0.4,
+  sharedFlushesMax: 1,
   /** Taken of what bodies may take: three flushes with their last pieces (576 KiB), a piece, and the item that is being read. */
   roomBytes: 1024 * 1024,
   /**
@@ -78,6 +79,9 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   let isToStop = false;
 
   const part = (): number => (turns.isShared(tenantId) ? intakeLimits.sharedPart : 1);
+  /** Whether others have half of the log's time. */
+  const givesWay = (): boolean => turns.isShared(tenantId) && !flushTurns.isLogSlow();
+  const flushesMax = (): number => (givesWay() ? intakeLimits.sharedFlushesMax : intakeLimits.flushesMax);
 
   /** What is asked for goes into the flush. */
   const check = (items: readonly Waiting[]): void => {
@@ -94,7 +98,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   };
 
   const beginFlush = async (): Promise<void> => {
-    while (underWay.size >= intakeLimits.flushesMax) await Promise.race(underWay);
+    while (underWay.size >= flushesMax()) await Promise.race(underWay);
+    if (givesWay()) await flushTurns.logRested();
     const giveTurnBack = await flushTurns.take(tenantId);
     await turns.gap(tenantId);
     const items = flush.takeAll();

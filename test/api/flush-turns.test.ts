@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { intakeLimits } from '../../src/api/batch-intake.ts';
-import { createFlushTurns, flushesAtOnceMax } from '../../src/api/flush-turns.ts';
+import { createFlushTurns, flushesAtOnceMax, logRestMaxMs, slowFlushMs } from '../../src/api/flush-turns.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { App } from '../support/app.ts';
 import { wholeTurns } from '../../src/ports/thread-turns.ts';
@@ -48,7 +48,7 @@ describe('the turns of flushes', () => {
 
   it('say how long the one that waits longest has waited, also where others go before it', async () => {
     let nowMs = 1000;
-    const turns = createFlushTurns({ monotonic: () => nowMs }, 4);
+    const turns = createFlushTurns({ ...createClock(), monotonic: () => nowMs }, 4);
     await turns.take(a);
     const giveBack = await turns.take(a);
     expect(turns.longestWaitMs()).toBe(0);
@@ -62,38 +62,80 @@ describe('the turns of flushes', () => {
     await oldest;
     expect([turns.longestWaitMs(), await isOver(later)]).toEqual([1500, false]);
   });
+
+  it('let the log rest as long as it took for the flush that ended last, never longer than its limit, and say when it is slow', async () => {
+    let nowMs = 1000;
+    const slept: number[] = [];
+    const clock = { monotonic: () => nowMs, sleep: async (ms: number) => void slept.push(ms) };
+    const turns = createFlushTurns(clock, 4);
+    await turns.logRested();
+    expect(slept).toEqual([]);
+    const [first, second] = [await turns.take(a), await turns.take(b)];
+    nowMs += 30;
+    first();
+    await turns.logRested();
+    nowMs += 5;
+    await turns.logRested();
+    nowMs += 25;
+    await turns.logRested();
+    expect([slept, turns.isLogSlow()]).toEqual([[30, 25], false]);
+    nowMs += slowFlushMs;
+    second();
+    await turns.logRested();
+    expect([slept, turns.isLogSlow()]).toEqual([[30, 25, logRestMaxMs], true]);
+    (await turns.take(a))();
+    expect(turns.isLogSlow()).toBe(false);
+  });
 });
 
 describe('of a batch', () => {
   let app: App;
   const gapsOf: TenantId[] = [];
   let areOthersAbout = false;
+  let [underWay, most] = [0, 0];
 
   beforeAll(async () => {
     const gap = async (tenantId: TenantId) => void gapsOf.push(tenantId);
     app = await startApp({
       delivers: false,
       folds: false,
-      replace: () => ({ turns: { ...wholeTurns, isShared: () => areOthersAbout, gap } }),
+      replace: ({ log: own }) => ({
+        turns: { ...wholeTurns, isShared: () => areOthersAbout, gap },
+        log: {
+          ...own,
+          async appendAll(events) {
+            most = Math.max(most, ++underWay);
+            const results = await own.appendAll(events);
+            // Time enough for the next flush to come.
+            for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => void setImmediate(resolve));
+            underWay--;
+            return results;
+          },
+        },
+      }),
     });
   });
   afterAll(() => app.close());
 
-  it('each begins after a gap, in which the thread is others’, and is less of it while others are about', async () => {
+  it('each begins after a gap, in which the thread is others’; while others are about it is smaller, and one at a time', async () => {
     const lines = Array.from({ length: 2 * intakeLimits.flushItemsMax }, () => item);
     const tenant = await app.tenant('alone');
     const flushes: number[] = [];
+    const mostAtOnce: number[] = [];
     for (areOthersAbout of [false, true]) {
-      gapsOf.length = 0;
+      [gapsOf.length, most] = [0, 0];
       const headers = { 'content-type': 'application/x-ndjson' };
       const { body } = await tenant.withKey('POST', '/notify/batch', lines.join('\n'), headers);
       expect(body.accepted).toBe(lines.length);
       expect(new Set(gapsOf)).toEqual(new Set([tenant.id]));
       flushes.push(gapsOf.length);
+      mostAtOnce.push(most);
     }
     // The last one of a body may be empty.
     expect(flushes[0]).toBeLessThanOrEqual(3);
     expect(flushes[1]).toBeGreaterThanOrEqual(5);
+    // The log writes one while the next is made ready: alone.
+    expect(mostAtOnce).toEqual([intakeLimits.flushesMax, intakeLimits.sharedFlushesMax]);
   });
 });
 

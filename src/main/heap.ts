@@ -2,17 +2,19 @@
 
 import { setFlagsFromString } from 'node:v8';
 
+const smallGrowsPercent = 25;
+
 /**
  * The old generation of every isolate grows by a quarter between collections, where V8 lets it double and more: the embedded service takes
- * 260 MiB at most, and catching up with a long log takes a third more time of a core. To be called before any thread starts.
+ * 260 MiB at most. Catching up with a long log would take a third more time of a core: see `letHeapsGrowUntil`. To be called before any thread starts.
  *
  * Whatever is made begins in the young generation. V8 would make it in the old one, for good, wherever in the code 85 % of what it looked at had outlived a
  * collection of the young. Events and answers do while they wait for a disk, and a moment later they are garbage, which lasts there until all of the old
  * generation is collected: nine times in five batches of 10,000 items, of which each took 146 ms of the processors; without it twice, and 99.
  * @param growsPercent more where a process has little that lasts
  */
-export function keepHeapsSmall(growsPercent = 25): void {
-  setFlagsFromString(`--heap-growing-percent=${growsPercent}`);
+export function keepHeapsSmall(growsPercent = smallGrowsPercent): void {
+  growBy(growsPercent);
   setFlagsFromString('--no-allocation-site-pretenuring');
   // The main thread's young generation has its size by now. As long as this says one, every other thread gets the same, whatever it is started with.
   setFlagsFromString('--max-semi-space-size=0');
@@ -24,3 +26,19 @@ export function keepHeapsSmall(growsPercent = 25): void {
  * were collected 51 times at 50, 14 as V8 likes.
  */
 export const clusterHeapGrowsPercent = 50;
+
+/** V8 sets an old generation's bound anew at each collection of it: nothing of this is for the start alone. */
+function growBy(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`);
+}
+
+/**
+ * Of an embedded service whose read models are folded from the log's beginning, until they are: nobody's queries are answered from them meanwhile, and its end
+ * is what is waited for. 200,000 notifications: 10,500 a second instead of 9,000, with their search 7,200 instead of 6,300, and 40 MiB more at the highest.
+ * @param caughtUp never rejects
+ */
+export async function letHeapsGrowUntil(caughtUp: Promise<unknown>): Promise<void> {
+  growBy(100);
+  await caughtUp;
+  growBy(smallGrowsPercent);
+}

@@ -21,6 +21,7 @@ import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
 import { createAppendCount, noteAppends } from './count-appends.ts';
+import { letHeapsGrowUntil } from './heap.ts';
 import { noteOldestIn } from './oldest-in-hand.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FoldingTold, ProjectorThreadInput } from './projector-thread.ts';
@@ -70,6 +71,7 @@ const folded = [
 ];
 const foldsOver = new AbortController();
 const noting = folded.map((readModel) => noteWhenCaughtUp({ ...deps, readModel, signal: foldsOver.signal }));
+if (input.engines.kind === 'embedded') void letHeapsGrowUntil(Promise.all(noting));
 const main = toMainThread<FoldingTold>({
   metrics,
   async stop() {

@@ -28,6 +28,40 @@ describe('the heap of a thread', () => {
   });
 });
 
+describe('the heaps while read models are folded from the beginning', () => {
+  it('are collected less often, and as often as before once that is over', async () => {
+    const small = await majorsWhile('');
+    const grown = await majorsWhile('void letHeapsGrowUntil(new Promise(() => {}));');
+    const after = await majorsWhile('await letHeapsGrowUntil(Promise.resolve());');
+
+    expect(grown).toBeLessThan(small / 1.5);
+    expect(after).toBeGreaterThan(grown * 1.5);
+  });
+});
+
+/** How often the old generation is collected while 160 MiB of what lasts come to it. */
+async function majorsWhile(statement: string): Promise<number> {
+  const code = `import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { keepHeapsSmall, letHeapsGrowUntil } from ${JSON.stringify(heapUrl)};
+keepHeapsSmall();
+${statement}
+let majors = 0;
+const observer = new PerformanceObserver((list) => {
+  for (const { detail } of list.getEntries()) if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) majors++;
+});
+observer.observe({ entryTypes: ['gc'] });
+const kept = [];
+for (let i = 0; i < 2_000; i++) {
+  kept.push(Array.from({ length: 10_000 }, () => i));
+  if (i % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+await new Promise((resolve) => setTimeout(resolve, 50));
+console.log(majors, kept.length);`;
+  const flags = ['--max-semi-space-size=8', '--input-type=module'];
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, '--eval', code]);
+  return Number(stdout.split(' ')[0]);
+}
+
 /** Its highest size, in bytes. */
 async function youngOfThread(maxYoungGenerationSizeMb: number): Promise<number> {
   const code = `import { Worker } from 'node:worker_threads';

@@ -1,4 +1,5 @@
-// Times a fold from the outside: from no read models at all until the real projectors have seen every event, as the service counts them itself.
+// Times a fold from the outside: from no read models at all until the real projectors have seen every event, as the service counts them itself, and what they
+// have made of them is whole: with its indexes.
 
 import { searchReadModel } from '../src/projections/search/index.ts';
 import type { CpuReading, CpuSpent } from './cpu.ts';
@@ -34,6 +35,8 @@ const search = searchReadModel.definition.name;
 interface Look {
   readonly atMs: number;
   readonly folded: ReadonlyMap<string, number>;
+  /** Read models that aren't whole yet. */
+  readonly catchingUp: ReadonlySet<string>;
   readonly cpu: CpuReading | null;
 }
 
@@ -57,8 +60,10 @@ export async function timeFold(
     const isTold = sum >= seen;
     seen = Math.max(seen, sum);
     if (isTold && sum === 0) begun = told = drawn = now;
-    const behind = Object.entries(wanted).filter(([readModel, events]) => (now.folded.get(readModel) ?? 0) < events);
-    if (behind.every(([readModel]) => readModel === search)) records ??= now;
+    const behind = Object.entries(wanted).flatMap(([readModel, events]) =>
+      (now.folded.get(readModel) ?? 0) < events || now.catchingUp.has(readModel) ? [readModel] : [],
+    );
+    if (behind.every((readModel) => readModel === search)) records ??= now;
     if (isTold && now.atMs - drawn.atMs >= pointEveryMs) {
       const value = ((sum - sumOf(drawn.folded)) / (now.atMs - drawn.atMs)) * 1000;
       overTime.push({ atSeconds: (now.atMs - begun.atMs) / 1000, value });
@@ -92,15 +97,19 @@ function costOf(
 }
 
 async function look(service: Pick<Service, 'operationsUrl' | 'pid'>): Promise<Look> {
-  const folded = await foldedEvents(service);
-  return { atMs: monotonicMs(), folded, cpu: readCpu(service.pid) };
+  const metrics = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  const catchingUp = [...byReadModel(metrics, 'herald_read_model_catching_up')].filter(([, is]) => is > 0);
+  return {
+    atMs: monotonicMs(),
+    folded: byReadModel(metrics, 'herald_folded_events_total'),
+    catchingUp: new Set(catchingUp.map(([readModel]) => readModel)),
+    cpu: readCpu(service.pid),
+  };
 }
 
-/** By read model, as the service counts them itself. */
-async function foldedEvents({ operationsUrl }: Pick<Service, 'operationsUrl'>): Promise<Map<string, number>> {
-  const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
-  const counters = metrics.matchAll(/^herald_folded_events_total\{.*read_model="(\w+)".*\} (\d+)$/gm);
-  return new Map([...counters].map(([, readModel = '', events]) => [readModel, Number(events)]));
+function byReadModel(metrics: string, name: string): Map<string, number> {
+  const values = metrics.matchAll(new RegExp(`^${name}\\{.*read_model="(\\w+)".*\\} (\\d+)$`, 'gm'));
+  return new Map([...values].map(([, readModel = '', value]) => [readModel, Number(value)]));
 }
 
 function sumOf(counts: ReadonlyMap<string, number>): number {

@@ -49,7 +49,8 @@ export function wholeReadModels(
 
 /** `notifications is folded from the log's beginning: 4,554 of 94,002 events`. */
 export function saidOf(readModel: string, { done, total }: CatchingUp): string {
-  return `${readModel} is folded from the log's beginning: ${done.toLocaleString('en')} of ${total.toLocaleString('en')} events`;
+  const isFolded = done >= total ? ', and its indexes are made' : '';
+  return `${readModel} is folded from the log's beginning: ${done.toLocaleString('en')} of ${total.toLocaleString('en')} events${isFolded}`;
 }
 
 function createCheck(readModel: string, catchUp: CatchUp, clock: Clock): () => Promise<void> {

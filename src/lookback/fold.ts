@@ -19,7 +19,7 @@ const ofNoClaim: Claimed = { generation: 0 };
 
 /** @throws Error when the log can't be read or the store not be written: what is folded by then is of no use */
 export async function foldLookBack({ log, store, readModels, onProgress }: LookBackFold): Promise<void> {
-  for (const { definition } of readModels) await store.prepare(definition);
+  for (const { definition } of readModels) await store.prepare(definition, 'once filled');
   const topics = [...new Set(readModels.flatMap((readModel) => readModel.topics))];
   const ends = new Map<Topic, readonly number[]>();
   for (const topic of topics) ends.set(topic, await log.ends(topic));

@@ -14,6 +14,7 @@ import { openMongoReadModelStore } from '../adapters/mongodb/read-models/store.t
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { createRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
 import { formerReadModels, projectedReadModels, readModels } from '../projections/index.ts';
+import { prepareReadModels } from '../projections/preparing.ts';
 import { projectorGroup } from '../projections/projector.ts';
 import type { ClusterConfig } from './config.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
@@ -41,7 +42,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
     openJobs: () => openMongoJobStore({ connection }),
     async openViews(hasThread) {
       const store = openMongoReadModelStore({ connection, logger, clock });
-      for (const { definition } of readModels) await store.prepare(definition);
+      await prepareReadModels({ log, store });
       await store.close();
       const reader = openMongoReadModelReader({ connection, logger, clock });
       return { reader, damage: () => null, thread: hasThread ? { kind: 'cluster', config } : null };
@@ -162,7 +163,7 @@ async function refuseWhileProjected(deps: ClusterDependencies, log: KafkaEventLo
 
 export async function openClusterLogBesideViews(deps: ClusterDependencies): Promise<LogBesideViews> {
   const { log, store, close } = await openClusterThreadEngines(deps);
-  for (const { definition } of readModels) await store.prepare(definition);
+  await prepareReadModels({ log, store });
   return { log, reader: store, close };
 }
 

@@ -13,6 +13,7 @@ import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
 import { scrubFiles } from '../adapters/sqlite/scrub.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { formerReadModels, readModels } from '../projections/index.ts';
+import { prepareReadModels } from '../projections/preparing.ts';
 import type { Config } from './config.ts';
 import { createDamageWatch } from './damage-watch.ts';
 import { isThere, openOrExplain } from './data-file.ts';
@@ -58,7 +59,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
         followLog({ path: files.views, history: log.history, logger });
         const store = openReadModelStore({ path: files.views, clock, logger });
         try {
-          for (const { definition } of readModels) await store.prepare(definition);
+          await prepareReadModels({ log, store });
         } finally {
           await store.close();
         }
@@ -117,7 +118,7 @@ export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise
 
 export async function openEmbeddedLogBesideViews(deps: EngineDependencies): Promise<LogBesideViews> {
   const { log, store, close } = await openEmbeddedLogAndViews(deps);
-  for (const { definition } of readModels) await store.prepare(definition);
+  await prepareReadModels({ log, store });
   return { log, reader: store, close };
 }
 

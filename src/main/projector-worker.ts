@@ -21,7 +21,7 @@ import { timersReadModel } from '../projections/timers/index.ts';
 import { createTurns } from '../projections/turns.ts';
 import { runScheduler } from '../scheduler/index.ts';
 import { createAppendCount, noteAppends } from './count-appends.ts';
-import { letHeapsGrowUntil } from './heap.ts';
+import { clusterHeapGrowsPercent, letHeapsGrowUntil } from './heap.ts';
 import { noteOldestIn } from './oldest-in-hand.ts';
 import { openThreadEngines } from './thread-engines.ts';
 import type { FoldingTold, ProjectorThreadInput } from './projector-thread.ts';
@@ -70,8 +70,18 @@ const folded = [
   ...(input.runsScheduler ? [timersReadModel] : []),
 ];
 const foldsOver = new AbortController();
-const noting = folded.map((readModel) => noteWhenCaughtUp({ ...deps, readModel, signal: foldsOver.signal }));
-if (input.engines.kind === 'embedded') void letHeapsGrowUntil(Promise.all(noting));
+const catchingUp = new Set(folded);
+const noting = folded.map(async (readModel) => {
+  await noteWhenCaughtUp({ ...deps, readModel, signal: foldsOver.signal });
+  catchingUp.delete(readModel);
+});
+metrics.gauges(
+  'herald_read_model_catching_up',
+  () =>
+    folded.map((readModel) => [{ read_model: readModel.definition.name }, Number(catchingUp.has(readModel))] as const),
+  { read_model: '' },
+);
+void letHeapsGrowUntil(Promise.all(noting), input.engines.kind === 'cluster' ? clusterHeapGrowsPercent : undefined);
 const main = toMainThread<FoldingTold>({
   metrics,
   async stop() {

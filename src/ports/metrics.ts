@@ -86,6 +86,7 @@ export type GaugeName =
   | 'herald_projector_lag'
   | 'herald_rebuild_events'
   | 'herald_rebuild_standing_still'
+  | 'herald_read_model_catching_up'
   | 'herald_redis_up'
   | 'herald_retention_horizon_seconds'
   | 'herald_retention_lag_seconds'

@@ -5,7 +5,7 @@
 //                                                                             └───> abandon, release
 
 import type { DocumentScan } from './document-scan.ts';
-import type { ReadModelDefinition, ReadModelStore } from './read-model-store.ts';
+import type { IndexesMade, ReadModelDefinition, ReadModelStore } from './read-model-store.ts';
 
 export interface RebuildComparison {
   /** Every document byte for byte the same, ids included; null: the two versions stand at different positions, so nothing was compared. */
@@ -46,13 +46,14 @@ export interface RebuildableStore {
   /**
    * An empty next version, in place of whatever an earlier attempt left. Only this read model can be used through the store that it gives;
    * closing that store keeps the version.
+   * @param indexes at once unless said; `once filled`: whoever swaps it says noteCaughtUp to that store before
    */
-  beginRebuild(definition: ReadModelDefinition): Promise<NextVersionStore>;
+  beginRebuild(definition: ReadModelDefinition, indexes?: IndexesMade): Promise<NextVersionStore>;
   /** The version in use against the next one. @throws Error when no rebuild was begun */
   compare(definition: ReadModelDefinition): Promise<RebuildComparison>;
   /** The number of the next version that was begun, by whichever process; null: there is none. */
   nextVersion(definition: ReadModelDefinition): Promise<number | null>;
-  /** The store of the next version as it was left. @throws Error when no rebuild was begun */
+  /** The store of the next version as it was left, with all its indexes. @throws Error when no rebuild was begun */
   resumeRebuild(definition: ReadModelDefinition): Promise<NextVersionStore>;
   /**
    * Until it is released or swapped nobody else moves the version in use nor the next one: their owners are refused with StaleOwnerError, and whoever wants

@@ -3,6 +3,7 @@
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
+import type { Logger } from '../ports/logger.ts';
 import type { ReadModelReader, ReadModelStore } from '../ports/read-model-store.ts';
 import { createReach } from './reach.ts';
 import type { ReadModel } from './read-model.ts';
@@ -14,13 +15,13 @@ export interface CatchingUp {
 }
 
 export interface CatchUp {
-  /** Null once it has caught up; ordinary lag is none. Rejects when log or store are away. */
+  /** Null once it has caught up, with its indexes; ordinary lag is none. Rejects when log or store are away. */
   progress(): Promise<CatchingUp | null>;
 }
 
 export function createCatchUp(of: {
   readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
-  readonly reader: Pick<ReadModelReader, 'positions' | 'hasCaughtUp'>;
+  readonly reader: Pick<ReadModelReader, 'positions' | 'hasCaughtUp' | 'isIndexed'>;
   readonly readModel: ReadModel;
 }): CatchUp {
   const { log, reader, readModel } = of;
@@ -53,33 +54,44 @@ export function createCatchUp(of: {
       for (let partition = 0; partition < log.partitioning.partitions; partition++)
         done += await doneOf(partition, ends);
       const total = [...ends.values()].flat().reduce((sum, end) => sum + end, 0);
-      return done >= total ? null : { done, total };
+      return done >= total && (await reader.isIndexed(definition.name)) ? null : { done, total };
     },
   };
 }
 
 const lookEveryMs = 500;
+/** Where making indexes failed: it may take a while each time. */
+const againAfterMs = 5_000;
 
 /** Notes in the store that the read model has caught up, once it has. Never rejects; ends with the signal, after a last look. */
 export async function noteWhenCaughtUp(of: {
   readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
-  readonly store: Pick<ReadModelStore, 'positions' | 'hasCaughtUp' | 'noteCaughtUp'>;
+  readonly store: Pick<ReadModelStore, 'positions' | 'hasCaughtUp' | 'isIndexed' | 'noteCaughtUp'>;
   readonly readModel: ReadModel;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly signal: AbortSignal;
 }): Promise<void> {
-  const { log, store, readModel, clock, signal } = of;
+  const { log, store, readModel, clock, logger, signal } = of;
   const catchUp = createCatchUp({ log, reader: store, readModel });
   for (;;) {
     const isLast = signal.aborted;
+    let restMs = lookEveryMs;
     try {
-      if ((await catchUp.progress()) === null) {
+      const progress = await catchUp.progress();
+      if (progress === null || progress.done >= progress.total) {
+        restMs = againAfterMs;
         return await store.noteCaughtUp(readModel.definition.name);
       }
-    } catch {
-      // Log or store are away, which others tell: looked at again.
+    } catch (err) {
+      // That log or store are away others tell; what is folded and can't be made whole (a full disk, when its indexes are made) nobody else does.
+      if (restMs === againAfterMs)
+        logger.warn('a read model that is folded is not whole yet: tried again', {
+          readModel: readModel.definition.name,
+          err,
+        });
     }
     if (isLast) return;
-    await clock.sleep(lookEveryMs, signal);
+    await clock.sleep(restMs, signal);
   }
 }

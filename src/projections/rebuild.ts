@@ -58,7 +58,8 @@ async function rebuildAll(deps: RebuildDependencies): Promise<RebuildResult[]> {
       results.push({ readModel: readModel.definition.name, events: eventsBelow(ends), comparison });
     }
     await foldAll(log, begun, toEnd, onRead);
-    for (const { readModel } of begun) {
+    for (const { readModel, target } of begun) {
+      await target.noteCaughtUp(readModel.definition.name);
       await store.swap(readModel.definition);
       while ((await store.removeRetired(readModel.definition)) === 'more');
     }
@@ -97,7 +98,7 @@ async function begin(log: ReadableLog, store: RebuildDependencies['store'], read
   const olds = await Promise.all(
     ends.map(async (end, partition) => earlier(await store.positions(definition.name, partition), end)),
   );
-  const target = await store.beginRebuild(definition);
+  const target = await store.beginRebuild(definition, 'once filled');
   const owners: Ownership[] = [];
   for (const partition of ends.keys()) owners.push(await target.own(definition.name, partition, ofNoClaim));
   return { readModel, olds, ends, target, owners };

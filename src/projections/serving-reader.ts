@@ -46,6 +46,7 @@ export function createServingReader(deps: ServingDependencies): ReadModelReader 
     count: (query, cap) => inCollection(query.collection, (collection) => reader.count({ ...query, collection }, cap)),
     positions: (readModel, partition) => byServing(readModel, (name) => reader.positions(name, partition)),
     hasCaughtUp: (readModel) => byServing(readModel, (name) => reader.hasCaughtUp(name)),
+    isIndexed: (readModel) => byServing(readModel, (name) => reader.isIndexed(name)),
     secret: (readModel) => byServing(readModel, (name) => reader.secret(name)),
     onChange(readModel, listener) {
       const names = [readModel, ...(byName.get(readModel)?.formerNames ?? [])];

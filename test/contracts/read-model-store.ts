@@ -135,6 +135,110 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
       });
     });
 
+    describe('a read model that gets its indexes once it is filled', () => {
+      const slips: ReadModelDefinition = {
+        name: 'slips',
+        collections: letters.collections.slice(0, 1).map((collection) => ({ ...collection, name: 'slips' })),
+      };
+      const slip = (i: number): Write => ({
+        ...put(`slip-${i}`, { at: i, tag: i % 3 === 0 ? 'third' : null, labels: [`label-${i % 7}`] }),
+        collection: 'slips',
+      });
+      const foldSlips = async (from: number, to: number, partition = 0) => {
+        const owner = await harness.store.own('slips', partition, { generation: 1 });
+        const writes = Array.from({ length: to - from }, (_, i) => slip(from + i));
+        await harness.store.transact(owner, new Map([['work', to]]), writes);
+      };
+      const found = async () => {
+        const { documents } = await harness.reader.find({ ...byTime, collection: 'slips', limit: 500 });
+        return documents.length;
+      };
+      const everyWay = async () => {
+        const slipsBy = { ...byTime, collection: 'slips', limit: 500 };
+        const status = await harness.reader.find({ ...slipsBy, equals: { tenant: 'a', status: 'new' } });
+        const tag = await harness.reader.find({ ...slipsBy, equals: { tenant: 'a', tag: 'third' } });
+        const label = await harness.reader.find({ ...slipsBy, equals: { labels: 'label-1' } });
+        return [await found(), ids(status).length, ids(tag).length, ids(label).length];
+      };
+
+      it('gives documents by their ids meanwhile, and is asked for nothing else; then it has all of them', async () => {
+        await harness.store.prepare(slips, 'once filled');
+        expect(await harness.reader.isIndexed('slips')).toBe(false);
+        await foldSlips(0, 210);
+        expect(await harness.reader.get('slips', ['slip-1', 'slip-2'])).toHaveProperty('size', 2);
+        await expect(found()).rejects.toThrow();
+        await harness.store.noteCaughtUp('slips');
+        expect(await harness.reader.isIndexed('slips')).toBe(true);
+        expect(await harness.reader.hasCaughtUp('slips')).toBe(true);
+        expect(await everyWay()).toEqual([210, 210, 70, 30]);
+        await foldSlips(210, 231);
+        expect(await everyWay()).toEqual([231, 231, 77, 33]);
+      });
+
+      it('gets them after a restart too, whoever prepares it there', async () => {
+        await harness.store.prepare(slips, 'once filled');
+        await foldSlips(0, 21);
+        await harness.reopen();
+        await harness.store.prepare(slips);
+        expect(await harness.reader.isIndexed('slips')).toBe(false);
+        await harness.store.noteCaughtUp('slips');
+        await harness.reopen();
+        await harness.store.prepare(slips, 'once filled');
+        expect(await harness.reader.isIndexed('slips')).toBe(true);
+        expect(await everyWay()).toEqual([21, 21, 7, 3]);
+      });
+
+      it('has in them what is folded while they are made', async () => {
+        await harness.store.prepare(slips, 'once filled');
+        await foldSlips(0, 210);
+        const folding = Promise.all([1, 2, 3].map((n) => foldSlips(210 * n, 210 * (n + 1), n)));
+        await Promise.all([harness.store.noteCaughtUp('slips'), harness.store.noteCaughtUp('slips'), folding]);
+        await until(async () => (await everyWay()).join() === '500,500,280,120', { what: 'all of them' });
+      });
+
+      it('is one that is made now: what is there has them, and goes on having them', async () => {
+        expect(await harness.reader.isIndexed('letters')).toBe(true);
+        await harness.store.prepare(letters, 'once filled');
+        expect(await harness.reader.isIndexed('letters')).toBe(true);
+        await fold([put('1')]);
+        expect(ids(await harness.reader.find(byTime))).toEqual(['1']);
+      });
+
+      it('has them at once where another of its name was removed before they were made', async () => {
+        await harness.store.prepare(slips, 'once filled');
+        await foldSlips(0, 21);
+        await until(async () => (await harness.store.removeSome('slips')) === 'done');
+        await harness.store.prepare(slips);
+        expect(await harness.reader.isIndexed('slips')).toBe(true);
+        await foldSlips(0, 7);
+        expect(await everyWay()).toEqual([7, 7, 3, 1]);
+      });
+
+      it('is a rebuild as well: it has them before it is swapped in, which says nothing of the version in use', async () => {
+        const next = await harness.store.beginRebuild(letters, 'once filled');
+        const owner = await next.own('letters', 0, { generation: 1 });
+        await next.transact(owner, new Map([['work', 1]]), [put('1', { labels: ['label-1'] })]);
+        await next.noteCaughtUp('letters');
+        expect(await harness.reader.hasCaughtUp('letters')).toBe(false);
+        await next.close();
+        await harness.store.swap(letters);
+        await until(async () => ids(await harness.reader.find(byTime)).join() === '1');
+        expect(ids(await harness.reader.find({ ...byTime, equals: { labels: 'label-1' } }))).toEqual(['1']);
+      });
+
+      it('has them when somebody else goes on with a rebuild whose end was to bring them', async () => {
+        await (await harness.store.beginRebuild(letters, 'once filled')).close();
+        await harness.reopen();
+        const next = await harness.store.resumeRebuild(letters);
+        const owner = await next.own('letters', 0, { generation: 1 });
+        await next.transact(owner, new Map([['work', 1]]), [put('1', { labels: ['label-1'] })]);
+        await next.close();
+        await harness.store.swap(letters);
+        await until(async () => ids(await harness.reader.find(byTime)).join() === '1');
+        expect(ids(await harness.reader.find({ ...byTime, equals: { labels: 'label-1' } }))).toEqual(['1']);
+      });
+    });
+
     describe('a read model that nobody uses any more', () => {
       const many = Array.from({ length: 700 }, (_, i) => put(`letter-${i}`, { labels: [`label-${i % 7}`] }));
       const empty = async () => {

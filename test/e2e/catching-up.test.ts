@@ -2,11 +2,16 @@
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-import type { DataDir, Herald } from '../support/herald.ts';
+import type { DataDir, Environment, Herald } from '../support/herald.ts';
 import { makeDataDir, startHerald } from '../support/herald.ts';
 import { readinessOf } from '../support/nodes.ts';
-import { statisticsOf } from '../support/records.ts';
+import { statisticsOf, withoutZeros } from '../support/records.ts';
 import { until } from '../support/until.ts';
+
+/** Two events each: more than a store is filled with beside its indexes. Within the limit of items of ten seconds. */
+const longLog = 6000;
+const batches = 2;
+const patience = { timeoutMs: 90_000 };
 
 let dataDir: DataDir;
 let service: Herald | null = null;
@@ -20,9 +25,9 @@ afterAll(async () => {
   await dataDir.remove();
 });
 
-async function restart(args: readonly string[] = []): Promise<Herald> {
+async function restart(args: readonly string[] = [], environment: Environment = {}): Promise<Herald> {
   await service?.stop();
-  service = await startHerald(dataDir, {}, args);
+  service = await startHerald(dataDir, environment, args);
   return service;
 }
 
@@ -76,4 +81,69 @@ it('queries get 503 with the progress until all is folded again, accepting goes 
   await send(lagging);
   expect((await statisticsOf(lagging))['total']).toBe(11);
   expect((await readinessOf(lagging.operationsUrl))?.status).toBe('ready');
+});
+
+it('a long log is folded without indexes: killed in between queries are refused, never broken, until every way to find is whole', async () => {
+  const first = await restart();
+  const requests = Array.from({ length: longLog / batches }, (_, i) => {
+    const priority = i % 5 === 0 ? 'BULK' : 'DEFAULT';
+    return JSON.stringify({ channel: 'IN_APP', recipient: `reader-${i % 10}`, body: 'kept', priority });
+  });
+  const headers = { 'content-type': 'application/x-ndjson', 'x-api-key': first.apiKey };
+  let batchId = '';
+  for (let i = 0; i < batches; i++) {
+    const { status, body } = await first.call('POST', '/api/v1/notify/batch', { headers, body: requests.join('\n') });
+    expect([status, body['accepted']]).toEqual([202, requests.length]);
+    batchId = String(body['batchId']);
+  }
+  const before = (await statisticsOf(first)).total;
+  await until(async () => withoutZeros((await statisticsOf(first)).statusCounts)['DELIVERED'] === before, patience);
+  await first.stop();
+  await dataDir.dropReadModels();
+
+  let refused = 0;
+  const asked = async (herald: Herald, path: string): Promise<Record<string, unknown> | null> => {
+    const { status, body } = await herald.dashboard('GET', path);
+    if (status === 503) refused++;
+    else expect([path, status]).toEqual([path, 200]);
+    return status === 200 ? body : null;
+  };
+  const paths = [
+    '/notifications?limit=1',
+    '/notifications?status=DELIVERED&limit=1',
+    '/notifications?recipient=reader-3&limit=1',
+    `/notifications?batchId=${batchId}&limit=1`,
+    '/dashboard/stats?range=all',
+  ];
+  for (const _ of [1, 2]) {
+    const killed = await restart();
+    for (const path of paths) await asked(killed, path);
+    await killed.kill();
+  }
+  const last = await restart([], { LOG_LEVEL: 'info' });
+  await until(async () => {
+    const answers = await Promise.all(paths.map((path) => asked(last, path)));
+    return answers.every((answer) => answer !== null);
+  }, patience);
+  expect(refused).toBeGreaterThan(0);
+
+  const found = async (query: string) => {
+    const { body } = await last.dashboard('GET', `/notifications?limit=1&${query}`);
+    return (body['pagination'] as { total: number }).total;
+  };
+  expect((await statisticsOf(last)).total).toBe(before);
+  expect(await found('status=DELIVERED')).toBe(before);
+  expect(await found(`batchId=${batchId}`)).toBe(requests.length);
+  expect(await found('recipient=reader-3')).toBeGreaterThanOrEqual(longLog / 10);
+  await until(async () => {
+    const headersOfInbox = { headers: { 'x-api-key': last.apiKey } };
+    const { status, body } = await last.call('GET', '/api/v1/notify/inapp/reader-3?limit=1', headersOfInbox);
+    if (status === 200) expect(body['unreadCount']).toBe(longLog / 10);
+    return status === 200;
+  }, patience);
+  await until(
+    async () => ((await asked(last, '/notifications?q=kept&limit=1'))?.['data'] as unknown[] | undefined)?.length === 1,
+    patience,
+  );
+  expect(last.logs()).toContain('"indexes made"');
 });

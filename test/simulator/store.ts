@@ -133,6 +133,7 @@ export function createSimulatedStore(by: {
     noteCaughtUp: () => Promise.resolve(),
     removeSome: () => Promise.reject(new Error('nothing is removed here')),
     hasCaughtUp: () => Promise.resolve(true),
+    isIndexed: () => Promise.resolve(true),
     secret: () => Promise.resolve('0123456789abcdef0123456789abcdef'),
     onChange(readModel, listener) {
       const listeners = stored.listeners.get(readModel) ?? new Set();

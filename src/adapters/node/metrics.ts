@@ -129,6 +129,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_log_wal_pages: 'Pages of 4 KiB that the write-ahead file of the log holds and log.db does not yet',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
+  herald_read_model_catching_up: "Whether the read model is folded from the log's beginning, or its indexes are made",
   herald_rebuild_standing_still: 'Whether nothing was folded for 30 s into a read model that is filled beside another',
   herald_rebuild_events: 'Events that a read model which is filled beside another has folded, and has left',
   herald_redis_up: '1 while limits hold over all processes; 0 while Redis is away and each process has its own',

@@ -6,12 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { type AnyBulkWriteOperation, type Collection, type Db, MongoServerError } from 'mongodb';
 
 import type { Clock } from '../../../ports/clock.ts';
-import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
+import type { IndexesMade, ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import type { StoredCollection, StoredDocument, StoredIndex } from './stored-collection.ts';
 import { anyId, fieldsOf } from './stored-collection.ts';
 import type { ModelVersion } from './versions.ts';
 import {
   definitionText,
+  isUnindexed,
   modelVersionFrom,
   modelVersionOf,
   type VersionsDocument,
@@ -20,9 +21,14 @@ import {
 } from './versions.ts';
 
 /** The version in use, the first one if there is none. Answers whether anything had to be made. */
-export async function prepareCurrent(db: Db, clock: Clock, definition: ReadModelDefinition): Promise<boolean> {
+export async function prepareCurrent(
+  db: Db,
+  clock: Clock,
+  definition: ReadModelDefinition,
+  indexes: IndexesMade = 'at once',
+): Promise<boolean> {
   const text = definitionText(definition);
-  const stored = await declared(db, definition, text);
+  const stored = await declared(db, definition, text, indexes);
   if (stored.version === null) throw new Error(`the read model ${definition.name} has no version`);
   const model = modelVersionOf(definition, stored.version);
   let changed = stored.filled !== text;
@@ -30,20 +36,25 @@ export async function prepareCurrent(db: Db, clock: Clock, definition: ReadModel
     if (await makeCollection(db, collection)) changed = true;
   }
   if (stored.filled !== text) await fillFields(db, clock, modelVersionFrom(stored.filled, stored.version), model);
-  for (const collection of model.collections) {
-    if (await alignIndexes(db, collection)) changed = true;
+  if (!isUnindexed(stored)) {
+    for (const collection of model.collections) if (await alignIndexes(db, collection)) changed = true;
   }
   const { name: _id } = definition;
   await versionsOf(db).updateOne({ _id, version: stored.version, definition: text }, { $set: { filled: text } });
   return changed;
 }
 
-/** A version's empty collections with their indexes. */
+/** A version's empty collections. */
 export async function makeCollections(db: Db, model: ModelVersion): Promise<void> {
-  for (const collection of model.collections) {
-    await makeCollection(db, collection);
-    await alignIndexes(db, collection);
-  }
+  for (const collection of model.collections) await makeCollection(db, collection);
+}
+
+/**
+ * Those of a version that are missing. Of a filled collection they are made by one pass over it, while others go on reading and writing; whoever asks for the
+ * same at once waits for them.
+ */
+export async function makeIndexes(db: Db, model: ModelVersion): Promise<void> {
+  for (const collection of model.collections) await alignIndexes(db, collection);
 }
 
 export async function dropCollections(db: Db, model: ModelVersion): Promise<void> {
@@ -51,7 +62,12 @@ export async function dropCollections(db: Db, model: ModelVersion): Promise<void
 }
 
 /** The read model's document with this definition. From now on writers use it, as soon as their views have aged. */
-async function declared(db: Db, of: ReadModelDefinition, definition: string): Promise<VersionsDocument> {
+async function declared(
+  db: Db,
+  of: ReadModelDefinition,
+  definition: string,
+  indexes: IndexesMade,
+): Promise<VersionsDocument> {
   const { name: readModel } = of;
   const versions = versionsOf(db);
   const first = [
@@ -63,6 +79,7 @@ async function declared(db: Db, of: ReadModelDefinition, definition: string): Pr
         filled: { $literal: definition },
         next: { $ifNull: ['$next', null] },
         catchingUp: true,
+        unindexed: indexes === 'once filled' ? true : '$$REMOVE',
       },
     },
   ];

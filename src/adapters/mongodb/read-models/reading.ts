@@ -21,11 +21,11 @@ import type { FindPlan } from './queries.ts';
 import { endedAt, planCount, planFind, planRanges, queryMs } from './queries.ts';
 import type { StoredCollection, StoredDocument } from './stored-collection.ts';
 import { documentOf, fittingOf, isWhole, type Measured, projectionOf, sharedProjection } from './wanted.ts';
-import { retiredKeptMs, versionsOf, type View, viewMs } from './versions.ts';
+import { isUnindexed, retiredKeptMs, versionsOf, type View, viewMs } from './versions.ts';
 
 export type Reading = Pick<
   ReadModelReader,
-  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'
+  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'isIndexed' | 'secret'
 >;
 
 type Found<D extends Document> = D & { readonly id: string };
@@ -52,6 +52,11 @@ export function createReading(db: Db, view: View, clock: Clock): Reading {
         { projection: { catchingUp: 1, version: 1 }, maxTimeMS: queryMs },
       );
       return found !== null && found.version !== null && found.catchingUp !== true;
+    },
+    async isIndexed(readModel) {
+      const projection = { catchingUp: 1, unindexed: 1 } as const;
+      const found = await versionsOf(db).findOne({ _id: readModel }, { projection, maxTimeMS: queryMs });
+      return found === null || !isUnindexed(found);
     },
     async secret(readModel) {
       const known = secrets.get(readModel);

@@ -3,9 +3,9 @@
 import type { Db, Filter, FindCursor } from 'mongodb';
 
 import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
-import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
+import type { IndexesMade, ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import { offsetsText, ofVersion, positionsOf } from './positions.ts';
-import { dropCollections, keptSecret, makeCollections } from './preparing.ts';
+import { dropCollections, keptSecret, makeCollections, makeIndexes } from './preparing.ts';
 import { anyId, type StoredDocument } from './stored-collection.ts';
 import type { ModelVersion, VersionsDocument } from './versions.ts';
 import { definitionText, modelVersionFrom, versionsOf } from './versions.ts';
@@ -13,7 +13,11 @@ import { definitionText, modelVersionFrom, versionsOf } from './versions.ts';
 const differingMax = 10;
 
 /** An empty next version; what an earlier attempt left is removed. */
-export async function beginNextVersion(db: Db, definition: ReadModelDefinition): Promise<ModelVersion> {
+export async function beginNextVersion(
+  db: Db,
+  definition: ReadModelDefinition,
+  indexes: IndexesMade = 'at once',
+): Promise<ModelVersion> {
   await abandonNextVersion(db, definition.name);
   const text = { $literal: definitionText(definition) };
   const begun = await versionsOf(db).findOneAndUpdate(
@@ -34,6 +38,7 @@ export async function beginNextVersion(db: Db, definition: ReadModelDefinition):
   );
   const next = nextOf(begun, definition.name);
   await makeCollections(db, next);
+  if (indexes === 'at once') await makeIndexes(db, next);
   return next;
 }
 
@@ -74,6 +79,7 @@ export async function swapVersions(db: Db, readModel: string, filter: Filter<Ver
         filled: '$next.definition',
         next: null,
         catchingUp: '$$REMOVE',
+        unindexed: '$$REMOVE',
         retired: {
           $concatArrays: [
             { $ifNull: ['$retired', []] },
@@ -110,6 +116,14 @@ export async function abandonNextVersion(db: Db, readModel: string): Promise<voi
 export async function begunVersion(db: Db, readModel: string): Promise<ModelVersion | null> {
   const versions = await versionsOf(db).findOne({ _id: readModel });
   return versions === null || versions.next === null ? null : nextOf(versions, readModel);
+}
+
+/** Whoever began it may have left its indexes for its end, which this one doesn't wait for. @throws Error when no rebuild was begun */
+export async function resumeNextVersion(db: Db, readModel: string): Promise<ModelVersion> {
+  const next = nextOf(await versionsOf(db).findOne({ _id: readModel }), readModel);
+  await makeCollections(db, next);
+  await makeIndexes(db, next);
+  return next;
 }
 
 /** No owner of it can write any more, and nobody can come to own it. */

@@ -14,7 +14,7 @@ import { prepareCurrent } from './preparing.ts';
 import { createReading } from './reading.ts';
 import { abandonNextVersion, beginNextVersion, begunVersion, compareVersions } from './rebuild.ts';
 import { holdVersions } from './holding.ts';
-import { swapVersions } from './rebuild.ts';
+import { resumeNextVersion, swapVersions } from './rebuild.ts';
 import { createRetiredVersions } from './retired.ts';
 import { createScan } from './scan.ts';
 import { createView, fixedView, type ModelVersion, versionsOf } from './versions.ts';
@@ -48,8 +48,8 @@ export function openMongoReadModelStore(
     ...createChanges({ db, view, listeners, clock, logger, signal }),
     ready: () => answers(db, signal),
     ...open({
-      async prepare(definition) {
-        if (await prepareCurrent(db, clock, definition))
+      async prepare(definition, indexes) {
+        if (await prepareCurrent(db, clock, definition, indexes))
           logger.info('read model prepared', { readModel: definition.name });
         await view.refresh();
         await retired.collect();
@@ -61,15 +61,13 @@ export function openMongoReadModelStore(
         await retired.collect();
         return 'done';
       },
-      async beginRebuild(definition) {
-        return openNextVersion(options, await beginNextVersion(db, definition), 'next');
+      async beginRebuild(definition, indexes) {
+        return openNextVersion(options, await beginNextVersion(db, definition, indexes), 'next');
       },
       compare: (definition) => compareVersions(db, definition.name),
       nextVersion: async (definition) => (await begunVersion(db, definition.name))?.version ?? null,
       async resumeRebuild(definition) {
-        const next = await begunVersion(db, definition.name);
-        if (next === null) throw new Error(`no rebuild of ${definition.name} was begun`);
-        return openNextVersion(options, next, 'next');
+        return openNextVersion(options, await resumeNextVersion(db, definition.name), 'next');
       },
       async hold(definition, version) {
         const held = await holdVersions(db, definition.name, version);

@@ -50,7 +50,14 @@ export interface VersionsDocument {
   readonly compared?: string;
   /** Its first version was made and hasn't reached the log's end yet. */
   readonly catchingUp?: true;
+  /** Of that version: its indexes are made when it has. */
+  readonly unindexed?: true;
   readonly retired?: readonly { readonly version: number; readonly definition: string; readonly at: Date }[];
+}
+
+/** Once it has caught up it is indexed, also by a release that knows nothing of this. */
+export function isUnindexed({ catchingUp, unindexed }: Pick<VersionsDocument, 'catchingUp' | 'unindexed'>): boolean {
+  return catchingUp === true && unindexed === true;
 }
 
 export interface ModelVersion {

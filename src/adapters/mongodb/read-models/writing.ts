@@ -16,8 +16,9 @@ import type { Ownership, ReadModelStore } from '../../../ports/read-model-store.
 import { type Batch, batchOf, writeBatch } from './batch.ts';
 import { createEndSession, type Hold, type MongoOwnership, stale, takeOver } from './owning.ts';
 import { offsetsOf, offsetsText, positionId, positionsOf } from './positions.ts';
+import { makeIndexes } from './preparing.ts';
 import { settle, settledInTime } from './settling.ts';
-import { versionsOf, type View } from './versions.ts';
+import { isUnindexed, versionsOf, type View } from './versions.ts';
 
 export interface WritingDependencies {
   readonly client: MongoClient;
@@ -111,7 +112,16 @@ export function createWriting(deps: WritingDependencies): Writing {
     },
 
     async noteCaughtUp(readModel) {
-      await versionsOf(db).updateOne({ _id: readModel }, { $unset: { catchingUp: '' } });
+      const model = await view.model(readModel);
+      // Whether the read model has caught up is said of the version in use.
+      if (deps.owns !== 'current') return makeIndexes(db, model);
+      const found = await versionsOf(db).findOne({ _id: readModel });
+      if (found !== null && isUnindexed(found)) {
+        const begunAt = clock.monotonic();
+        await makeIndexes(db, model);
+        deps.logger.info('indexes made', { readModel, tookMs: Math.round(clock.monotonic() - begunAt) });
+      }
+      await versionsOf(db).updateOne({ _id: readModel }, { $unset: { catchingUp: '', unindexed: '' } });
     },
 
     async endAll() {

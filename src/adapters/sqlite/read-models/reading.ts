@@ -8,6 +8,7 @@ import { wholeTurns } from '../../../ports/thread-turns.ts';
 import type { Connection } from '../connection.ts';
 import { countRows } from './counting.ts';
 import { documentsById, findPage, findRanges } from './looks.ts';
+import { isIndexed } from './indexing.ts';
 import { offsetsOf } from './positions.ts';
 import { secretOf } from './secrets.ts';
 import type { Table } from './tables.ts';
@@ -15,7 +16,7 @@ import type { View } from './view.ts';
 
 export type Reading = Pick<
   ReadModelReader,
-  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'secret'
+  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'isIndexed' | 'secret'
 >;
 
 /**
@@ -46,6 +47,9 @@ export function createReading(connect: () => Connection, view: View, turns: Thre
     },
     async hasCaughtUp(readModel) {
       return connect().rows(caughtUpSql, [readModel]).length > 0;
+    },
+    async isIndexed(readModel) {
+      return isIndexed(connect(), readModel);
     },
     async secret(readModel) {
       return secretOf(connect(), readModel);

@@ -4,8 +4,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { RebuildComparison } from '../../../ports/read-model-rebuild.ts';
-import type { ReadModelDefinition } from '../../../ports/read-model-store.ts';
+import type { IndexesMade, ReadModelDefinition } from '../../../ports/read-model-store.ts';
 import type { Cell, Connection } from '../connection.ts';
+import { noteIndexed } from './indexing.ts';
 import { textOfRow } from './packing.ts';
 import { makeSecret } from './secrets.ts';
 import { dropTable, prepareTable, type Table } from './tables.ts';
@@ -14,15 +15,28 @@ import { definitionText, loadVersions, type ModelVersion, modelVersionOf, type V
 const differingMax = 10;
 
 /** An empty next version; what an earlier attempt left is removed. */
-export function beginNextVersion(connection: Connection, definition: ReadModelDefinition): ModelVersion {
+export function beginNextVersion(
+  connection: Connection,
+  definition: ReadModelDefinition,
+  indexes: IndexesMade = 'at once',
+): ModelVersion {
   return connection.transaction(() => {
     const { db } = connection;
     abandonLeft(db, definition.name);
     const next = modelVersionOf(definition, (versionIn(db, definition.name, 'current')?.version ?? 0) + 1);
     const insert = "INSERT INTO read_models (name, state, version, definition) VALUES (?, 'next', ?, ?)";
     connection.statement(insert).run(definition.name, next.version, definitionText(definition));
-    for (const table of next.tables) prepareTable(db, table);
+    for (const table of next.tables) prepareTable(db, table, indexes);
     makeSecret(connection, definition);
+    return next;
+  });
+}
+
+/** Whoever began it may have left its indexes for its end, which this one doesn't wait for. @throws Error when no rebuild was begun */
+export function resumeNextVersion(connection: Connection, readModel: string): ModelVersion {
+  return connection.transaction(() => {
+    const next = nextVersion(connection.db, readModel);
+    for (const table of next.tables) prepareTable(connection.db, table, 'at once');
     return next;
   });
 }
@@ -54,6 +68,7 @@ export function swapVersions(connection: Connection, readModel: string): void {
     }
     connection.statement("UPDATE read_models SET state = 'current' WHERE name = ? AND state = 'next'").run(readModel);
     connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
+    noteIndexed(connection, readModel);
   });
 }
 
@@ -94,7 +109,7 @@ function versionIn(db: DatabaseSync, readModel: string, state: VersionState): Mo
 }
 
 /** @throws Error when no rebuild was begun */
-export function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
+function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
   const next = leftVersion(db, readModel);
   if (next === null) throw new Error(`no rebuild of ${readModel} was begun`);
   return next;

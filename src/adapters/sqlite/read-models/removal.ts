@@ -37,6 +37,7 @@ function isTakenOutOfUse(db: DatabaseSync, readModel: string): boolean {
     "UPDATE read_models SET state = 'next' WHERE name = ?",
     'DELETE FROM positions WHERE read_model = ?',
     'DELETE FROM catching_up WHERE read_model = ?',
+    'DELETE FROM unindexed WHERE read_model = ?',
   ])
     db.prepare(sql).run(readModel);
   return true;

@@ -8,14 +8,17 @@ import type { DocumentScan } from '../../../ports/document-scan.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
 import type { BesideComparison, NextVersionStore, RebuildableStore } from '../../../ports/read-model-rebuild.ts';
-import type { FoldPace, ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
+import type { FoldPace, IndexesMade } from '../../../ports/read-model-store.ts';
+import type { ReadModelDefinition, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { startGivingBack } from '../giving-back.ts';
 import { type ChangeSignalEnd, tellChanges } from './change-signal.ts';
+import type { IndexingDependencies } from './indexing.ts';
+import { isIndexed, makeIndexes, noteUnindexed } from './indexing.ts';
 import { createListeners } from './listeners.ts';
 import { createReading } from './reading.ts';
 import { abandonLeft, abandonNextVersion, beginNextVersion, compareVersions, leftVersion } from './rebuild.ts';
-import { nextVersion as nextVersionOf, retiredName, swapVersions } from './rebuild.ts';
+import { resumeNextVersion, retiredName, swapVersions } from './rebuild.ts';
 import { removeSome } from './removal.ts';
 import { createScan } from './scan.ts';
 import { makeSecret } from './secrets.ts';
@@ -51,7 +54,8 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
   const view = createView(() => loadVersions(connection.db, 'current'));
   const held: HeldSet = new Set();
-  const { store, changed } = storeOn(connection, view, held, tell);
+  const indexing = { connection, clock, logger };
+  const { store, changed } = storeOn(indexing, view, held, tell);
   const swap = (readModel: string): void => {
     swapVersions(connection, readModel);
     view.refresh();
@@ -59,8 +63,9 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   };
   return {
     ...store,
-    async prepare(definition) {
-      if (prepareCurrent(connection, definition, options.secrets?.get(definition.name)))
+    async prepare(definition, indexes) {
+      const secret = options.secrets?.get(definition.name);
+      if (prepareCurrent(connection, definition, { secret, indexes }))
         options.logger.info('read model prepared', { readModel: definition.name });
       view.refresh();
     },
@@ -74,13 +79,14 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
       emptyWal(connection);
       connection.close();
     },
-    async beginRebuild(definition) {
-      const next = beginNextVersion(connection, definition);
-      return nextStore(connection, next, held);
+    async beginRebuild(definition, indexes) {
+      return nextStore(indexing, beginNextVersion(connection, definition, indexes), held);
     },
     compare: async (definition) => compareVersions(connection, definition.name),
     nextVersion: async (definition) => leftVersion(connection.db, definition.name)?.version ?? null,
-    resumeRebuild: async (definition) => nextStore(connection, nextVersionOf(connection.db, definition.name), held),
+    async resumeRebuild(definition) {
+      return nextStore(indexing, resumeNextVersion(connection, definition.name), held);
+    },
     async hold({ name }, version) {
       const next = leftVersion(connection.db, name);
       if (next?.version !== version) return null;
@@ -93,7 +99,7 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
         for (const one of both) held.delete(heldKey(one));
       };
       return {
-        next: nextStore(connection, next, new Set()),
+        next: nextStore(indexing, next, new Set()),
         release: async () => release(),
         async swap() {
           if (leftVersion(connection.db, name)?.version !== version) return 'over';
@@ -133,7 +139,8 @@ function emptyWal({ db }: Connection): void {
 /** 500 documents of 2 KiB are written in 10 to 40 ms. The store commits all numbers of a beat together; 20 commits beside it take 6 ms in 100. */
 const pace: FoldPace = { eventsMax: 500, fewMs: 25, manyMs: 100, unrestedMax: 20, inThread: true };
 
-function storeOn(connection: Connection, view: View, held: HeldSet, tell: (readModel: string) => void) {
+function storeOn(indexing: IndexingDependencies, view: View, held: HeldSet, tell: (readModel: string) => void) {
+  const { connection } = indexing;
   const listeners = createListeners();
   const changed = (readModel: string) => {
     tell(readModel);
@@ -143,7 +150,7 @@ function storeOn(connection: Connection, view: View, held: HeldSet, tell: (readM
     pace,
     ...createReading(() => connection, view),
     ...createScan(() => connection, view),
-    ...createWriting(connection, view, held, changed),
+    ...createWriting({ ...indexing, view, held, changed }),
     onChange: (readModel: string, listener: () => void) => listeners.add(readModel, listener),
     ready: async () => connection.db.isOpen,
   };
@@ -151,9 +158,9 @@ function storeOn(connection: Connection, view: View, held: HeldSet, tell: (readM
 }
 
 /** The store of a version that nobody reads yet: whoever waits for the read model hears of it when it is swapped in. */
-function nextStore(connection: Connection, next: ModelVersion, held: HeldSet): NextVersionStore {
+function nextStore(indexing: IndexingDependencies, next: ModelVersion, held: HeldSet): NextVersionStore {
   const { store } = storeOn(
-    connection,
+    indexing,
     createView(() => [next]),
     held,
     () => undefined,
@@ -163,6 +170,8 @@ function nextStore(connection: Connection, next: ModelVersion, held: HeldSet): N
     async prepare(definition) {
       if (definition.name !== next.name) throw new Error(`this store is for the rebuild of ${next.name} alone`);
     },
+    // Whether the read model has caught up is said of the version in use.
+    noteCaughtUp: () => makeIndexes(indexing, next),
     async removeSome(readModel) {
       throw new Error(`this store is for the rebuild of ${next.name} alone: it doesn't remove ${readModel}`);
     },
@@ -175,7 +184,11 @@ function nextStore(connection: Connection, next: ModelVersion, held: HeldSet): N
 const catchingUpSql = 'INSERT INTO catching_up (read_model) VALUES (?) ON CONFLICT DO NOTHING';
 
 /** Answers whether anything had to be made. */
-function prepareCurrent(connection: Connection, declared: ReadModelDefinition, secret?: string): boolean {
+function prepareCurrent(
+  connection: Connection,
+  declared: ReadModelDefinition,
+  { secret, indexes = 'at once' }: { readonly secret?: string | undefined; readonly indexes?: IndexesMade | undefined },
+): boolean {
   return connection.transaction(() => {
     const { db } = connection;
     const stored = loadVersions(db, 'current').find(({ name }) => name === declared.name);
@@ -186,8 +199,12 @@ function prepareCurrent(connection: Connection, declared: ReadModelDefinition, s
     const upsert = `INSERT INTO read_models (name, state, version, definition) VALUES (?, 'current', ?, ?)
       ON CONFLICT DO UPDATE SET definition = excluded.definition WHERE definition <> excluded.definition`;
     connection.statement(upsert).run(definition.name, model.version, definitionText(definition));
-    if (stored === undefined) connection.statement(catchingUpSql).run(definition.name);
+    if (stored === undefined) {
+      connection.statement(catchingUpSql).run(definition.name);
+      if (indexes === 'once filled') noteUnindexed(connection, definition.name);
+    }
+    const made = isIndexed(connection, definition.name) ? 'at once' : 'once filled';
     makeSecret(connection, definition, secret);
-    return model.tables.map((table) => prepareTable(db, table)).includes(true);
+    return model.tables.map((table) => prepareTable(db, table, made)).includes(true);
   });
 }

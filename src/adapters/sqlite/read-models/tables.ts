@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { CollectionDefinition, IndexDefinition } from '../../../ports/read-model-store.ts';
+import type { CollectionDefinition, IndexDefinition, IndexesMade } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import { alignLists, dropLists } from './lists.ts';
 import { type Packing, packingOf, valueSql } from './packing.ts';
@@ -49,17 +49,30 @@ export function tableOf(readModel: string, version: number, collection: Collecti
 
 /**
  * Makes what is missing of a table and removes what is no longer declared; a new column is filled from the documents that are there.
- * Answers whether anything had to be done.
+ * Answers whether anything had to be done. Lists have their full-text tables at once: those are made by what is written alone.
  */
-export function prepareTable(db: DatabaseSync, table: Table): boolean {
+export function prepareTable(db: DatabaseSync, table: Table, indexes: IndexesMade): boolean {
   const isNew =
     namesOf(db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = '${table.name}'`).size === 0;
   if (isNew) db.exec(createTableSql(table));
   const indexesDropped = dropUndeclaredIndexes(db, table);
   const columnsChanged = !isNew && alignColumns(db, table);
-  const indexesMade = makeMissingIndexes(db, table);
+  const missing = indexes === 'at once' ? missingIndexes(db, table) : [];
+  for (const index of missing) makeIndex(db, table, index);
   const listsChanged = alignLists(db, table);
-  return isNew || indexesDropped || columnsChanged || indexesMade || listsChanged;
+  return isNew || indexesDropped || columnsChanged || missing.length > 0 || listsChanged;
+}
+
+export function missingIndexes(db: DatabaseSync, table: Table): readonly TableIndex[] {
+  const present = indexNames(db, table);
+  return table.indexes.filter(({ name, isList }) => !isList && !present.has(name));
+}
+
+export function makeIndex(db: DatabaseSync, table: Table, index: TableIndex): void {
+  const terms = sparseTerms(index);
+  const where = terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`;
+  const keys = [...index.fields.map(quoted), 'id'].join(', ');
+  db.exec(`CREATE INDEX IF NOT EXISTS ${quoted(index.name)} ON ${table.name} (${keys})${where}`);
 }
 
 export function dropTable(db: DatabaseSync, table: Table): void {
@@ -143,18 +156,6 @@ function dropUndeclaredIndexes(db: DatabaseSync, table: Table): boolean {
   const surplus = [...indexNames(db, table)].filter((name) => !declared.has(name));
   for (const name of surplus) db.exec(`DROP INDEX ${quoted(name)}`);
   return surplus.length > 0;
-}
-
-function makeMissingIndexes(db: DatabaseSync, table: Table): boolean {
-  const present = indexNames(db, table);
-  const missing = table.indexes.filter(({ name, isList }) => !isList && !present.has(name));
-  for (const index of missing) {
-    const terms = sparseTerms(index);
-    const where = terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`;
-    const keys = [...index.fields.map(quoted), 'id'].join(', ');
-    db.exec(`CREATE INDEX ${quoted(index.name)} ON ${table.name} (${keys})${where}`);
-  }
-  return missing.length > 0;
 }
 
 function indexNames(db: DatabaseSync, table: Table): Set<string> {

@@ -44,6 +44,7 @@ export const stateTablesSql = `
     PRIMARY KEY (read_model, version, partition)
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS catching_up (read_model TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS unindexed (read_model TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS comparisons (read_model TEXT PRIMARY KEY, comparison TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS secrets (read_model TEXT PRIMARY KEY, secret TEXT NOT NULL) WITHOUT ROWID;`;
 

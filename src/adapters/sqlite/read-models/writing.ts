@@ -7,6 +7,8 @@ import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Claimed, Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
 import { HeldError, NewerOwnerError } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
+import type { IndexingDependencies } from './indexing.ts';
+import { isIndexed, makeIndexes, noteIndexed } from './indexing.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from './grouped-transactions.ts';
 import type { ListChanges } from './lists.ts';
@@ -40,13 +42,15 @@ export function fence(connection: Connection, { name, version }: Pick<ModelVersi
   connection.statement(raise).run(name, version);
 }
 
-/** @param changed called with the read model after each transaction that moved it */
-export function createWriting(
-  connection: Connection,
-  view: View,
-  held: HeldSet,
-  changed: (readModel: string) => void,
-): Writing {
+export interface WritingDependencies extends IndexingDependencies {
+  readonly view: View;
+  readonly held: HeldSet;
+  /** Called with the read model after each transaction that moved it. */
+  changed(readModel: string): void;
+}
+
+export function createWriting(deps: WritingDependencies): Writing {
+  const { connection, view, held, changed } = deps;
   const transactions = createGroupedTransactions(connection);
   const grants = createGrants();
   return {
@@ -71,8 +75,10 @@ export function createWriting(
       return { ...owner, offsets: moved };
     },
     async noteCaughtUp(readModel) {
+      if (!isIndexed(connection, readModel)) await makeIndexes(deps, view.model(readModel));
       await transactions.run(() => {
         connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
+        noteIndexed(connection, readModel);
       });
     },
   };

@@ -6,6 +6,7 @@ const embeddedAlone = [
   'bystander',
   'damaged-pages',
   'data-files',
+  'erase-folded-anew',
   'first-visit',
   'full-disk',
   'unusable-files',

@@ -3,6 +3,9 @@
 import { parseArgs } from 'node:util';
 
 import type { TenantId } from '../domain/ids.ts';
+import type { CatchUps } from '../api/whole-read-models.ts';
+import { saidOf } from '../api/whole-read-models.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { createCatchUp } from '../projections/catching-up.ts';
 import { readModels } from '../projections/index.ts';
@@ -59,6 +62,23 @@ async function report({ what, left, values, remark }: Erased, folders: readonly 
   if (!isGone) process.exitCode = 1;
 }
 
+const lookEveryMs = 500;
+const tellEveryMs = 10_000;
+
+/** What is to go is found in the records: in a part of them there would be a part of it. */
+async function untilWhole(catchUps: CatchUps, clock: Pick<Clock, 'monotonic' | 'sleep'>): Promise<void> {
+  let toldAt = -Infinity;
+  for (const [readModel, catchUp] of catchUps) {
+    for (let progress = await catchUp.progress(); progress !== null; progress = await catchUp.progress()) {
+      if (clock.monotonic() - toldAt >= tellEveryMs) {
+        toldAt = clock.monotonic();
+        process.stderr.write(`waiting: ${saidOf(readModel, progress)}\n`);
+      }
+      await clock.sleep(lookEveryMs);
+    }
+  }
+}
+
 /** Log, stores and whoever folds and runs jobs: in a cluster the processes that serve do the folding. */
 async function withService<T>(
   config: Config,
@@ -73,11 +93,12 @@ async function withService<T>(
     running.push({ stop: async () => reader.close() });
     const roles = { logLevel: config.LOG_LEVEL, runsProjectors: true, runsScheduler: true };
     if (thread !== null) running.push(await startProjectorThread({ engines: thread, ...roles }, signal));
-    const { log } = adapters;
-    const catchUps = readModels.map(
-      (readModel) => [readModel.definition.name, createCatchUp({ log, reader, readModel })] as const,
+    const { log, clock } = adapters;
+    const catchUps = new Map(
+      readModels.map((readModel) => [readModel.definition.name, createCatchUp({ log, reader, readModel })] as const),
     );
-    running.push(startJobs(adapters, reader, new Map(catchUps)));
+    running.push(startJobs(adapters, reader, catchUps));
+    await untilWhole(catchUps, clock);
     return await work(adapters, reader);
   } finally {
     for (const one of running.toReversed()) await one.stop();

@@ -76,6 +76,7 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
 
   async function askRedis({ kind, key, limit, cost, count }: Take): Promise<RateLimitDecision> {
     const askedAt = performance.now();
+    connection.gather();
     const answer = await supervision.watch(consume(limiterFor(kind, limit), `${keyPrefix}${key}`, cost, limit));
     const allowed = answer.consumedPoints <= limit.limit;
     const resetMs = Math.max(answer.msBeforeNext, 0);

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 
+import { connectRedis } from '../../../src/adapters/redis/connection.ts';
 import { createRedisRateLimiter } from '../../../src/adapters/redis/rate-limiter.ts';
 import type { RedisRateLimiter } from '../../../src/adapters/redis/rate-limiter.ts';
 import { rateLimiterContract } from '../../contracts/rate-limiter.ts';
@@ -117,3 +118,44 @@ describe('Redis: limits of several processes', () => {
     expect(new Set(seen.map(({ name }) => name))).toEqual(new Set(['evalsha', 'get', 'pttl', 'incrby']));
   });
 });
+
+describe('Redis: what is asked in one turn of the event loop', () => {
+  it('leaves in one write, and what is asked later in another one, also where the connection was dropped between', async () => {
+    const connection = connectRedis(engines().redisUrl);
+    const { client } = connection;
+    try {
+      for (let nth = 1; nth <= 2; nth++) {
+        await until(async () => (await client.ping().catch(() => null)) === 'PONG', { what: 'Redis' });
+        const writes = countWrites(client.stream);
+        const ask = () => {
+          connection.gather();
+          return client.ping();
+        };
+        expect(await Promise.all(Array.from({ length: 50 }, ask))).toEqual(Array.from({ length: 50 }, () => 'PONG'));
+        expect(writes()).toBe(1);
+        expect(await Promise.all([ask(), ask()])).toEqual(['PONG', 'PONG']);
+        expect(writes()).toBe(2);
+        connection.gather();
+        connection.drop();
+        await until(() => client.status !== 'ready', { what: 'the drop' });
+      }
+    } finally {
+      await connection.close();
+    }
+  });
+});
+
+/** Of a socket, to the system. */
+function countWrites(stream: Redis['stream']): () => number {
+  let writes = 0;
+  for (const name of ['_write', '_writev'] as const) {
+    const write = stream[name] as ((...args: unknown[]) => void) | undefined;
+    Object.assign(stream, {
+      [name](...args: unknown[]) {
+        writes++;
+        return write?.apply(stream, args);
+      },
+    });
+  }
+  return () => writes;
+}

@@ -96,8 +96,12 @@ it('a long log is folded without indexes: killed in between queries are refused,
     expect([status, body['accepted']]).toEqual([202, requests.length]);
     batchId = String(body['batchId']);
   }
-  const before = (await statisticsOf(first)).total;
-  await until(async () => withoutZeros((await statisticsOf(first)).statusCounts)['DELIVERED'] === before, patience);
+  let before = 0;
+  await until(async () => {
+    const { total, statusCounts } = await statisticsOf(first);
+    before = total;
+    return total >= longLog && withoutZeros(statusCounts)['DELIVERED'] === total;
+  }, patience);
   await first.stop();
   await dataDir.dropReadModels();
 

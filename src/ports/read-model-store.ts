@@ -31,7 +31,7 @@ export interface CollectionDefinition {
 }
 
 /**
- * When a version that is begun gets its indexes. `once filled`: documents come at twice the speed without them, and they are made in a fifth of the time by
+ * When a version that is begun gets its indexes. `once filled`: documents come half as fast again without them, and they are made in a fifth of the time by
  * what is there then (`noteCaughtUp`). Until then documents are found by their ids alone.
  */
 export type IndexesMade = 'at once' | 'once filled';

@@ -270,8 +270,9 @@ export interface ReadModelStore extends ReadModelReader {
   /**
    * It has reached the end that the log had when it began to be folded. For good; may be said again. Resolves once the indexes are there that were to come
    * then; others may fold meanwhile, but where the store works in its caller's thread that stands still for as long as one index takes.
+   * @param signal begins no further index once it has aborted, and nothing is noted then: whoever says it again goes on
    */
-  noteCaughtUp(readModel: string): Promise<void>;
+  noteCaughtUp(readModel: string, signal?: AbortSignal): Promise<void>;
   /**
    * Removes a read model that nobody uses any more, whatever there is of it, some ms of work at a time: to be called until it says `done`. From the first
    * call on nobody finds it or can own it; one that is prepared under its name begins empty.

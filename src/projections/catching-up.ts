@@ -81,7 +81,7 @@ export async function noteWhenCaughtUp(of: {
       const progress = await catchUp.progress();
       if (progress === null || progress.done >= progress.total) {
         restMs = againAfterMs;
-        return await store.noteCaughtUp(readModel.definition.name);
+        return await store.noteCaughtUp(readModel.definition.name, signal);
       }
     } catch (err) {
       // That log or store are away others tell; what is folded and can't be made whole (a full disk, when its indexes are made) nobody else does.

@@ -188,6 +188,18 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         expect(await everyWay()).toEqual([21, 21, 7, 3]);
       });
 
+      it('begins no further one once that is ended, and says nothing: whoever goes on makes what is left', async () => {
+        await harness.store.prepare(slips, 'once filled');
+        await foldSlips(0, 21);
+        await harness.store.noteCaughtUp('slips', AbortSignal.abort());
+        expect([await harness.reader.isIndexed('slips'), await harness.reader.hasCaughtUp('slips')]).toEqual([
+          false,
+          false,
+        ]);
+        await harness.store.noteCaughtUp('slips');
+        expect(await everyWay()).toEqual([21, 21, 7, 3]);
+      });
+
       it('has in them what is folded while they are made', async () => {
         await harness.store.prepare(slips, 'once filled');
         await foldSlips(0, 210);

@@ -51,10 +51,14 @@ export async function makeCollections(db: Db, model: ModelVersion): Promise<void
 
 /**
  * Those of a version that are missing. Of a filled collection they are made by one pass over it, while others go on reading and writing; whoever asks for the
- * same at once waits for them.
+ * same at once waits for them. False when the signal has ended it before.
  */
-export async function makeIndexes(db: Db, model: ModelVersion): Promise<void> {
-  for (const collection of model.collections) await alignIndexes(db, collection);
+export async function makeIndexes(db: Db, model: ModelVersion, signal?: AbortSignal): Promise<boolean> {
+  for (const collection of model.collections) {
+    if (signal?.aborted === true) return false;
+    await alignIndexes(db, collection);
+  }
+  return true;
 }
 
 export async function dropCollections(db: Db, model: ModelVersion): Promise<void> {

@@ -111,14 +111,17 @@ export function createWriting(deps: WritingDependencies): Writing {
       }
     },
 
-    async noteCaughtUp(readModel) {
+    async noteCaughtUp(readModel, signal) {
       const model = await view.model(readModel);
       // Whether the read model has caught up is said of the version in use.
-      if (deps.owns !== 'current') return makeIndexes(db, model);
+      if (deps.owns !== 'current') {
+        await makeIndexes(db, model, signal);
+        return;
+      }
       const found = await versionsOf(db).findOne({ _id: readModel });
       if (found !== null && isUnindexed(found)) {
         const begunAt = clock.monotonic();
-        await makeIndexes(db, model);
+        if (!(await makeIndexes(db, model, signal))) return;
         deps.logger.info('indexes made', { readModel, tookMs: Math.round(clock.monotonic() - begunAt) });
       }
       await versionsOf(db).updateOne({ _id: readModel }, { $unset: { catchingUp: '', unindexed: '' } });

@@ -26,16 +26,21 @@ export function noteIndexed(connection: Connection, readModel: string): void {
   connection.statement('DELETE FROM unindexed WHERE read_model = ?').run(readModel);
 }
 
-/** One at a time, with a turn of the event loop between: others fold meanwhile. Interrupted, it is called again and makes those that are left. */
+/**
+ * One at a time, with a turn of the event loop between: others fold meanwhile. False when the signal has ended it before: called again it makes those that are
+ * left, as it does after a kill.
+ */
 export async function makeIndexes(
   { connection, clock, logger }: IndexingDependencies,
   model: ModelVersion,
-): Promise<void> {
+  signal?: AbortSignal,
+): Promise<boolean> {
   const { db } = connection;
   const begunAt = clock.monotonic();
   let made = 0;
   for (const table of model.tables) {
     for (const index of missingIndexes(db, table)) {
+      if (signal?.aborted === true) return false;
       connection.transaction(() => makeIndex(db, table, index));
       made++;
       await new Promise((resolve) => setImmediate(resolve));
@@ -43,6 +48,7 @@ export async function makeIndexes(
   }
   const tookMs = Math.round(clock.monotonic() - begunAt);
   if (made > 0) logger.info('indexes made', { readModel: model.name, indexes: made, tookMs });
+  return true;
 }
 
 const unindexedSql = `SELECT 1 FROM unindexed JOIN catching_up USING (read_model) WHERE read_model = ?`;

@@ -171,7 +171,9 @@ function nextStore(indexing: IndexingDependencies, next: ModelVersion, held: Hel
       if (definition.name !== next.name) throw new Error(`this store is for the rebuild of ${next.name} alone`);
     },
     // Whether the read model has caught up is said of the version in use.
-    noteCaughtUp: () => makeIndexes(indexing, next),
+    async noteCaughtUp(_readModel, signal) {
+      await makeIndexes(indexing, next, signal);
+    },
     async removeSome(readModel) {
       throw new Error(`this store is for the rebuild of ${next.name} alone: it doesn't remove ${readModel}`);
     },

@@ -74,8 +74,8 @@ export function createWriting(deps: WritingDependencies): Writing {
       changed(owner.readModel);
       return { ...owner, offsets: moved };
     },
-    async noteCaughtUp(readModel) {
-      if (!isIndexed(connection, readModel)) await makeIndexes(deps, view.model(readModel));
+    async noteCaughtUp(readModel, signal) {
+      if (!isIndexed(connection, readModel) && !(await makeIndexes(deps, view.model(readModel), signal))) return;
       await transactions.run(() => {
         connection.statement('DELETE FROM catching_up WHERE read_model = ?').run(readModel);
         noteIndexed(connection, readModel);

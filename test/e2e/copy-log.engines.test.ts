@@ -84,6 +84,12 @@ beforeAll(async () => {
     },
     { timeoutMs: 120_000, what: 'everything to be settled or pending' },
   );
+  // What may lag has the time that others leave, so the statistics say nothing of the search.
+  await until(async () => Promise.resolve(areLevel(documentsInSqlite(dataFiles(dataDir.path).views))), {
+    timeoutMs: 120_000,
+    everyMs: 250,
+    what: 'all read models to be folded equally far',
+  });
   before = await shown();
   Object.assign(sentBefore, sent());
   await service.stop();
@@ -197,6 +203,14 @@ function withTermsCounted(documents: StoredReadModels['documents']): Map<string,
     return terms === undefined ? document : { ...(document as object), terms: terms.length };
   };
   return new Map([...documents].map(([place, document]) => [place, counted(document)]));
+}
+
+/** Whatever two of them read they have read equally far. */
+function areLevel({ positions }: StoredReadModels): boolean {
+  const furthest = new Map<string, number>();
+  const placeOf = (key: string): string => key.slice(key.indexOf(' ') + 1);
+  for (const [key, offset] of positions) furthest.set(placeOf(key), Math.max(offset, furthest.get(placeOf(key)) ?? 0));
+  return [...positions].every(([key, offset]) => furthest.get(placeOf(key)) === offset);
 }
 
 /** On each partition number at least as far. */

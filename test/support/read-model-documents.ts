@@ -18,7 +18,7 @@ export interface StoredReadModels {
 type Documents = readonly (readonly [id: string, json: string])[];
 type Offsets = readonly (readonly [partition: number, json: string])[];
 
-/** @param path of views.db, which no process holds */
+/** @param path of views.db; of a service that runs, as far as it has folded just now */
 export function documentsInSqlite(path: string): StoredReadModels {
   const db = new DatabaseSync(path, { readOnly: true });
   try {

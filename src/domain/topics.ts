@@ -24,6 +24,9 @@ export const workTopics: readonly Topic[] = channels.flatMap((channel) =>
   priorities.map((priority) => workTopic(channel, priority)),
 );
 
+/** Of what somebody waits for at the moment: a password reset, a code. */
+export const highTopics: readonly Topic[] = channels.map((channel) => workTopic(channel, 'HIGH'));
+
 export const allTopics: readonly Topic[] = [
   ...workTopics,
   deliveriesTopic,

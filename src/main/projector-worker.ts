@@ -31,8 +31,8 @@ import { toMainThread } from './thread-entry.ts';
 const formerKeptMs = 10_000;
 
 const input = workerData as ProjectorThreadInput;
-// What it does at once may wait for a beat as well; who accepts and delivers in the main thread is waited for by people.
-if (input.engines.kind === 'embedded') giveWayToOthers();
+// What it does at once may wait for a beat as well; who accepts and delivers is waited for by people.
+giveWayToOthers();
 
 const clock = createClock();
 const logger = createLogger({ level: input.logLevel });

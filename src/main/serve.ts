@@ -15,6 +15,7 @@ import { createServingReader } from '../projections/serving-reader.ts';
 import type { Keeper } from '../retention/keeper.ts';
 import { startKeeper } from '../retention/keeper.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
+import { letHelpersGiveWay } from '../adapters/node/thread-niceness.ts';
 import type { Adapters } from './adapters.ts';
 import { openAdapters } from './adapters.ts';
 import { banner } from './banner.ts';
@@ -60,6 +61,7 @@ interface Started {
 /** Runs until a signal or a failure; then stops all that runs, the last started first, and exits. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
   keepHeapsSmall(isCluster(config) ? clusterHeapGrowsPercent : undefined);
+  letHelpersGiveWay();
   const told = new AbortController();
   const signal = firstSignal();
   void signal.then(() => told.abort());

@@ -1,5 +1,6 @@
 // A thread that gives way, as the system sees it, and those beside it.
 
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -28,6 +29,35 @@ describe('a thread that gives way to others', () => {
     await worker.terminate();
   });
 });
+
+describe("V8's helpers that give way", () => {
+  onLinuxOfSeveral('are all that there are of them in the process, and nobody else', () => {
+    const code = `import { readdirSync, readFileSync } from 'node:fs';
+      import { letHelpersGiveWay } from ${JSON.stringify(modulePath)};
+      const threads = () => readdirSync('/proc/self/task').map((id) => {
+        const stat = readFileSync('/proc/self/task/' + id + '/stat', 'utf8');
+        const comm = readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim();
+        return { id, comm, niceness: Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]) };
+      });
+      const before = threads();
+      letHelpersGiveWay();
+      console.log(JSON.stringify({ before, after: threads() }));`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+    const { before, after } = JSON.parse(stdout) as Record<'before' | 'after', ThreadSeen[]>;
+    const isHelper = ({ comm }: ThreadSeen) => comm === 'V8Worker';
+    expect(before.filter(isHelper).length).toBeGreaterThan(0);
+    const expected = before.map((thread) =>
+      isHelper(thread) ? { ...thread, niceness: Math.min(thread.niceness + 5, 19) } : thread,
+    );
+    expect(after).toEqual(expected);
+  });
+});
+
+interface ThreadSeen {
+  readonly id: string;
+  readonly comm: string;
+  readonly niceness: number;
+}
 
 /** The 19th of proc_pid_stat(5); the name may hold spaces. */
 function nicenessOf(thread: number): number {

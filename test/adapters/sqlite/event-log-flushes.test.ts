@@ -42,8 +42,20 @@ afterEach(async () => {
 
 it('what follows many callers waits for 4 ms, for others to be written with it', async () => {
   await Promise.all(eventsOf(8).map((event) => log.append(event)));
-  await log.append(requested(0, 8));
+  await log.append(requested(0, 8, 'DEFAULT'));
   expect(setTimeouts.mock.calls.map(([, ms]) => ms)).toEqual([4]);
+});
+
+it('HIGH that follows many callers is written at once, with what waits; what follows within 4 ms of that waits again, HIGH as well', async () => {
+  await Promise.all(eventsOf(8).map((event) => log.append(event)));
+  const durable: string[] = [];
+  const waiting = log.append(requested(0, 8, 'BULK')).then(() => durable.push('BULK'));
+  expect(setTimeouts).toHaveBeenCalledTimes(1);
+  await log.append(requested(0, 9)).then(() => durable.push('HIGH'));
+  expect(durable).toEqual(['BULK', 'HIGH']);
+  await waiting;
+  await Promise.all([log.append(requested(0, 10)), log.append(requested(0, 11))]);
+  expect(setTimeouts.mock.calls.map(([, ms]) => ms)).toEqual([4, 4]);
 });
 
 it('what follows one caller, however much he had appended together, is written at once', async () => {

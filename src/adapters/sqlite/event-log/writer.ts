@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { DomainEvent } from '../../../domain/events.ts';
-import { workTopics, type Topic } from '../../../domain/topics.ts';
+import { highTopics, workTopics, type Topic } from '../../../domain/topics.ts';
 import { type AppendResult, StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Logger } from '../../../ports/logger.ts';
@@ -70,7 +70,7 @@ const fewMax = 32;
 /**
  * A flush costs an fsync, some 250 us, whatever is in it: under load, which 8 callers in one flush tell, the next one begins 4 ms after the last, or as
  * soon as 32 events wait, and takes more along. What comes alone never waits, nor does what one caller appends behind hundreds of its own: a batch's last
- * event, which its answer waits for.
+ * event, which its answer waits for. Nor does HIGH, unless it has been let through so within the last 4 ms: so it has twice the flushes at most.
  */
 const spacingMs = 4;
 const spacedFromCallers = 8;
@@ -97,6 +97,7 @@ export function createWriter({
   let lastAppendedAt = statements.lastAppendedAt();
   const queue = createAppendQueue<Append>(catalog.slots, clock);
   const isWork = catalog.topics.map((topic) => workTopics.includes(topic));
+  const isHigh = catalog.topics.map((topic) => highTopics.includes(topic));
   /** Who has appended what waits. */
   let callers = 0;
   let commits: PendingCommit[] = [];
@@ -109,12 +110,18 @@ export function createWriter({
 
   /** When the last flush ended, by the monotonic clock, if it was one of many callers. */
   let busyAt = -Infinity;
+  /** When HIGH was last let through in such a time. */
+  let hurriedAt = -Infinity;
 
-  const schedule = () => {
+  const schedule = (isHasty = false) => {
     if (scheduled === 'now') return;
-    if (queue.size < spacedToEvents && clock.monotonic() - busyAt < spacingMs) {
-      scheduled ??= setTimeout(flush, spacingMs);
-      return;
+    const now = clock.monotonic();
+    if (queue.size < spacedToEvents && now - busyAt < spacingMs) {
+      if (!isHasty || now - hurriedAt < spacingMs) {
+        scheduled ??= setTimeout(flush, spacingMs);
+        return;
+      }
+      hurriedAt = now;
     }
     if (scheduled !== null) clearTimeout(scheduled);
     scheduled = 'now';
@@ -144,7 +151,9 @@ export function createWriter({
     } finally {
       if (queue.size > 0) (hasUrgent ? scheduleBehind : schedule)();
     }
-    busyAt = isBusy ? clock.monotonic() : -Infinity;
+    const now = clock.monotonic();
+    // One that HIGH began early has few callers, however many there are.
+    busyAt = isBusy || now - hurriedAt < spacingMs ? now : -Infinity;
     announce(batch, appendedAt);
     for (const { resolve } of committing) resolve();
     if (batch.length > 0) onFlush(clock.monotonic() - since);
@@ -232,8 +241,9 @@ export function createWriter({
     if (queue.size >= limits.queueEvents || queue.bytes + length > limits.queueBytes) {
       return append.resolve({ kind: 'refused', reason: 'too much waits to be appended' });
     }
-    queue.add(append, isFew && isWork[Math.floor(append.slot / partitions)] === true);
-    schedule();
+    const topic = Math.floor(append.slot / partitions);
+    queue.add(append, isFew && isWork[topic] === true);
+    schedule(isFew && isHigh[topic] === true);
   };
 
   reload();

@@ -6,7 +6,7 @@ const smallGrowsPercent = 25;
 
 /**
  * The old generation of every isolate grows by a quarter between collections, where V8 lets it double and more: the embedded service takes
- * 260 MiB at most. Catching up with a long log would take a third more time of a core: see `letHeapsGrowUntil`. To be called before any thread starts.
+ * up to 290 MiB under full load. Catching up with a long log would take a third more time of a core: see `letHeapsGrowUntil`. To be called before any thread starts.
  *
  * Whatever is made begins in the young generation. V8 would make it in the old one, for good, wherever in the code 85 % of what it looked at had outlived a
  * collection of the young. Events and answers do while they wait for a disk, and a moment later they are garbage, which lasts there until all of the old

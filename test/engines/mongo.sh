@@ -11,6 +11,7 @@
 # Environment (defaults): ENGINES_DIR=<project>/.engines  ENGINES_RUN_DIR=$ENGINES_DIR  MONGO_PORT=27017
 #   MONGO_CACHE_GB=1 (WiredTiger cache)  MONGO_OPLOG_MB=512  MONGO_TTL_SECS=60 (pause between TTL sweeps)
 #   MONGO_ARGS (further mongod arguments)  START_TIMEOUT=240  PYTHON=python3 (with pip)
+#   MONGO_SESSION_NICE (19: least): it has a session of its own, and Linux gives each session the same part of the processors; one that asks for less gives way
 #
 # The server is SSPL-1.0, run as a process of its own for tests; nothing of it is committed or shipped.
 PROG=mongo.sh
@@ -132,6 +133,10 @@ wait_for() { # wait_for TEST PID WHAT
 
 answers() { return 0; }
 
+give_way() { # once it answers it has its own session: before that this would be the caller's
+  { printf '%s\n' "$MONGO_SESSION_NICE" >"/proc/$1/autogroup"; } 2>/dev/null || say "its session keeps its weight: it can't be set here"
+}
+
 start() {
   local pid reply member config args from; from=$(now_ms)
   [ -f "$HOME_DIR/.complete" ] || die "mongod $MONGO_VERSION is not in $HOME_DIR; run '$PROG fetch' first"
@@ -154,6 +159,7 @@ start() {
     printf '%s\n' "$pid" >"$PIDFILE"
   fi
   wait_for answers "$pid" 'answering'
+  [ -z "${MONGO_SESSION_NICE:-}" ] || give_way "$pid"
   if ! replset_of "$(hello)"; then
     member=$(b_int _id 0)$(b_str host "127.0.0.1:$MONGO_PORT")
     config=$(b_str _id "$MONGO_RS")$(b_sub 04 members "$(b_sub 03 0 "$member")")

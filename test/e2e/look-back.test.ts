@@ -16,7 +16,7 @@ import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
 import { type HttpSink, startHttpSink } from '../support/http-sink.ts';
 import { type Answers, answersOf, type Asked, type Credentials, startLookBack } from '../support/look-back.ts';
 import { askedAsNow, askedAsThen, getsOf, isOf, toldOtherwise } from '../support/look-back-routes.ts';
-import { allRecords, statisticsOf } from '../support/records.ts';
+import { allRecords, isSearchLevel, statisticsOf } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
 /** Each is a quiet moment that is looked back to. The promise is kept at 10 on real engines as well, where each start takes seconds: HERALD_TEST_MOMENTS=10. */
@@ -185,7 +185,7 @@ async function recordQuietly(): Promise<Recorded> {
       const { QUEUED, PROCESSING } = (await statisticsOf(service)).statusCounts;
       const running = await answersOf(service.url, ofSettings(), credentials);
       const areOver = [...running.values()].every(({ body }) => !['queued', 'running'].includes(stateOf(body)));
-      return QUEUED === 0 && PROCESSING === 0 && areOver && (await isFolded());
+      return QUEUED === 0 && PROCESSING === 0 && areOver && (await isFolded()) && (await isSearchLevel(service));
     },
     { timeoutMs: 60_000, everyMs: 100, what: 'everything to be settled' },
   );

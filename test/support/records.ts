@@ -26,19 +26,29 @@ export interface Statistics {
   readonly [field: string]: unknown;
 }
 
-/** Every record of the tenant, page by page. */
-export async function allRecords(herald: Pick<Herald, 'dashboard'>): Promise<NotificationRecord[]> {
+/** Every record of the tenant, or of those that the filter lets through, page by page. */
+export async function allRecords(
+  herald: Pick<Herald, 'dashboard'>,
+  filter: Readonly<Record<string, string>> = {},
+): Promise<NotificationRecord[]> {
   const records: NotificationRecord[] = [];
   let cursor: string | null = null;
   do {
-    const body = await read(
-      herald,
-      `/notifications?limit=100${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
-    );
+    const query = new URLSearchParams({ ...filter, limit: '100', ...(cursor === null ? {} : { cursor }) });
+    const body = await read(herald, `/notifications?${query.toString()}`);
     records.push(...(body['data'] as NotificationRecord[]));
     cursor = (body['pagination'] as { nextCursor: string | null }).nextCursor;
   } while (cursor !== null);
   return records;
+}
+
+/** Whether a search finds every record. It may lag behind the records: `herald_projector_lag` is of the look before, seconds ago. */
+export async function isSearchLevel(herald: Pick<Herald, 'dashboard'>): Promise<boolean> {
+  const recipients = (await allRecords(herald)).map(({ recipient }) => String(recipient));
+  const prefixes = new Set(recipients.map((recipient) => recipient.slice(0, 3)));
+  let found = 0;
+  for (const recipientPrefix of prefixes) found += (await allRecords(herald, { recipientPrefix })).length;
+  return found === recipients.length;
 }
 
 export async function recordOf(herald: Herald, id: string): Promise<NotificationRecord | null> {

@@ -28,13 +28,14 @@ const floodPosts = Number(process.env['E2E_FLOOD_POSTS'] ?? '6000');
 const sinkMs = Number(process.env['E2E_SINK_MS'] ?? '15000');
 /** So slow that the flood is there longer than the other's are measured. */
 const waitsFromMs = 100;
-/** The other's, in turn HIGH and BULK, ten a second, in each phase. */
+/** The other's, in turn HIGH and BULK, in each phase. */
 const besidePosts = Number(process.env['E2E_BESIDE_POSTS'] ?? '60');
+/** Ten a second; to tell two versions apart takes several hundred HIGH of each, so more. */
+const besideEveryMs = Number(process.env['E2E_BESIDE_EVERY_MS'] ?? '100');
 /** A machine that runs other tests beside this one has pauses of its own. */
 const highP99MaxMs = Number(process.env['E2E_HIGH_P99_MS'] ?? Infinity);
 const bulkP99MaxMs = Number(process.env['E2E_BULK_P99_MS'] ?? Infinity);
 const wantsFigures = process.env['E2E_FIGURES'] !== undefined;
-const besideEveryMs = 100;
 const warmingMs = 5000;
 const arriveWithinMs = 60_000;
 

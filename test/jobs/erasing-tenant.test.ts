@@ -169,7 +169,10 @@ describe('the erasure of a tenant', () => {
     const hasCounted = (done: number) => done > 0 && done === told.at(-1);
     await expect(turn(first, noting(hasCounted))).rejects.toThrow('killed');
     const toldByFirst = told.length;
-    const job = await turn(await laterOwner(first, 0), noting(() => false));
+    const job = await turn(
+      await laterOwner(first, 0),
+      noting(() => false),
+    );
     expect(job).toMatchObject({ state: 'done', total: many, done: many + 1 });
     expect(told).toEqual(told.toSorted((a, b) => a - b));
     expect(told[0]).toBe(0);

@@ -135,9 +135,12 @@ async function startRoles(
   const thread =
     threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told }, signal);
   if (thread !== null) running.push(thread);
-  const catchUps = roles.has('api') ? catchUpsOf(adapters.log, reader) : new Map<string, CatchUp>();
+  const catchUps = catchUpsOf(adapters.log, reader);
+  // Before anybody can post: a first notification would be something to catch up with for whoever asks for it, and the process unready until it is folded.
+  await Promise.all([...catchUps.values()].map((catchUp) => catchUp.begin()));
+  const answersFrom = roles.has('api') ? catchUps : new Map<string, CatchUp>();
   const folding = () => thread?.folding() ?? [];
-  health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps }));
+  health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps: answersFrom }));
   const delivering = await startDelivering(adapters, config, { roles, from, channels, reader, signal });
   running.push(...delivering.running);
   health.need('log', async () => {
@@ -146,7 +149,7 @@ async function startRoles(
   });
   const keeper = runsProjectors ? await startRetention(config, adapters, stored) : null;
   if (keeper !== null) running.push(keeper);
-  if (runsScheduler) running.push(startJobs(adapters, reader, catchUpsOf(adapters.log, reader)));
+  if (runsScheduler) running.push(startJobs(adapters, reader, catchUps));
   const watched = { adapters, health, roles, reader: stored, thread, delivering, keeper };
   running.push(startWatching({ ...watched, isCluster: isCluster(config) }));
   const metrics = async () => (await Promise.all([thread?.metrics() ?? [], delivering.metrics()])).flat();

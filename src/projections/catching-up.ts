@@ -15,6 +15,8 @@ export interface CatchingUp {
 }
 
 export interface CatchUp {
+  /** Notes where the log ends: what comes later is ordinary lag. Never rejects; where log or store are away the end is that of the first look that succeeds. */
+  begin(): Promise<void>;
   /** Null once it has caught up, with its indexes; ordinary lag is none. Rejects when log or store are away. */
   progress(): Promise<CatchingUp | null>;
 }
@@ -27,7 +29,7 @@ export function createCatchUp(of: {
   const { log, reader, readModel } = of;
   const { definition, topics } = readModel;
   const reach = createReach(of);
-  /** By topic and number: where the log ended when it was first seen that there is something to catch up with. */
+  /** By topic and number: where the log ended when it was first seen that there is something to catch up with, at the beginning if that was said. */
   let target: ReadonlyMap<Topic, readonly number[]> | null = null;
 
   const targetNow = async () =>
@@ -43,13 +45,19 @@ export function createCatchUp(of: {
     return done;
   };
 
+  /** Null: it has caught up. */
+  const targetOf = async () => {
+    const isOver = await reader.hasCaughtUp(definition.name);
+    return (target = isOver ? null : (target ?? (await targetNow())));
+  };
+
   return {
+    async begin() {
+      await targetOf().catch(() => null);
+    },
     async progress() {
-      if (await reader.hasCaughtUp(definition.name)) {
-        target = null;
-        return null;
-      }
-      const ends = (target ??= await targetNow());
+      const ends = await targetOf();
+      if (ends === null) return null;
       let done = 0;
       for (let partition = 0; partition < log.partitioning.partitions; partition++)
         done += await doneOf(partition, ends);

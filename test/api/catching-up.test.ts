@@ -13,7 +13,7 @@ afterEach(() => app.close());
 it('only what needs it is refused, with how far it is; asked once a second at most', async () => {
   let asked = 0;
   const progress: CatchingUp = { done: 4_554, total: 94_002 };
-  const search = { progress: async () => (asked++, progress) };
+  const search = { begin: async () => {}, progress: async () => (asked++, progress) };
   app = await startApp({ delivers: false, replace: () => ({ catchUps: new Map([['search_2', search]]) }) });
   const tenant = await app.tenant('ada');
   const list = (query: string) => tenant.dashboard('GET', `/notifications${query}`);

@@ -68,6 +68,24 @@ describe('a first start', () => {
     },
   );
 
+  embeddedOnly(
+    'is ready and answers whoever has just posted, however late the first notification is folded',
+    async () => {
+      const own = await makeDataDir();
+      // Nobody folds.
+      const api = await startHerald(own, {}, ['--role', 'api']);
+      try {
+        expect((await api.notify({ channel: 'IN_APP', recipient: 'ada', body: 'hi' })).status).toBe(202);
+        const headers = { 'x-api-key': api.apiKey };
+        expect((await api.call('GET', '/api/v1/notify/inapp/ada', { headers })).status).toBe(200);
+        expect((await fetch(`${api.operationsUrl}/health/ready`)).status).toBe(200);
+      } finally {
+        await api.stop();
+        await own.remove();
+      }
+    },
+  );
+
   realOnly(
     'shares its engines: a second serve beside it takes requests of the same tenant, and both see them',
     async () => {

@@ -98,6 +98,28 @@ describe('a read model that is new', () => {
     expect(await engines.store.hasCaughtUp('notifications_2')).toBe(true);
   });
 
+  it('is said to catch up with what was there when somebody began to look, and not with what came before it was first asked', async () => {
+    await engines.store.prepare(notificationsReadModel.definition);
+    const { begin, progress } = catchUp();
+    await begin();
+    await append(1, 1);
+    expect([await progress(), await catchUp().progress()]).toEqual([null, { done: 0, total: 2 }]);
+  });
+
+  it('has to reach the end of the first look that succeeds, where the store was away at the beginning', async () => {
+    await engines.store.prepare(notificationsReadModel.definition);
+    await append(1, 1);
+    let isAway = true;
+    const hasCaughtUp: typeof engines.store.hasCaughtUp = (readModel) =>
+      isAway ? Promise.reject(new Error('away')) : engines.store.hasCaughtUp(readModel);
+    const reader = { ...engines.store, hasCaughtUp };
+    const { begin, progress } = createCatchUp({ ...engines, reader, readModel: notificationsReadModel });
+    await begin();
+    await expect(progress()).rejects.toThrow('away');
+    isAway = false;
+    expect(await progress()).toEqual({ done: 0, total: 2 });
+  });
+
   it('goes on catching up after a restart in the middle', async () => {
     await append(1, 10);
     await engines.store.prepare(notificationsReadModel.definition);

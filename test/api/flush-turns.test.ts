@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
-import { intakeLimits } from '../../src/api/batch-intake.ts';
+import { intakeLimits, quickFlushMs } from '../../src/api/batch-intake.ts';
 import { createFlushTurns, flushesAtOnceMax, logRestMaxMs, slowFlushMs } from '../../src/api/flush-turns.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { App } from '../support/app.ts';
@@ -93,6 +93,9 @@ describe('of a batch', () => {
   const gapsOf: TenantId[] = [];
   let areOthersAbout = false;
   let [underWay, most] = [0, 0];
+  /** Events of the largest append. */
+  let largest = 0;
+  let logTakesMs = 0;
 
   beforeAll(async () => {
     const gap = async (tenantId: TenantId) => void gapsOf.push(tenantId);
@@ -105,7 +108,9 @@ describe('of a batch', () => {
           ...own,
           async appendAll(events) {
             most = Math.max(most, ++underWay);
+            largest = Math.max(largest, events.length);
             const results = await own.appendAll(events);
+            if (logTakesMs > 0) await new Promise((resolve) => void setTimeout(resolve, logTakesMs));
             // Time enough for the next flush to come.
             for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => void setImmediate(resolve));
             underWay--;
@@ -137,6 +142,25 @@ describe('of a batch', () => {
     // The log writes one while the next is made ready: alone.
     expect(mostAtOnce).toEqual([intakeLimits.flushesMax, intakeLimits.sharedFlushesMax]);
   });
+
+  it('while others are about they are a tenth of one where they are quick, and no more of them than can be waited for where they aren’t', async () => {
+    const tenant = await app.tenant('beside others');
+    const { flushItemsMax, pieceItemsMax, sharedPart } = intakeLimits;
+    const lines = Array.from({ length: 3 * flushItemsMax }, () => item);
+    areOthersAbout = true;
+    const largestOf = async (tookMs: number) => {
+      [largest, logTakesMs] = [0, tookMs];
+      const headers = { 'content-type': 'application/x-ndjson' };
+      const reply = await tenant.withKey('POST', '/notify/batch', lines.join('\n'), headers);
+      expect(reply.body.accepted).toBe(lines.length);
+      return largest;
+    };
+    expect(await largestOf(0)).toBe(flushItemsMax / 10);
+    const large = await largestOf(2 * quickFlushMs);
+    expect(large).toBeGreaterThanOrEqual(flushItemsMax * sharedPart);
+    // Whole pieces.
+    expect(large).toBeLessThan((flushItemsMax + pieceItemsMax) * sharedPart);
+  }, 60_000);
 });
 
 describe('of many batches at once', () => {

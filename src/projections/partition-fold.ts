@@ -112,7 +112,7 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       };
       const isOfLarge = isLarge(entries) || lastSize !== 'small';
       const batch = { isLarge: isOfLarge, isHeavy: isHeavy(entries) || lastSize === 'heavy' };
-      const foldInTurn = inTurn(deps, claim.signal, batch);
+      const foldInTurn = inTurn(deps, claim.signal, { ...batch, first: entries[0] });
       do {
         const done = await retried(deps, claim, 'fold', () => firstOf(deps, entries, () => foldInTurn(foldOnce)));
         if (done === null) return null;
@@ -159,7 +159,7 @@ function erasedAmong(entries: readonly LogEntry[], log: Pick<EventLog, 'isTenant
 function inTurn(
   deps: FoldDependencies,
   signal: AbortSignal,
-  batch: { readonly isLarge: boolean; readonly isHeavy: boolean },
+  batch: { readonly isLarge: boolean; readonly isHeavy: boolean; readonly first: LogEntry | undefined },
 ): <T>(fold: () => Promise<T>) => Promise<T> {
   const { turns, readModel, store } = deps;
   if (turns === undefined) return (fold) => fold();
@@ -167,7 +167,7 @@ function inTurn(
   return (fold) => {
     if (deps.isBeside?.() === true) return turns.beside(signal, fold);
     const once = waitsForLarge ? () => turns.large(signal, fold, batch) : fold;
-    return readModel.mayLag === true ? turns.lagging(signal, once) : once();
+    return readModel.mayLag === true && batch.first !== undefined ? turns.lagging(signal, once, batch.first) : once();
   };
 }
 
@@ -194,8 +194,9 @@ function restOf(
 ): number {
   const { turns, readModel, clock } = deps;
   const [oldest] = entries;
-  if (readModel.mayLag !== true && deps.isBeside?.() !== true && oldest !== undefined) {
-    turns?.noted({ entries: entries.length, isLarge, waitedMs: clock.now() - oldest.appendedAt });
+  const last = entries.at(-1);
+  if (readModel.mayLag !== true && deps.isBeside?.() !== true && oldest !== undefined && last !== undefined) {
+    turns?.noted({ entries: entries.length, last, isLarge, waitedMs: clock.now() - oldest.appendedAt });
     if (!isLarge && turns?.needsNoRest(pace) === true) return -Infinity;
   }
   return restAfter(entries, pace, clock.monotonic());

@@ -7,7 +7,7 @@
 //   numbers of the same tenants write the same pages. The first small one after that waits for four at most, 40 ms, and those after it for one.
 // - A small one is followed by a rest, so that a commit is shared by more; the first few of a beat after a quiet one aren't, so that nobody waits for a beat on a quiet thread.
 // - A read model that may lag folds one batch at a time and, while others have much to do, rests four times as long after each. So they keep four fifths of
-//   the thread, and what may lag catches up when they have.
+//   the thread, and what may lag catches up when they have. Where it is 15 s behind them it rests no more: then it goes on at their pace, however long the log is.
 // - A read model that is filled beside the one that it replaces folds one batch at a time and rests as long as it took while others fold at all; once one of
 //   them is half a second behind, three times as long. So a rebuild has half of the thread at most. While something that is in hand is a second behind it
 //   begins none, but one a second: what serves is behind by that second, the batch that was under way (10 ms of the thread, some 100 of a store elsewhere) and
@@ -15,6 +15,8 @@
 
 import type { Clock } from '../ports/clock.ts';
 import type { FoldPace } from '../ports/read-model-store.ts';
+import type { Place } from './behind-others.ts';
+import { createBehindOthers } from './behind-others.ts';
 
 /** Runs the work when its turn has come; whoever is next waits for the rest after it. The wait ends with the signal. */
 export type Line = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
@@ -22,14 +24,19 @@ export type Line = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T
 export interface Turns {
   /** A batch of a read model that must not lag is to be folded, until the call that it answers with. @param since when the log took its oldest event, UTC ms */
   begun(since: number): () => void;
-  /** A read model that must not lag has folded so many events at once; a large batch waited for its turn. */
-  noted(batch: { readonly entries: number; readonly isLarge: boolean; readonly waitedMs: number }): void;
+  /** A read model that must not lag has folded so many events at once, up to this one; a large batch waited for its turn. */
+  noted(batch: {
+    readonly entries: number;
+    readonly last: Place;
+    readonly isLarge: boolean;
+    readonly waitedMs: number;
+  }): void;
   /** Whether a number may go on at once after a small batch. Counts it. */
   needsNoRest(pace: FoldPace): boolean;
   /** For large batches; a heavy one, of large events or documents, is always folded by itself. */
   large<T>(signal: AbortSignal, work: () => Promise<T>, batch: { readonly isHeavy: boolean }): Promise<T>;
-  /** For read models that may lag. */
-  readonly lagging: Line;
+  /** For read models that may lag: a batch that begins here. */
+  lagging<T>(signal: AbortSignal, work: () => Promise<T>, first: Place): Promise<T>;
   /** For read models that are filled while another one serves. */
   readonly beside: Line;
 }
@@ -42,6 +49,8 @@ const quietBeatEntries = 200;
 const busyMs = 500;
 const laggingRests = 4;
 const laggingRestMaxMs = 1000;
+/** 1,000,000 notifications: the search is there 15 s after the records. With rests to their end it was half of their own time behind, 28 to 55 s, and 153 of 5,000,000. */
+const laggingMaxMs = 15_000;
 /** Of a piece of 50 ms; what took longer was others' work. */
 const largeRestMaxMs = 50;
 /** A quarter of what folding may be behind while another read model is filled, and beyond the 350 ms that events rest in a store elsewhere. */
@@ -76,6 +85,12 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
   let liveUntil = -Infinity;
   let laterUntil = -Infinity;
   let beat = { endsAt: -Infinity, unrested: 0, entries: 0, isQuiet: true };
+  const behindOthers = createBehindOthers(clock, laggingMaxMs);
+  let isFarBehind = false;
+  const lagging = createLine(clock, {
+    restMsAfter: (tookMs, now) =>
+      now < busyUntil && !isFarBehind ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0,
+  });
   const large = createLine(clock, {
     atOnceMax: () => (clock.monotonic() < smallUntil ? 1 : largeTogetherMax),
     restMsAfter: (tookMs, now) => (now < smallUntil && now >= behindUntil ? Math.min(tookMs, largeRestMaxMs) : 0),
@@ -86,7 +101,8 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
       inHand.add(batch);
       return () => void inHand.delete(batch);
     },
-    noted({ entries, isLarge, waitedMs }) {
+    noted({ entries, last, isLarge, waitedMs }) {
+      behindOthers.passed(last);
       const until = clock.monotonic() + busyMs;
       if (entries >= busyEntries) busyUntil = until;
       if (entries > 0) liveUntil = until;
@@ -104,9 +120,10 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
       return beat.isQuiet && ++beat.unrested <= unrestedMax;
     },
     large: (signal, work, { isHeavy }) => large(signal, work, isHeavy ? largeTogetherMax : 1),
-    lagging: createLine(clock, {
-      restMsAfter: (tookMs, now) => (now < busyUntil ? Math.min(laggingRests * tookMs, laggingRestMaxMs) : 0),
-    }),
+    lagging(signal, work, first) {
+      isFarBehind = behindOthers.behindMs(first) >= laggingMaxMs;
+      return lagging(signal, work);
+    },
     beside: createLine(clock, {
       before: untilNotLate,
       restMsAfter: (tookMs, now) =>

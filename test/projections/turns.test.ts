@@ -7,6 +7,8 @@ import type { Turns } from '../../src/projections/turns.ts';
 import { createTurns } from '../../src/projections/turns.ts';
 
 const { signal } = new AbortController();
+const at = (offset: number) => ({ topic: 'notifications-bulk' as const, partition: 3, offset });
+const [first, last] = [at(0), at(0)];
 const pace: FoldPace = { eventsMax: 500, fewMs: 25, manyMs: 100, unrestedMax: 3, inThread: true };
 
 let now: number;
@@ -34,15 +36,40 @@ async function failing(): Promise<void> {
 
 describe('what may lag', () => {
   it('folds one batch at a time, and rests while others have much to do', async () => {
-    await Promise.all([turns.lagging(signal, work), turns.lagging(signal, work)]);
+    await Promise.all([turns.lagging(signal, work, first), turns.lagging(signal, work, first)]);
     expect(sleeps).toEqual([]);
-    turns.noted({ entries: 500, isLarge: true, waitedMs: 0 });
-    await Promise.all([turns.lagging(signal, work), turns.lagging(signal, work)]);
+    turns.noted({ entries: 500, isLarge: true, waitedMs: 0, last });
+    await Promise.all([turns.lagging(signal, work, first), turns.lagging(signal, work, first)]);
     expect(sleeps).toEqual([80, 80]);
-    await expect(turns.lagging(signal, failing)).rejects.toThrow('no');
+    await expect(turns.lagging(signal, failing, first)).rejects.toThrow('no');
     now += 1000;
-    await turns.lagging(signal, work);
+    await turns.lagging(signal, work, first);
     expect(sleeps).toHaveLength(3);
+  });
+});
+
+describe('what may lag and is 15 s behind the others', () => {
+  it('rests no more until it has come nearer', async () => {
+    const others = (offset: number) => turns.noted({ entries: 500, isLarge: true, waitedMs: 0, last: at(offset) });
+    const restsFrom = async (offset: number) => {
+      sleeps = [];
+      await turns.lagging(signal, work, at(offset));
+      return sleeps;
+    };
+    for (now = 0; now <= 20_000; now += 500) others(now);
+    // Of 5,001 to 6,000 the others had been told at 6 s.
+    now = 20_900;
+    others(20_500);
+    expect(await restsFrom(6001)).toEqual([80]);
+    others(20_500);
+    expect(await restsFrom(5001)).toEqual([80]);
+    others(20_500);
+    now = 21_000;
+    expect(await restsFrom(5001)).toEqual([]);
+    others(20_500);
+    expect(await restsFrom(0)).toEqual([]);
+    others(20_500);
+    expect(await restsFrom(30_000)).toEqual([80]);
   });
 });
 
@@ -50,10 +77,10 @@ describe('what is filled while another serves', () => {
   it('folds one batch at a time, rests as long as it took while others fold, and much longer while they are late', async () => {
     await Promise.all([turns.beside(signal, work), turns.beside(signal, work)]);
     expect(sleeps).toEqual([]);
-    turns.noted({ entries: 1, isLarge: false, waitedMs: 30 });
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 30, last });
     await Promise.all([turns.beside(signal, work), turns.beside(signal, work)]);
     expect(sleeps).toEqual([20, 20]);
-    turns.noted({ entries: 1, isLarge: false, waitedMs: 1000 });
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 1000, last });
     await turns.beside(signal, work);
     expect(sleeps).toEqual([20, 20, 60]);
     now += 1000;
@@ -128,7 +155,7 @@ describe('large batches', () => {
     expect(begun()).toBe(4);
     await end();
     expect(begun()).toBe(5);
-    turns.noted({ entries: 1, isLarge: false, waitedMs: 0 });
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 0, last });
     for (const expected of [5, 5, 5, 6, 7]) {
       await end();
       expect(begun()).toBe(expected);
@@ -156,10 +183,10 @@ describe('large batches', () => {
   });
 
   it('rest as long as they took while others fold small ones, and not at all where nobody does', async () => {
-    turns.noted({ entries: 500, isLarge: true, waitedMs: 0 });
+    turns.noted({ entries: 500, isLarge: true, waitedMs: 0, last });
     await turns.large(signal, work, usual);
     expect(sleeps).toEqual([]);
-    turns.noted({ entries: 1, isLarge: false, waitedMs: 0 });
+    turns.noted({ entries: 1, isLarge: false, waitedMs: 0, last });
     await turns.large(signal, work, usual);
     expect(sleeps).toEqual([20]);
     now += 500;
@@ -168,14 +195,14 @@ describe('large batches', () => {
   });
 
   it('rest no more where they have waited for seconds, until they have caught up', async () => {
-    const small = { entries: 1, isLarge: false, waitedMs: 60_000 };
+    const small = { last, entries: 1, isLarge: false, waitedMs: 60_000 };
     turns.noted(small);
-    turns.noted({ entries: 2, isLarge: true, waitedMs: 5000 });
+    turns.noted({ entries: 2, isLarge: true, waitedMs: 5000, last });
     await turns.large(signal, work, usual);
     expect(sleeps).toEqual([]);
     now += 500;
     turns.noted(small);
-    turns.noted({ entries: 2, isLarge: true, waitedMs: 4999 });
+    turns.noted({ entries: 2, isLarge: true, waitedMs: 4999, last });
     await turns.large(signal, work, usual);
     expect(sleeps).toEqual([20]);
   });
@@ -193,7 +220,7 @@ describe('small batches', () => {
 });
 
 describe('small batches', () => {
-  const small = (entries: number) => ({ entries, isLarge: false, waitedMs: 0 });
+  const small = (entries: number) => ({ entries, isLarge: false, waitedMs: 0, last });
   /** Of five in a beat. */
   const unrested = (entries: number) =>
     Array.from({ length: 5 }, () => {

@@ -1,0 +1,51 @@
+// How long ago others of this thread have folded what a read model that may lag comes to now. Of each topic and number it is noted once a second how far they
+// are, for as long as that tells whether the bound is kept.
+//
+//   others:        ──────────o(1 s)──────────o(2 s)──────────o(3 s)
+//   what may lag:  ───────x          its next batch begins here: others had passed it a second after they began, so it is 2 s behind
+
+import type { Topic } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
+
+export interface Place {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export interface BehindOthers {
+  /** Others have folded up to here. */
+  passed(place: Place): void;
+  /** Since when, in ms, others have had this, to a second; at most `keptMs`, and 0 where they haven't. */
+  behindMs(place: Place): number;
+}
+
+interface Passed {
+  readonly offset: number;
+  readonly at: number;
+}
+
+const noteEveryMs = 1000;
+
+export function createBehindOthers(clock: Pick<Clock, 'monotonic'>, keptMs: number): BehindOthers {
+  /** By topic and number, ascending. */
+  const passed = new Map<string, Passed[]>();
+  const keyOf = ({ topic, partition }: Place): string => `${topic} ${partition}`;
+  return {
+    passed(place) {
+      const now = clock.monotonic();
+      const notes = passed.get(keyOf(place)) ?? [];
+      const last = notes.at(-1);
+      // Of several read models the first one counts.
+      if (last !== undefined && (now - last.at < noteEveryMs || place.offset <= last.offset)) return;
+      const firstYoung = notes.findIndex(({ at }) => now - at < keptMs);
+      // The newest one that is as old as can be told says so for all below it.
+      const kept = firstYoung === -1 ? notes.slice(-1) : notes.slice(Math.max(0, firstYoung - 1));
+      passed.set(keyOf(place), [...kept, { offset: place.offset, at: now }]);
+    },
+    behindMs(place) {
+      const first = passed.get(keyOf(place))?.find(({ offset }) => offset >= place.offset);
+      return first === undefined ? 0 : Math.min(clock.monotonic() - first.at, keptMs);
+    },
+  };
+}

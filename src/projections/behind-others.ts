@@ -4,20 +4,14 @@
 //   others:        ──────────o(1 s)──────────o(2 s)──────────o(3 s)
 //   what may lag:  ───────x          its next batch begins here: others had passed it a second after they began, so it is 2 s behind
 
-import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-
-export interface Place {
-  readonly topic: Topic;
-  readonly partition: number;
-  readonly offset: number;
-}
+import type { Position } from '../ports/event-log.ts';
 
 export interface BehindOthers {
   /** Others have folded up to here. */
-  passed(place: Place): void;
+  passed(position: Position): void;
   /** Since when, in ms, others have had this, to a second; at most `keptMs`, and 0 where they haven't. */
-  behindMs(place: Place): number;
+  behindMs(position: Position): number;
 }
 
 interface Passed {
@@ -30,21 +24,21 @@ const noteEveryMs = 1000;
 export function createBehindOthers(clock: Pick<Clock, 'monotonic'>, keptMs: number): BehindOthers {
   /** By topic and number, ascending. */
   const passed = new Map<string, Passed[]>();
-  const keyOf = ({ topic, partition }: Place): string => `${topic} ${partition}`;
+  const keyOf = ({ topic, partition }: Position): string => `${topic} ${partition}`;
   return {
-    passed(place) {
+    passed(position) {
       const now = clock.monotonic();
-      const notes = passed.get(keyOf(place)) ?? [];
+      const notes = passed.get(keyOf(position)) ?? [];
       const last = notes.at(-1);
       // Of several read models the first one counts.
-      if (last !== undefined && (now - last.at < noteEveryMs || place.offset <= last.offset)) return;
+      if (last !== undefined && (now - last.at < noteEveryMs || position.offset <= last.offset)) return;
       const firstYoung = notes.findIndex(({ at }) => now - at < keptMs);
       // The newest one that is as old as can be told says so for all below it.
       const kept = firstYoung === -1 ? notes.slice(-1) : notes.slice(Math.max(0, firstYoung - 1));
-      passed.set(keyOf(place), [...kept, { offset: place.offset, at: now }]);
+      passed.set(keyOf(position), [...kept, { offset: position.offset, at: now }]);
     },
-    behindMs(place) {
-      const first = passed.get(keyOf(place))?.find(({ offset }) => offset >= place.offset);
+    behindMs(position) {
+      const first = passed.get(keyOf(position))?.find(({ offset }) => offset >= position.offset);
       return first === undefined ? 0 : Math.min(clock.monotonic() - first.at, keptMs);
     },
   };

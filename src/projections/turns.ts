@@ -14,8 +14,8 @@
 //   its own batch, and what is filled still comes on where the thread is never free.
 
 import type { Clock } from '../ports/clock.ts';
+import type { Position } from '../ports/event-log.ts';
 import type { FoldPace } from '../ports/read-model-store.ts';
-import type { Place } from './behind-others.ts';
 import { createBehindOthers } from './behind-others.ts';
 
 /** Runs the work when its turn has come; whoever is next waits for the rest after it. The wait ends with the signal. */
@@ -27,7 +27,7 @@ export interface Turns {
   /** A read model that must not lag has folded so many events at once, up to this one; a large batch waited for its turn. */
   noted(batch: {
     readonly entries: number;
-    readonly last: Place;
+    readonly last: Position;
     readonly isLarge: boolean;
     readonly waitedMs: number;
   }): void;
@@ -36,7 +36,7 @@ export interface Turns {
   /** For large batches; a heavy one, of large events or documents, is always folded by itself. */
   large<T>(signal: AbortSignal, work: () => Promise<T>, batch: { readonly isHeavy: boolean }): Promise<T>;
   /** For read models that may lag: a batch that begins here. */
-  lagging<T>(signal: AbortSignal, work: () => Promise<T>, first: Place): Promise<T>;
+  lagging<T>(signal: AbortSignal, work: () => Promise<T>, first: Position): Promise<T>;
   /** For read models that are filled while another one serves. */
   readonly beside: Line;
 }

@@ -46,7 +46,7 @@ export const intakeLimits = {
 const dearItems = 5;
 /**
  * What any other one is while another tenant is about and flushes are quick: 25 are a piece and 50 a flush then. A HIGH beside a batch has a dozen turns of the
- * event loop, each behind what the batch does in its own: its p99 was 22 ms with flushes of 200, and is 13 with these. More often than every 20 ms they gain nothing.
+ * event loop, each behind what the batch does in its own: its p99 was 27 to 29 ms with flushes of 200, and is 18 to 25 with these (one machine, in turns). More often than every 20 ms they gain nothing.
  */
 const itemsBesideOthers = 4;
 /** With all that it waited for: 10,000 items in flushes of 50 are taken in 10 s then, of 20 s that a body may be read. */

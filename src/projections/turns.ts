@@ -86,6 +86,7 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
   let laterUntil = -Infinity;
   let beat = { endsAt: -Infinity, unrested: 0, entries: 0, isQuiet: true };
   const behindOthers = createBehindOthers(clock, laggingMaxMs);
+  /** The one that is folded, or rests; there is one at a time. */
   let isFarBehind = false;
   const lagging = createLine(clock, {
     restMsAfter: (tookMs, now) =>
@@ -121,8 +122,10 @@ export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): 
     },
     large: (signal, work, { isHeavy }) => large(signal, work, isHeavy ? largeTogetherMax : 1),
     lagging(signal, work, first) {
-      isFarBehind = behindOthers.behindMs(first) >= laggingMaxMs;
-      return lagging(signal, work);
+      return lagging(signal, () => {
+        isFarBehind = behindOthers.behindMs(first) >= laggingMaxMs;
+        return work();
+      });
     },
     beside: createLine(clock, {
       before: untilNotLate,

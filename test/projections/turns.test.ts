@@ -73,6 +73,21 @@ describe('what may lag and is 15 s behind the others', () => {
   });
 });
 
+describe('what may lag of several numbers', () => {
+  it('rests after those that aren’t far behind, and not after those that are, in whatever order they wait', async () => {
+    const others = (offset: number) => turns.noted({ entries: 500, isLarge: true, waitedMs: 0, last: at(offset) });
+    for (now = 0; now <= 20_000; now += 500) others(now);
+    others(20_500);
+    const far = turns.lagging(signal, work, at(0));
+    await Promise.all([far, turns.lagging(signal, work, at(30_000))]);
+    expect(sleeps).toEqual([80]);
+    others(20_500);
+    const near = turns.lagging(signal, work, at(30_000));
+    await Promise.all([near, turns.lagging(signal, work, at(0))]);
+    expect(sleeps).toEqual([80, 80]);
+  });
+});
+
 describe('what is filled while another serves', () => {
   it('folds one batch at a time, rests as long as it took while others fold, and much longer while they are late', async () => {
     await Promise.all([turns.beside(signal, work), turns.beside(signal, work)]);

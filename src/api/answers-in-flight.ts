@@ -125,15 +125,7 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
         letInNextTurn();
         change(tenantId, written - holding);
         holding = written;
-        const cut = setTimeout(() => res.destroy(), limits.takenWithinMs).unref();
-        const done = (): void => {
-          clearTimeout(cut);
-          giveBack();
-        };
-        // Both come; what was given back is nothing the second time.
-        res.once('finish', done);
-        res.once('close', done);
-        if (res.closed) done();
+        whenTaken(res, limits.takenWithinMs, giveBack);
       },
     };
   };
@@ -179,6 +171,19 @@ export function createAnswersInFlight(metrics: Metrics, given: Partial<AnswerLim
       return wait(asked, res);
     },
   };
+}
+
+/** Calls back once the reader has the answer or is gone, which it is made to be in time; twice does no harm. */
+export function whenTaken(res: ServerResponse, withinMs: number, giveBack: () => void): void {
+  const cut = setTimeout(() => res.destroy(), withinMs).unref();
+  const done = (): void => {
+    clearTimeout(cut);
+    giveBack();
+  };
+  // Both come; what was given back is nothing the second time.
+  res.once('finish', done);
+  res.once('close', done);
+  if (res.closed) done();
 }
 
 export const ownAnswersFull =

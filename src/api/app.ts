@@ -23,7 +23,7 @@ import type { AnswerLimits } from './answers-in-flight.ts';
 import { createAnswersInFlight } from './answers-in-flight.ts';
 import type { TokenRules } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
-import { createBodyMemory } from './body-memory.ts';
+import { createBodyMemories } from './body-memory.ts';
 import { createClientAddresses } from './client-addresses.ts';
 import { createCors } from './cors.ts';
 import { createCursors } from './cursor.ts';
@@ -143,7 +143,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     ...deps,
     ...(options.downloads === undefined ? {} : { limits: options.downloads }),
   });
-  const bodies = createBodyMemory(clock);
+  const { bodies, batches } = createBodyMemories(clock, metrics);
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
   const countRead = createReadLimit({ ...deps, readLimit: options.readLimit });
@@ -154,6 +154,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     limits,
     countRead,
     bodies,
+    batches,
     answers,
     partitioning,
     streams,

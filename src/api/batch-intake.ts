@@ -32,14 +32,16 @@ export const intakeLimits = {
   /** While another tenant is about: as much of a piece and a flush, 100 and 200 items (25 and 50 where flushes are quick), and so many flushes. */
   sharedPart: 0.4,
   sharedFlushesMax: 1,
-  /** Taken of what bodies may take: three flushes with their last pieces (576 KiB), a piece, and the item that is being read. */
-  roomBytes: 1024 * 1024,
+  /** Of the body 1 MiB at most, three flushes with their last pieces (576 KiB), a piece, and the item that is being read; of its results 2. */
+  roomBytes: 3 * 1024 * 1024,
   /**
    * So long a body is read at the log's pace; past it the log may hold the reading up for a second at a time, and what holds it up for longer ends it: the
    * rest of the body is let through, unlooked at. After 30 s (`requestTimeout`) the request would be cut, and its sender not know what was accepted.
    */
   readMaxMs: 20_000,
   heldMaxMs: 1000,
+  /** With what it waited for its room: who waited for long has so much less time. */
+  receivedWithinMs: 28_000,
 } as const;
 
 /** What an item is whose text is filled in, or that has a key, as a share of a flush: it takes so many times as long. */

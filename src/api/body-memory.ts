@@ -1,10 +1,12 @@
 // What the bodies of requests may take of this process: a body has its room before it is read, and keeps it until its request is answered.
 //
 //   4,000 connections x 256 KiB would be 1 GiB. Whoever finds no room is not read from: what it sends waits in its own socket. A tenant may hold as much
-//   as is still free: one of them half, two a third each, nine a tenth; so the next one finds room, whatever the others send, and however slowly.
+//   as is still free: one of them half, two a third each, nine a tenth; so the next one finds room, whatever the others send, and however slowly. So it is
+//   with the places of those that wait.
 
 import { unavailable } from '../domain/errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Metrics } from '../ports/metrics.ts';
 
 export const bodyMemoryLimits = {
   /** 40 bodies of the largest kind at once. Parsed and encoded a body is three times that: 24 MiB. */
@@ -13,6 +15,17 @@ export const bodyMemoryLimits = {
   waitingMax: 128,
   waitMaxMs: 2000,
 } as const;
+
+/**
+ * Batches have theirs apart, so that no other body waits behind them: eight at once, four of one tenant. One is over in a second or a few, so whoever comes
+ * meanwhile waits for that; 18 s, and 10 are left of the 28 in which one has to be received.
+ */
+const batchMemoryLimits: BodyMemoryLimits = {
+  totalBytesMax: 8 * 3 * 1024 * 1024,
+  /** Of 80 KiB, as above: 20 MiB. */
+  waitingMax: 256,
+  waitMaxMs: 18_000,
+};
 
 export type BodyMemoryLimits = { readonly [Name in keyof typeof bodyMemoryLimits]: number };
 
@@ -29,12 +42,21 @@ export interface BodyRoom {
 export interface BodyMemory {
   /** @param owner a tenant's id, or '' for whoever is none */
   roomFor(owner: string): BodyRoom;
+  /** How many requests wait for room. */
+  waiting(): number;
 }
 
 interface Waiting {
   readonly owner: string;
   readonly bytes: number;
   granted(): void;
+}
+
+/** Of single bodies, and of batches. */
+export function createBodyMemories(clock: Pick<Clock, 'sleep'>, metrics: Pick<Metrics, 'gauge'>) {
+  const batches = createBodyMemory(clock, batchMemoryLimits);
+  metrics.gauge('herald_batches_waiting', batches.waiting);
+  return { bodies: createBodyMemory(clock), batches };
 }
 
 export function createBodyMemory(
@@ -69,7 +91,8 @@ export function createBodyMemory(
   }
 
   async function waitFor(owner: string, bytes: number): Promise<void> {
-    if (waiting.size >= waitingMax) throw noRoom();
+    const own = [...waiting].filter((place) => place.owner === owner).length;
+    if (own >= waitingMax - waiting.size) throw noRoom();
     const granted = new AbortController();
     const place: Waiting = { owner, bytes, granted: () => granted.abort() };
     waiting.add(place);
@@ -78,6 +101,7 @@ export function createBodyMemory(
   }
 
   return {
+    waiting: () => waiting.size,
     roomFor(first) {
       let owner = first;
       let taken = 0;

@@ -49,6 +49,8 @@ interface Definition<Caller, B extends z.ZodType, Q extends z.ZodType> {
   readonly bodyIsOptional?: true;
   /** The handler reads the body by itself: `body` is documented and not looked at. */
   readonly bodyIsUnread?: true;
+  /** What it takes and what it answers have one room, of those for batches: the handler takes it, and it is given back once the answer was taken. */
+  readonly isBatch?: true;
   /** Absent: the query is not looked at. */
   readonly query?: Q;
   /** The read models that are waited for, one after another, before the handler runs: by the caller's own writes, and by `x-after-position`. @throws DomainError BAD_REQUEST */
@@ -64,6 +66,7 @@ export interface Endpoint<Caller> {
   readonly body?: z.ZodType;
   readonly bodyIsOptional?: true;
   readonly bodyIsUnread?: true;
+  readonly isBatch?: true;
   readonly query?: z.ZodType;
   follows?(query: unknown): readonly ReadModel[];
   readonly answerBytesMax?: number;

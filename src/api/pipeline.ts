@@ -10,6 +10,7 @@ import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import type { AnswerRoom, AnswersInFlight } from './answers-in-flight.ts';
+import { answerLimits, whenTaken } from './answers-in-flight.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { BodyMemory, BodyRoom } from './body-memory.ts';
 import { readJson, readOptionalJson } from './body.ts';
@@ -32,6 +33,8 @@ interface Dependencies {
   readonly inboxCallers: InboxCallers;
   readonly limits: RequestLimits;
   readonly bodies: BodyMemory;
+  /** Of batches. */
+  readonly batches: BodyMemory;
   readonly reader: ReadModelReader;
   readonly partitioning: Partitioning;
   readonly clock: Clock;
@@ -54,7 +57,7 @@ type RouteOf<Kind extends AuthKind> = Pick<Route, 'method' | 'sends'> & {
 export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
-  const { authenticate, inboxCallers, limits, countRead, bodies, answers } = deps;
+  const { authenticate, inboxCallers, limits, countRead, bodies, batches, answers } = deps;
   const { reader, partitioning, clock, streams, downloads, ownWrites, turns } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
@@ -116,7 +119,8 @@ export function createPipeline(deps: Dependencies) {
     if (method !== 'GET') await count(caller, sends === true, res);
     else if (tenantId !== null) await countRead(tenantId, res);
     const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
-    const bodyRoom = bodies.roomFor(tenantId ?? '');
+    const isBatch = endpoint.isBatch === true;
+    const bodyRoom = (isBatch ? batches : bodies).roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;
     let work: Promise<unknown> = Promise.resolve();
     try {
@@ -124,8 +128,9 @@ export function createPipeline(deps: Dependencies) {
       await follow(tenantId, endpoint, input);
       await endpoint.awaits?.(caller, input);
       // Not before: who merely waits takes no place.
-      answerRoom = await roomFor(method, tenantId, endpoint, res);
-      const handling = as(() => endpoint.handle(caller, input)).finally(bodyRoom.release);
+      if (!isBatch) answerRoom = await roomFor(method, tenantId, endpoint, res);
+      const handled = as(() => endpoint.handle(caller, input));
+      const handling = isBatch ? handled : handled.finally(bodyRoom.release);
       work = handling;
       const answer = await (method === 'GET' ? withinTime(handling, clock) : handling);
       const headers = { 'x-request-id': String(res.locals['requestId']) };
@@ -137,7 +142,8 @@ export function createPipeline(deps: Dependencies) {
         return;
       }
       const bytes = await as(() => sendInTurns(res, answer, headers, endpoint));
-      if (endpoint.answerBytesMax === undefined) answerRoom?.giveBack();
+      if (isBatch) whenTaken(res, answerLimits.takenWithinMs, bodyRoom.release);
+      else if (endpoint.answerBytesMax === undefined) answerRoom?.giveBack();
       else answerRoom?.holds(res, bytes);
     } catch (error) {
       bodyRoom.release();

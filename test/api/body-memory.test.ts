@@ -15,7 +15,7 @@ const standingClock = {
 };
 /** Every sleep is over at once. */
 const impatientClock = { sleep: async () => {} };
-const limits = { totalBytesMax: 1000, waitingMax: 2, waitMaxMs: 1 };
+const limits = { totalBytesMax: 1000, waitingMax: 8, waitMaxMs: 1 };
 
 /** Whether a wait is over, without waiting for anything more to happen. */
 async function isOver(taken: Promise<unknown>): Promise<boolean> {
@@ -58,11 +58,20 @@ describe('the memory of bodies', () => {
     expect(await isOver(waits[1] ?? Promise.reject(new Error('no wait')))).toBe(true);
   });
 
-  it('refuses at once when too many wait', async () => {
+  it('refuses at once whoever waits already as often as places are free, and leaves those to others', async () => {
     const memory = createBodyMemory(standingClock, limits);
     await memory.roomFor('a').take(500);
-    for (let i = 0; i < limits.waitingMax; i++) void memory.roomFor('a').take(1);
+    await memory.roomFor('b').take(250);
+    await memory.roomFor('c').take(250);
+    const wait = (owner: string, times: number) => {
+      for (let i = 0; i < times; i++) void memory.roomFor(owner).take(1);
+    };
+    wait('a', 4);
     await expect(memory.roomFor('a').take(1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    wait('b', 2);
+    await expect(memory.roomFor('b').take(1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(await isOver(memory.roomFor('d').take(1))).toBe(false);
+    expect(memory.waiting()).toBe(7);
   });
 
   it('holds no more than there is, whoever asks, and nothing once all is given back', async () => {

@@ -41,14 +41,18 @@ export function createBatchHandlers(deps: Dependencies) {
   const takeIn = async (of: IntakeOf, { request, room }: Input['unread']): Promise<TakenIn> => {
     const format = jsonFormatOf(request);
     if (Number(request.headers['content-length'] ?? 0) > batchLimits.bytesMax) throw batchTooLarge();
+    const since = clock.monotonic();
     await room.take(intakeLimits.roomBytes);
+    // It went while it waited: nothing would say so a second time.
+    if (request.destroyed && !request.complete) throw new ClientGoneError();
+    const waitedMs = clock.monotonic() - since;
     const intake = createIntake({ ...deps, flushTurns }, of);
     const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
     let isGone = false;
     let taking = Promise.resolve(true);
     const reading = new AbortController();
     const late = (ms: number) => clock.sleep(ms, reading.signal).then(() => 'late' as const);
-    const soonCut = late(intakeLimits.readMaxMs);
+    const soonCut = late(Math.min(intakeLimits.readMaxMs, intakeLimits.receivedWithinMs - waitedMs));
     try {
       for await (const items of itemsOf(chunks, format)) {
         taking = intake.take(items);
@@ -96,6 +100,7 @@ export function createBatchHandlers(deps: Dependencies) {
   const create = endpoint('apiKey', {
     body: batchSchema,
     bodyIsUnread: true,
+    isBatch: true,
     answerBytesMax: resultsBytesMax,
     async handle({ tenant }, { headers: sent, unread }) {
       if (sent[idempotencyKeyHeader] !== undefined)

@@ -8,7 +8,7 @@ import type { Results } from './batch-results.ts';
 import type { OwnWrites } from './own-writes.ts';
 
 export interface AcceptanceDependencies {
-  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptOnce'>;
+  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptItemOnce'>;
   readonly ownWrites: Pick<OwnWrites, 'note' | 'noteAll'>;
 }
 
@@ -33,7 +33,7 @@ export function createAcceptance(
 ) {
   const acceptKeyed = async ({ index, input, key }: Keyed): Promise<void> => {
     try {
-      const { notificationId, position, isReplayed } = await commands.acceptOnce({ input, key, batchId });
+      const { notificationId, position, isReplayed } = await commands.acceptItemOnce({ input, key, batchId });
       ownWrites.note(tenantId, position);
       results.accept(index, notificationId, isReplayed);
     } catch (error) {

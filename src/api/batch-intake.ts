@@ -21,9 +21,11 @@ import type { FlushTurns } from './flush-turns.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 export const intakeLimits = {
-  /** Checked in one go, some 2 ms of the thread at most: then everybody else has a turn. Small items are 1 ms. */
+  /** Checked in one go: then everybody else has a turn. Small items are 1 ms. */
   pieceItemsMax: 250,
   pieceBytesMax: 64 * 1024,
+  /** Items that are wrong in many ways take 50 us each and more: the rest of such a piece is checked in a later turn. */
+  pieceMs: 2,
   /** Appended together: as many as one transaction of the embedded log holds. */
   flushItemsMax: 500,
   flushBytesMax: 128 * 1024,
@@ -53,6 +55,9 @@ const dearItems = 5;
 const itemsBesideOthers = 4;
 /** With all that it waited for: 10,000 items in flushes of 50 are taken in 10 s then, of 20 s that a body may be read. */
 export const quickFlushMs = 50;
+
+/** Looking at the clock is a tenth of what a small item takes. */
+const lookEvery = 10;
 
 export interface IntakeDependencies extends AcceptanceDependencies {
   readonly limits: Pick<RequestLimits, 'items'>;
@@ -97,11 +102,15 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   /** What an item is that isn't dear. */
   const itemWeight = (): number => (turns.isShared(tenantId) && flushTookMs <= quickFlushMs ? itemsBesideOthers : 1);
 
-  /** What is asked for goes into the flush. */
-  const check = (items: readonly Waiting[]): void => {
+  /** What is asked for goes into the flush. Answers how many of them were checked in the time of a piece. */
+  const check = (items: readonly Waiting[]): number => {
     const now = clock.now();
     const weight = itemWeight();
+    const until = clock.monotonic() + intakeLimits.pieceMs;
+    let checked = 0;
     for (const { index: at, text } of items) {
+      if (checked % lookEvery === lookEvery - 1 && clock.monotonic() >= until) break;
+      checked++;
       try {
         const { input, key } = batchItem(parseText(text), sender, now, outbound);
         const isDear = key !== null || input.template !== null || input.data !== null;
@@ -109,6 +118,18 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       } catch (error) {
         results.refuse(at, error);
       }
+    }
+    return checked;
+  };
+
+  /** Piece by piece. What is refused comes to no flush, before which there would be a gap: so there is one after a piece that took its time. */
+  const checkAll = async (items: readonly Waiting[]): Promise<void> => {
+    for (let left = items; left.length > 0;) {
+      const since = clock.monotonic();
+      left = left.slice(turns.as(tenantId, () => turns.piece(() => check(left))));
+      const tookMs = clock.monotonic() - since;
+      if (left.length > 0) await nextTurn();
+      if (tookMs >= intakeLimits.pieceMs / 2) await turns.gap(tenantId);
     }
   };
 
@@ -137,7 +158,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     if (reason !== null) return results.stop(first, reason);
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
-    turns.as(tenantId, () => turns.piece(() => check(taken)));
+    await checkAll(taken);
     if (flush.isFull(part())) await beginFlush();
     await nextTurn();
     if (refusal !== null) results.stop(items[granted]?.index ?? index, refusal);

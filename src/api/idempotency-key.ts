@@ -1,6 +1,6 @@
 // The header Idempotency-Key, and the hash behind what follows from it.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 import { badField } from '../domain/errors.ts';
@@ -12,7 +12,7 @@ export const idempotentReplayedHeader = 'idempotent-replayed';
 /** 1 to 255 printable ASCII characters. */
 export const idempotencyKeyPattern = /^[\x20-\x7e]{1,255}$/;
 
-export const digest: Digest = (text) => createHash('sha256').update(text).digest();
+export const digest: Digest = (text) => hash('sha256', text, 'buffer');
 
 /** null: the request has none. @throws DomainError BAD_REQUEST */
 export function idempotencyKeyOf({ headers }: Pick<IncomingMessage, 'headers'>): string | null {

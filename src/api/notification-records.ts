@@ -11,7 +11,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
-import { getNotification } from '../projections/notifications/queries.ts';
+import { getNotifications } from '../projections/notifications/queries.ts';
 import { waitForPosition } from '../projections/wait.ts';
 
 interface Dependencies {
@@ -25,11 +25,8 @@ const foldWaitMs = 2000;
 
 export function createNotificationRecords({ reader, log, clock }: Dependencies): Records {
   const find = async (tenantId: TenantId, ids: readonly NotificationId[]): Promise<Recorded | null> => {
-    for (const id of ids) {
-      const found = await getNotification(reader, tenantId, id);
-      if (found !== null) return recorded(found);
-    }
-    return null;
+    const [found] = await getNotifications(reader, tenantId, ids);
+    return found === undefined ? null : recorded(found);
   };
   return {
     find,

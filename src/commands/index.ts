@@ -17,7 +17,7 @@ import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
 import { acceptNotification, appendNotification, prepareNotification } from './accept-notification.ts';
 import { acceptNotifications } from './accept-notifications.ts';
-import type { Records } from './accept-once.ts';
+import type { KeyedInput, Records } from './accept-once.ts';
 import { acceptOnce } from './accept-once.ts';
 import { cancelNotification } from './cancel-notification.ts';
 import { createKey } from './create-key.ts';
@@ -32,6 +32,7 @@ import { markInboxRead } from './mark-inbox-read.ts';
 import { provisionTenant } from './provision-tenant.ts';
 import { recordBatch } from './record-batch.ts';
 import { regenerateKey } from './regenerate-key.ts';
+import { renderingInLine } from './render-in-line.ts';
 import { resendNotification } from './resend-notification.ts';
 import { reportDelivery } from './report-delivery.ts';
 import { retryNotification } from './retry-notification.ts';
@@ -73,10 +74,14 @@ export function createCommands(deps: CommandDependencies & Asked) {
   const prepare = prepareNotification(deps);
   const append = appendNotification(deps);
   const once = acceptOnce({ ...deps, keys: deps.idempotency, prepare, append });
+  const ofBatches = { ...deps, renderer: renderingInLine(deps.renderer) };
+  const prepareItem = prepareNotification(ofBatches);
   return {
     acceptNotification: acceptNotification(deps),
-    acceptNotifications: acceptNotifications(deps),
+    acceptNotifications: acceptNotifications(ofBatches),
     acceptOnce: once,
+    /** The same of an item of a batch. */
+    acceptItemOnce: (item: KeyedInput) => once({ ...item, prepare: prepareItem }),
     recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),
     resendNotification: resendNotification({ ...deps, once }),

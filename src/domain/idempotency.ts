@@ -19,7 +19,8 @@ export type Digest = (text: string) => Uint8Array;
 
 /** In hex. */
 export function hashText(text: string, digest: Digest): string {
-  return Array.from(digest(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const { buffer, byteOffset, length } = digest(text);
+  return Buffer.from(buffer, byteOffset, length).toString('hex');
 }
 
 /** The id of the notification that was first asked for on the UTC day of `timeMs`. Its own time is the beginning of that day. */

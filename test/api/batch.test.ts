@@ -120,6 +120,22 @@ describe('a batch', () => {
     expect(listed.data.map((record: { body: string }) => record.body).toSorted()).toEqual(['Hello Ada', 'Hello Bo']);
   });
 
+  it('has all of its items, however many of them a thread of their own has to render, with keys and without', async () => {
+    const body = '{% if vip %}Dear {% endif %}{{ name }}';
+    expect((await tenant.dashboard('POST', '/templates', { name: 'tagged', channel: 'IN_APP', body })).status).toBe(
+      201,
+    );
+    const count = 600;
+    const notifications = Array.from({ length: count }, (_, i) => ({
+      ...{ channel: 'IN_APP', recipient: 'tagged', template: 'tagged', data: { name: `n${i}`, vip: i % 2 === 0 } },
+      ...(i % 3 === 0 ? { idempotencyKey: `tagged-${i}` } : {}),
+    }));
+    const reply = await post(tenant, notifications);
+    expect([reply.status, reply.body.accepted, reply.body.rejected]).toEqual([202, count, 0]);
+    const listed = await tenant.dashboard('GET', '/notifications?recipient=tagged&limit=1');
+    expect(listed.body.pagination.total).toBe(count);
+  }, 60_000);
+
   it('is shown to its caller at once, with what was accepted', async () => {
     const { body } = await post(tenant, [item('at-once'), item('at-once')]);
     const shown = await tenant.withKey('GET', `/notify/batch/${body.batchId}`);

@@ -98,15 +98,33 @@ describe('of a batch', () => {
   /** By a clock that stands still otherwise: a busy machine makes no flush slow. */
   let logTakesMs = 0;
   let nowMs = 0;
+  /** Items that take a ms each to be checked and are refused then: of the piece that runs, and of the largest one. */
+  let [ofPiece, largestPiece] = [0, 0];
 
   beforeAll(async () => {
     const gap = async (tenantId: TenantId) => void gapsOf.push(tenantId);
     app = await startApp({
       delivers: false,
       folds: false,
-      replace: ({ log: own, clock }) => ({
+      replace: ({ log: own, clock, outbound }) => ({
         clock: { ...clock, monotonic: () => nowMs },
-        turns: { ...wholeTurns, isShared: () => areOthersAbout, gap },
+        turns: {
+          ...wholeTurns,
+          isShared: () => areOthersAbout,
+          gap,
+          piece(work) {
+            ofPiece = 0;
+            return work();
+          },
+        },
+        outbound: {
+          ...outbound,
+          problemWithUrl() {
+            nowMs++;
+            largestPiece = Math.max(largestPiece, ++ofPiece);
+            return 'goes nowhere';
+          },
+        },
         log: {
           ...own,
           async appendAll(events) {
@@ -164,6 +182,22 @@ describe('of a batch', () => {
     // Whole pieces.
     expect(large).toBeLessThan((flushItemsMax + pieceItemsMax) * sharedPart);
   }, 60_000);
+
+  it('what takes long to be checked and is refused, so that it comes to none, is checked a few at a time, with a gap after each', async () => {
+    const tenant = await app.tenant('wrong');
+    const items = 2 * intakeLimits.pieceItemsMax;
+    const lines = Array.from(
+      { length: items },
+      () => '{"channel":"WEBHOOK","recipient":"https://nowhere","body":"hi"}',
+    );
+    [areOthersAbout, gapsOf.length] = [true, 0];
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const { body } = await tenant.withKey('POST', '/notify/batch', lines.join('\n'), headers);
+    expect([body.accepted, body.rejected]).toEqual([0, items]);
+    // Nobody looks at the clock for each of them.
+    expect(largestPiece).toBeLessThanOrEqual(10);
+    expect(gapsOf.length).toBeGreaterThanOrEqual(items / 10);
+  });
 });
 
 describe('of many batches at once', () => {

@@ -25,9 +25,19 @@ export async function getNotification(
   tenantId: TenantId,
   id: string,
 ): Promise<ListedNotification | null> {
-  const found = await reader.get<NotificationDocument>(notificationsCollection.name, [id]);
-  const document = found.get(id);
-  return document !== undefined && document.tenantId === tenantId && isListed(document) ? document : null;
+  return (await getNotifications(reader, tenantId, [id]))[0] ?? null;
+}
+
+/** Those of them that there are. */
+export async function getNotifications(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  ids: readonly string[],
+): Promise<ListedNotification[]> {
+  const found = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
+  return [...found.values()].filter(
+    (document): document is ListedNotification => document.tenantId === tenantId && isListed(document),
+  );
 }
 
 export async function listNotifications(

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import type { Connection } from '../../../src/adapters/sqlite/connection.ts';
 import { openConnection } from '../../../src/adapters/sqlite/connection.ts';
-import { createGroupedTransactions } from '../../../src/adapters/sqlite/read-models/grouped-transactions.ts';
+import { createGroupedTransactions } from '../../../src/adapters/sqlite/grouped-transactions.ts';
 
 let folder: string;
 let connection: Connection;

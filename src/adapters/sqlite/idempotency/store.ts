@@ -1,5 +1,7 @@
 // idempotency.db: the keys of the last 24 h. NORMAL: what a power cut takes is found again in the records, so no request waits for the disk twice.
 //
+// A batch's keys come together: those of one turn of the event loop share a transaction, which costs as much as ten of them.
+//
 // One process at a time opens it to serve: what a former one had under way is nobody's any more.
 
 import { keyLifetimeMs } from '../../../domain/idempotency.ts';
@@ -7,6 +9,7 @@ import type { NotificationId, TenantId } from '../../../domain/ids.ts';
 import type { Position } from '../../../ports/event-log.ts';
 import type { IdempotencyStore, KeyEntry, KeyPlace } from '../../../ports/idempotency-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
+import { createGroupedTransactions } from '../grouped-transactions.ts';
 
 export interface IdempotencyStoreOptions {
   readonly path: string;
@@ -24,14 +27,16 @@ export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): 
   const connection = openConnection(path, { synchronous: 'NORMAL', holds: 'idempotency' });
   connection.db.exec(schemaSql);
   connection.transaction(() => begin(connection, logId));
+  const transactions = createGroupedTransactions(connection);
   return {
     async reserve(entry, now) {
-      return connection.transaction(() => {
+      let held: KeyEntry | null = null;
+      await transactions.run(() => {
         connection.statement(forgetSql).run(now, forgottenPerCallMax);
-        const held = entryAt(connection, entry, now);
+        held = entryAt(connection, entry, now);
         if (held === null) put(connection, entry);
-        return held;
       });
+      return held;
     },
     find: async (place, now) => entryAt(connection, place, now),
     async takeOver({ tenantId, keyHash, notificationId, leaseUntil: before }, leaseUntil) {
@@ -40,7 +45,7 @@ export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): 
         .run(leaseUntil, tenantId, keyHash, notificationId, before ?? -1);
       return changes === 1;
     },
-    settle: async (entry) => put(connection, entry),
+    settle: (entry) => transactions.run(() => put(connection, entry)),
     async release({ tenantId, keyHash, notificationId, leaseUntil }) {
       connection.statement(releaseSql).run(tenantId, keyHash, notificationId, leaseUntil ?? -1);
     },

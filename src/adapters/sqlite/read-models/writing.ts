@@ -10,7 +10,7 @@ import type { Connection } from '../connection.ts';
 import type { IndexingDependencies } from './indexing.ts';
 import { isIndexed, makeIndexes, noteIndexed } from './indexing.ts';
 import { offsetsOf, offsetsText } from './positions.ts';
-import { createGroupedTransactions } from './grouped-transactions.ts';
+import { createGroupedTransactions } from '../grouped-transactions.ts';
 import type { ListChanges } from './lists.ts';
 import { createListChanges } from './lists.ts';
 import { documentOfRow, rowText } from './packing.ts';

@@ -5,7 +5,7 @@
 //
 // A savepoint copies each page before it is changed, a tenth of what a group costs, so there are none until something fails.
 
-import type { Connection } from '../connection.ts';
+import type { Connection } from './connection.ts';
 
 export interface GroupedTransactions {
   /**

@@ -127,7 +127,10 @@ describe('a batch', () => {
     );
     const count = 600;
     const notifications = Array.from({ length: count }, (_, i) => ({
-      ...{ channel: 'IN_APP', recipient: 'tagged', template: 'tagged', data: { name: `n${i}`, vip: i % 2 === 0 } },
+      channel: 'IN_APP',
+      recipient: 'tagged',
+      template: 'tagged',
+      data: { name: `n${i}`, vip: i % 2 === 0 },
       ...(i % 3 === 0 ? { idempotencyKey: `tagged-${i}` } : {}),
     }));
     const reply = await post(tenant, notifications);

@@ -58,7 +58,7 @@ describe('rendering in line', () => {
     expect(begun().at(-1)).toBe('last');
     for (let i = 1; i <= inLineMax; i++) await end(i);
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
-    await Promise.all(held);
+    await Promise.all(held.map((one) => Promise.resolve(one)));
     expect(render('plain')).toEqual(rendered('plain'));
   });
 });

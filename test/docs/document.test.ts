@@ -27,6 +27,21 @@ describe('the OpenAPI document', () => {
     expect(reply.body.openapi).toBe('3.1.0');
   });
 
+  it('comes small to whoever takes gzip, and is the same for whoever does not', async () => {
+    const answers = ['gzip, deflate', 'identity', 'gzip;q=0'].map((encodings) =>
+      fetch(`${app.url}/openapi.json`, { headers: { 'accept-encoding': encodings } }),
+    );
+    const [small, ...plain] = await Promise.all(answers);
+    expect(small?.headers.get('content-encoding')).toBe('gzip');
+    const lengths = [small, ...plain].map((answer) => Number(answer?.headers.get('content-length')));
+    expect((lengths[0] ?? Infinity) * 5).toBeLessThan(lengths[1] ?? 0);
+    for (const answer of plain) {
+      expect([answer.headers.get('content-encoding'), answer.headers.get('vary')]).toEqual([null, 'accept-encoding']);
+      expect(await answer.json()).toEqual(reply.body);
+    }
+    expect(await small?.json()).toEqual(reply.body);
+  });
+
   it('is valid OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(reply.body));
     expect(errors ?? []).toEqual([]);

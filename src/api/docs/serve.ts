@@ -1,6 +1,9 @@
 // Serves the document and its human page: the calls to begin with, then Swagger UI from its package, nothing from anywhere else.
 
-import type { Response, Router } from 'express';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+import type { Request, Response, Router } from 'express';
 import express from 'express';
 import getSwaggerUiFolder from 'swagger-ui-dist/absolute-path.js';
 
@@ -14,14 +17,21 @@ interface Dependencies {
 
 /** `/openapi.json`, `/docs` and what the page loads. */
 export function createDocsRouter({ document }: Dependencies): Router {
-  let text: string | null = null;
+  let packed: Promise<Packed> | null = null;
+  const pack = async (): Promise<Packed> => {
+    const plain = Buffer.from(JSON.stringify(await document()));
+    return { plain, gzip: await promisify(gzip)(plain) };
+  };
   const router = express.Router();
-  const pages: readonly [path: string, serve: (res: Response) => void | Promise<void>][] = [
+  const pages: readonly [path: string, serve: (res: Response, req: Request) => void | Promise<void>][] = [
     [
       '/openapi.json',
-      async (res) => {
-        text ??= JSON.stringify(await document());
-        send(res, 'application/json; charset=utf-8', text);
+      async (res, req) => {
+        packed ??= pack().catch((error: unknown) => {
+          packed = null;
+          throw error;
+        });
+        sendPacked(res, req, await packed);
       },
     ],
     ['/docs', (res) => send(res, 'text/html; charset=utf-8', page)],
@@ -36,7 +46,7 @@ export function createDocsRouter({ document }: Dependencies): Router {
       // The page's links are relative, so that it works under a proxy's path: they are from where it stands without the slash.
       if (req.path.endsWith('/')) return res.redirect(308, `../${path.split('/').at(-1)}`);
       res.set({ 'x-request-id': String(res.locals['requestId']), 'content-security-policy': policy });
-      return serve(res);
+      return serve(res, req);
     });
   }
   return router;
@@ -109,6 +119,23 @@ SwaggerUIBundle({
   },
 });
 `;
+
+/** Made once: a text of 400 KiB would be made bytes for each who asks, and whoever asks needs no key. */
+interface Packed {
+  readonly plain: Buffer;
+  readonly gzip: Buffer;
+}
+
+function sendPacked(res: Response, req: Request, { plain, gzip: small }: Packed): void {
+  const isSmall = req.acceptsEncodings('gzip') === 'gzip';
+  if (isSmall) res.set('content-encoding', 'gzip');
+  res.set({
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': `public, max-age=${cacheSeconds}`,
+    vary: 'accept-encoding',
+  });
+  res.send(isSmall ? small : plain);
+}
 
 function send(res: Response, type: string, body: string): void {
   res.set({ 'content-type': type, 'cache-control': `public, max-age=${cacheSeconds}` });

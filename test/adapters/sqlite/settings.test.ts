@@ -3,18 +3,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { describe, expect, it } from '@jest/globals';
 
 import { openSettingsStore } from '../../../src/adapters/sqlite/settings/store.ts';
-import type { TenantId } from '../../../src/domain/ids.ts';
-import { settingsStoreContract, storedKey, storedTenant } from '../../contracts/settings-store.ts';
+import type { TemplateId, TenantId } from '../../../src/domain/ids.ts';
+import { settingsStoreContract, storedKey, storedTemplate, storedTenant } from '../../contracts/settings-store.ts';
 
 const makeHarness = async () => {
   const dir = mkdtempSync(join(tmpdir(), 'herald-settings-'));
   const open = () => openSettingsStore({ path: join(dir, 'settings.db') });
   let store = open();
   return {
+    path: join(dir, 'settings.db'),
     get store() {
       return store;
     },
@@ -54,6 +56,30 @@ describe('SQLite: a settings store that holds nothing yet', () => {
       ({ revision } = changes);
     }
     expect(told).toEqual(ids);
+    await close();
+  });
+});
+
+describe('SQLite: changes that come together', () => {
+  it('wait for the disk once, and one that fails harms no other', async () => {
+    const { store, path, close } = await makeHarness();
+    await store.createTenant(storedTenant(), storedKey());
+    const beside = new DatabaseSync(path, { readOnly: true });
+    const seen = () => Number(beside.prepare('SELECT count(*) AS n FROM templates').get()?.['n']);
+    const template = (i: number) => storedTemplate({ id: `tpl_${i}` as TemplateId, name: `name ${i}` });
+    const names = Array.from({ length: 20 }, (_, i) => template(i));
+    const creating = Promise.allSettled([
+      ...names.map((one) => store.createTemplate(one, 100)),
+      // Its id is another's.
+      store.createTemplate({ ...template(0), name: 'its own' }, 100),
+      store.createTemplate({ ...template(21), name: 'name 1' }, 100),
+    ]);
+    expect(seen()).toBe(0);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen()).toBe(20);
+    const outcomes = (await creating).map((one) => (one.status === 'fulfilled' ? one.value : one.status));
+    expect(outcomes).toEqual([...names.map(() => 'created'), 'rejected', 'taken']);
+    beside.close();
     await close();
   });
 });

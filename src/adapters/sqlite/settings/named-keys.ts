@@ -10,7 +10,7 @@ type NamedKeys = Pick<SettingsStore, 'createNamedKey' | 'deleteNamedKey' | 'note
 export function namedKeysOn(connection: Connection, write: WriteTenant): NamedKeys {
   return {
     createNamedKey: async (key, max) =>
-      write(key.tenantId, () => {
+      (await write(key.tenantId, () => {
         const sql = 'SELECT count(*) AS keys FROM named_keys WHERE tenant_id = ?';
         if (number(connection.statement(sql).get(key.tenantId) ?? {}, 'keys') >= max) return false;
         connection
@@ -27,7 +27,7 @@ export function namedKeysOn(connection: Connection, write: WriteTenant): NamedKe
             key.lastUsedAt,
           );
         return true;
-      })
+      }))
         ? 'created'
         : 'full',
     deleteNamedKey: async (tenantId, id) =>
@@ -59,7 +59,8 @@ const sealedColumns = [
 export function replaceSealedOn(connection: Connection, write: WriteTenant): SettingsStore['replaceSealed'] {
   return async (tenantId, newByOld) => {
     let replaced = 0;
-    write(tenantId, () => {
+    await write(tenantId, () => {
+      replaced = 0;
       for (const [old, renewed] of newByOld) {
         for (const [table, tenant, column] of sealedColumns) {
           const sql = `UPDATE ${table} SET ${column} = ? WHERE ${tenant} = ? AND ${column} = ?`;

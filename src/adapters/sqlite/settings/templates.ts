@@ -49,7 +49,8 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
     async createTemplate(template, max, earlier = []) {
       const { tenantId, id, name } = template;
       let outcome: Awaited<ReturnType<SettingsStore['createTemplate']>> = 'created';
-      write(tenantId, () => {
+      await write(tenantId, () => {
+        outcome = 'created';
         if (byName(tenantId, name) !== null) outcome = 'taken';
         else if (countOf(tenantId) >= max) outcome = 'full';
         else {
@@ -63,7 +64,8 @@ export function templatesOn(connection: Connection, write: WriteTenant): Templat
     async updateTemplate(template) {
       const { tenantId, id, name } = template;
       let outcome: Awaited<ReturnType<SettingsStore['updateTemplate']>> = 'updated';
-      write(tenantId, () => {
+      await write(tenantId, () => {
+        outcome = 'updated';
         const stored = byId(tenantId, id);
         if (stored === null) outcome = 'gone';
         else if (stored.version !== template.version - 1) outcome = 'stale';

@@ -48,14 +48,14 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
       return new Map(rows.map((row) => [text(row, 'tenant_id') as TenantId, number(row, 'kept_ms')]));
     },
     replaceKey: async (key, oldExpiresAt, formerMax) =>
-      write(key.tenantId, () => {
+      (await write(key.tenantId, () => {
         const holding = connection.statement(holdingKeysSql).get(oldExpiresAt, key.tenantId, key.createdAt) ?? {};
         if (number(holding, 'keys') > formerMax) return false;
         connection.statement(forgetKeysSql).run(key.tenantId, key.createdAt);
         connection.statement(expireKeysSql).run(oldExpiresAt, key.tenantId, oldExpiresAt);
         insertKey(connection, key);
         return true;
-      })
+      }))
         ? 'replaced'
         : 'full',
   };
@@ -65,7 +65,7 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
   return {
     async saveProvider(provider) {
       const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
-      write(tenantId, () => {
+      await write(tenantId, () => {
         connection
           .statement(saveProviderSql(providerTables[role]))
           .run(

@@ -11,7 +11,8 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ListedNotification } from '../projections/notifications/document.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
-import { getNotifications } from '../projections/notifications/queries.ts';
+import { getNotification, whichNotifications } from '../projections/notifications/queries.ts';
+import { gathered } from './gathered.ts';
 import { waitForPosition } from '../projections/wait.ts';
 
 interface Dependencies {
@@ -24,9 +25,15 @@ interface Dependencies {
 const foldWaitMs = 2000;
 
 export function createNotificationRecords({ reader, log, clock }: Dependencies): Records {
+  // Hardly ever is there one: what stands beside the documents says so, of all that are asked for together.
+  const isThere = gathered((ids: readonly NotificationId[]) => whichNotifications(reader, ids));
   const find = async (tenantId: TenantId, ids: readonly NotificationId[]): Promise<Recorded | null> => {
-    const [found] = await getNotifications(reader, tenantId, ids);
-    return found === undefined ? null : recorded(found);
+    const there = await Promise.all(ids.map(isThere));
+    for (const id of ids.filter((_, i) => there[i] !== null)) {
+      const found = await getNotification(reader, tenantId, id);
+      if (found !== null) return recorded(found);
+    }
+    return null;
   };
   return {
     find,

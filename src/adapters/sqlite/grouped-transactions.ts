@@ -21,12 +21,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export function createGroupedTransactions(connection: Connection): GroupedTransactions {
+/** @param worksMax of one transaction; what is over waits for the next turn of the event loop */
+export function createGroupedTransactions(connection: Connection, worksMax = Infinity): GroupedTransactions {
   let waiting: Waiting[] = [];
 
   const commitAll = (): void => {
-    const group = waiting;
-    waiting = [];
+    const group = waiting.slice(0, worksMax);
+    waiting = waiting.slice(worksMax);
+    if (waiting.length > 0) setImmediate(commitAll);
     let done: readonly Waiting[];
     try {
       done = isCommitted(connection, group) ? group : committedApart(connection, group);

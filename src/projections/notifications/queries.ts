@@ -1,6 +1,6 @@
 // Records as the dashboard and a tenant ask for them: one by id, and lists by keyset, newest first.
 
-import type { TenantId } from '../../domain/ids.ts';
+import type { NotificationId, TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import type { FieldValue, Page, Query, ReadModelReader } from '../../ports/read-model-store.ts';
 import { rowsSkippedMax } from '../../ports/read-model-store.ts';
@@ -25,19 +25,18 @@ export async function getNotification(
   tenantId: TenantId,
   id: string,
 ): Promise<ListedNotification | null> {
-  return (await getNotifications(reader, tenantId, [id]))[0] ?? null;
+  const found = await reader.get<NotificationDocument>(notificationsCollection.name, [id]);
+  const document = found.get(id);
+  return document !== undefined && document.tenantId === tenantId && isListed(document) ? document : null;
 }
 
-/** Those of them that there are. */
-export async function getNotifications(
+/** Of which of them there is a document, whosever it is: without reading it. */
+export function whichNotifications(
   reader: ReadModelReader,
-  tenantId: TenantId,
-  ids: readonly string[],
-): Promise<ListedNotification[]> {
-  const found = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
-  return [...found.values()].filter(
-    (document): document is ListedNotification => document.tenantId === tenantId && isListed(document),
-  );
+  ids: readonly NotificationId[],
+): Promise<ReadonlyMap<NotificationId, object>> {
+  const found = reader.get(notificationsCollection.name, ids, { fields: ['tenantId'] });
+  return found as Promise<ReadonlyMap<NotificationId, object>>;
 }
 
 export async function listNotifications(

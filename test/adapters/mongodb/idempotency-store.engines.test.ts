@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { afterAll, describe, expect, it } from '@jest/globals';
+import type { CommandStartedEvent } from 'mongodb';
 import { MongoClient } from 'mongodb';
 
 import { openMongoIdempotencyStore } from '../../../src/adapters/mongodb/idempotency/store.ts';
@@ -15,6 +16,7 @@ const clients = [1, 2].map(
     new MongoClient(engines().mongoUrl, {
       writeConcern: { w: 'majority', journal: true },
       readConcern: { level: 'majority' },
+      monitorCommands: true,
     }),
 );
 afterAll(() => Promise.all(clients.map((client) => client.close())));
@@ -38,6 +40,26 @@ idempotencyStoreContract('MongoDB', open);
 acceptingOnceContract('MongoDB', open);
 
 describe('MongoDB: a store of idempotency keys', () => {
+  it('reserves and settles the keys of a turn in a request each, and says of each whether it was held', async () => {
+    const { db, store, other, close } = await open();
+    const entries = Array.from({ length: 100 }, (_, i) => keyEntry({ keyHash: `hash-${i}` }));
+    const now = keyEntry().requestedAt;
+    for (const entry of entries.slice(0, 3)) await other.reserve(entry, now);
+    const sent: string[] = [];
+    const note = ({ commandName, databaseName }: CommandStartedEvent) =>
+      void (databaseName === db.databaseName && sent.push(commandName));
+    clients[0]?.on('commandStarted', note);
+    const held = await Promise.all(entries.map((entry) => store.reserve(entry, now)));
+    expect(held.map((entry) => entry?.keyHash ?? null)).toEqual(
+      entries.map(({ keyHash }, i) => (i < 3 ? keyHash : null)),
+    );
+    await Promise.all(entries.map((entry) => store.settle({ ...entry, leaseUntil: null })));
+    clients[0]?.off('commandStarted', note);
+    expect(sent.toSorted()).toEqual(['find', 'update', 'update']);
+    expect(await db.collection('idempotency_keys').countDocuments({ leaseUntil: null })).toBe(100);
+    await close();
+  });
+
   it('has the server remove a key an hour after it has expired', async () => {
     const { db, store, close } = await open();
     await store.reserve(keyEntry(), keyEntry().requestedAt);

@@ -36,6 +36,20 @@ describe('grouped transactions', () => {
     expect(stored()).toEqual([1, 3]);
   });
 
+  it('are so many in a turn of the event loop where that is said, in their order', async () => {
+    const { run } = createGroupedTransactions(connection, 2);
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const all = Promise.all([1, 2, 3, 4, 5].map((n) => run(insert(n))));
+    await turn();
+    expect(stored()).toEqual([1, 2]);
+    void run(insert(6));
+    await turn();
+    expect(stored()).toEqual([1, 2, 3, 4]);
+    await turn();
+    expect(stored()).toEqual([1, 2, 3, 4, 5, 6]);
+    await all;
+  });
+
   it('tell every caller, those not yet run too, when a failure ends the whole transaction; later ones work', async () => {
     const { run } = createGroupedTransactions(connection);
     // As SQLite does by itself on a full disk.

@@ -1,25 +1,13 @@
 // The keys of the last 24 h in MongoDB, for any number of processes: a document for each, its id made of tenant and key, so that one of all who come at once
 // is first.
 
-import { type Collection, MongoServerError } from 'mongodb';
+import type { Collection } from 'mongodb';
 
 import { keyLifetimeMs } from '../../../domain/idempotency.ts';
-import type { NotificationId, TenantId } from '../../../domain/ids.ts';
-import type { Position } from '../../../ports/event-log.ts';
 import type { IdempotencyStore, KeyEntry, KeyPlace } from '../../../ports/idempotency-store.ts';
 import type { MongoConnection } from '../connection.ts';
-
-interface KeyDocument {
-  readonly _id: string;
-  readonly tenantId: TenantId;
-  readonly keyHash: string;
-  readonly fingerprint: string;
-  readonly notificationId: NotificationId;
-  readonly requestedAt: number;
-  readonly leaseUntil: number | null;
-  readonly position: Position | null;
-  readonly expiresAt: Date;
-}
+import type { KeyDocument } from './document.ts';
+import { createGroupedReplaces } from './grouped-replaces.ts';
 
 /** MongoDB removes by its own clock, which may be ahead: what has expired may stay for an hour more, and holds no longer. */
 const removedAfterSeconds = 3600;
@@ -27,7 +15,6 @@ const removedAfterSeconds = 3600;
 const callMaxMs = 2000;
 /** Far less than a call may take. */
 const removedPerStep = 1000;
-const duplicateKey = 11_000;
 
 /** Makes its collection and index; the connection stays open when the store is closed. Rejects when the server is away. */
 export async function openMongoIdempotencyStore({
@@ -42,19 +29,13 @@ export async function openMongoIdempotencyStore({
     // What another process has just taken is seen at once, majority or not.
     readConcern: { level: 'local' },
   });
+  const replaces = createGroupedReplaces(keys);
   return {
     async reserve(entry, now) {
-      try {
-        // Inserted, or put in the place of one that has expired; one that holds is a second document of its id, which there can't be.
-        const { _id, ...document } = documentOf(entry);
-        await keys.replaceOne({ _id, expiresAt: { $lte: new Date(now) } }, document, { upsert: true });
-        return null;
-      } catch (error) {
-        if (!(error instanceof MongoServerError) || error.code !== duplicateKey) throw error;
-      }
-      const held = await keys.findOne({ _id: idOf(entry) });
-      if (held === null) throw new Error('an idempotency key was removed while it was looked at');
-      return entryOf(held);
+      // Inserted, or put in the place of one that has expired; one that holds is a second document of its id, which there can't be.
+      const { _id, ...document } = documentOf(entry);
+      const held = await replaces.upsert({ _id, expiresAt: { $lte: new Date(now) } }, document);
+      return held === null ? null : entryOf(held);
     },
     async find(place, now) {
       const found = await keys.findOne({ _id: idOf(place), expiresAt: { $gt: new Date(now) } });
@@ -68,7 +49,7 @@ export async function openMongoIdempotencyStore({
     },
     async settle(entry) {
       const { _id, ...document } = documentOf(entry);
-      await keys.replaceOne({ _id }, document, { upsert: true });
+      await replaces.upsert({ _id }, document);
     },
     async release({ notificationId, leaseUntil, ...place }) {
       if (leaseUntil !== null) await keys.deleteOne({ _id: idOf(place), notificationId, leaseUntil });

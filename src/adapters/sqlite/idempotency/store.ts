@@ -21,13 +21,15 @@ export interface IdempotencyStoreOptions {
 const forgottenPerCallMax = 50;
 /** A ms or two, before whoever else has his turn. */
 const removedPerStep = 200;
+/** 2 ms: a batch has 500 keys at once. */
+const worksPerTurn = 50;
 
 /** @throws Error when the file can't be opened */
 export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): IdempotencyStore {
   const connection = openConnection(path, { synchronous: 'NORMAL', holds: 'idempotency' });
   connection.db.exec(schemaSql);
   connection.transaction(() => begin(connection, logId));
-  const transactions = createGroupedTransactions(connection);
+  const transactions = createGroupedTransactions(connection, worksPerTurn);
   return {
     async reserve(entry, now) {
       let held: KeyEntry | null = null;

@@ -17,6 +17,9 @@ import { providersOn, providersSql, tenantsOn } from './tenants.ts';
 /** Tenants that one look reports; a further look goes on after them. */
 const changesMax = 1000;
 
+/** Of 50 us and more each. */
+const changesPerTurn = 50;
+
 const namedKeysSql = 'SELECT * FROM named_keys WHERE tenant_id = ? ORDER BY created_at, id';
 
 /** @throws Error when the file can't be opened */
@@ -88,7 +91,7 @@ function storeOn(connection: Connection): SettingsStore {
 export type WriteTenant = (tenantId: TenantId, change: () => boolean) => Promise<boolean>;
 
 function writerOn(connection: Connection): WriteTenant {
-  const transactions = createGroupedTransactions(connection);
+  const transactions = createGroupedTransactions(connection, changesPerTurn);
   return async (tenantId, change) => {
     let isChanged = false;
     await transactions.run(() => {

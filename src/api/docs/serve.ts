@@ -1,6 +1,5 @@
 // Serves the document and its human page: the calls to begin with, then Swagger UI from its package, nothing from anywhere else.
 
-import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 import type { Request, Response, Router } from 'express';
@@ -20,7 +19,7 @@ export function createDocsRouter({ document }: Dependencies): Router {
   let packed: Promise<Packed> | null = null;
   const pack = async (): Promise<Packed> => {
     const plain = Buffer.from(JSON.stringify(await document()));
-    return { plain, gzip: await promisify(gzip)(plain) };
+    return { plain, gzip: await zipped(plain) };
   };
   const router = express.Router();
   const pages: readonly [path: string, serve: (res: Response, req: Request) => void | Promise<void>][] = [
@@ -124,6 +123,12 @@ SwaggerUIBundle({
 interface Packed {
   readonly plain: Buffer;
   readonly gzip: Buffer;
+}
+
+function zipped(bytes: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) =>
+    gzip(bytes, (error, smaller) => (error === null ? resolve(smaller) : reject(error))),
+  );
 }
 
 function sendPacked(res: Response, req: Request, { plain, gzip: small }: Packed): void {

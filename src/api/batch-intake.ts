@@ -100,7 +100,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const givesWay = (): boolean => turns.isShared(tenantId) && !flushTurns.isLogSlow();
   const flushesMax = (): number => (givesWay() ? intakeLimits.sharedFlushesMax : intakeLimits.flushesMax);
 
-  /** What an item is that isn't dear. */
+  /** What a plain item is. */
   const itemWeight = (): number => (turns.isShared(tenantId) && flushTookMs <= quickFlushMs ? itemsBesideOthers : 1);
 
   /** What is asked for goes into the flush. Answers how many of them were checked in the time of a piece. */
@@ -116,7 +116,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
         const { input, key } = batchItem(parseText(text), sender, now, outbound);
         const isFilled = input.template !== null || input.data !== null;
         const ofKind = isFilled ? filledItems : key === null ? 1 : keyedItems;
-        flush.add({ index: at, input, key }, text.length, ofKind === 1 ? weight : ofKind);
+        // Never lighter than a plain one beside others.
+        flush.add({ index: at, input, key }, text.length, Math.max(ofKind, weight));
       } catch (error) {
         results.refuse(at, error);
       }

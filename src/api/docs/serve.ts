@@ -119,7 +119,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** Made once: a text of 400 KiB would be made bytes for each who asks, and whoever asks needs no key. */
+/** Made once: a text of 280 KiB would be made bytes for each who asks, and whoever asks needs no key. */
 interface Packed {
   readonly plain: Buffer;
   readonly gzip: Buffer;

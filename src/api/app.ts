@@ -2,13 +2,14 @@
 
 import type { RequestListener } from 'node:http';
 
-import type { NextFunction, Request, Response, Router } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import express from 'express';
 import helmet from 'helmet';
 
 import type { CommandDependencies } from '../commands/index.ts';
 import { createCommands } from '../commands/index.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { TenantId } from '../domain/ids.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 import type { CallbackAddresses } from '../ports/callback-addresses.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -40,15 +41,15 @@ import { createInboxCallers } from './inbox-callers.ts';
 import { createNotificationRecords } from './notification-records.ts';
 import { createNotify } from './notify.ts';
 import { createOwnWrites } from './own-writes.ts';
-import type { Serve } from './pipeline.ts';
 import { createPipeline } from './pipeline.ts';
 import { createRequestLimits } from './rate-limit.ts';
+import { createRefusalLine } from './refusal-line.ts';
 import { createRefusals } from './refusals.ts';
-import { refuseMethod } from './refuse-method.ts';
 import { beginRequestLine } from './request-line.ts';
 import { createRequestIds } from './request-id.ts';
 import { sendJson } from './respond.ts';
 import { createReadLimit } from './read-limit.ts';
+import { routerOf } from './router.ts';
 import { routesOf } from './routes.ts';
 import type { streamLimits } from './sse.ts';
 import { createStreams } from './sse.ts';
@@ -112,6 +113,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   const { logger, clock, metrics, closing, options } = deps;
   const requestId = createRequestIds(clock);
   const refusals = createRefusals();
+  const inLine = createRefusalLine(deps);
   const { keyLimit } = options;
   const commands = createCommands({ ...deps, keyLimit, records: createNotificationRecords(deps), digest });
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
@@ -161,7 +163,17 @@ export function createApi(given: ApiDependencies): RequestListener {
     downloads,
     ownWrites,
   });
-  const notify = createNotify({ ...deps, authenticate, limits, bodies, commands, ownWrites, refusals, requestId });
+  const notify = createNotify({
+    ...deps,
+    authenticate,
+    limits,
+    bodies,
+    commands,
+    ownWrites,
+    refusals,
+    inLine,
+    requestId,
+  });
 
   const app = express();
   app.disable('etag').disable('x-powered-by').set('query parser', false);
@@ -202,8 +214,9 @@ export function createApi(given: ApiDependencies): RequestListener {
     cors(req, res, anyMethod);
     throw new DomainError('NOT_FOUND', 'There is no such address: /docs lists all of them.');
   });
-  app.use((err: unknown, _req: Request, res: Response, _next: NextFunction) => {
+  app.use(async (err: unknown, _req: Request, res: Response, _next: NextFunction) => {
     const { locals } = res;
+    await inLine((locals['tenantId'] ?? null) as TenantId | null);
     locals['refused'] = sendError(res, err, {
       requestId: String(locals['requestId'] ?? requestId()),
       logger,
@@ -238,43 +251,7 @@ function wholeReader({ reader, catchUps = new Map(), clock }: ApiDependencies): 
   return wholeReadModels(reader, { catchUps, clock });
 }
 
-/** Every path with its methods; the others get 405 and Allow. */
-function routerOf(
-  routes: readonly Route[],
-  pipeline: (route: Route) => Serve,
-  cors: ReturnType<typeof createCors>,
-): Router {
-  const router = express.Router();
-  for (const [path, here] of Map.groupBy(routes, (route) => route.path)) {
-    const allowed = allowedMethods(here);
-    const isForBrowsers = here.some((route) => route.auth !== 'apiKey');
-    const at = router.route(path);
-    at.all((req, res, next) => {
-      res.locals['route'] = path;
-      if (!isForBrowsers) res.locals['challenge'] = 'ApiKey';
-      if (isForBrowsers) cors(req, res, allowed);
-      next();
-    });
-    for (const route of here) {
-      const serve = pipeline(route);
-      at[methodNames[route.method]]((req, res) => serve(req, res));
-    }
-    at.all((req, res) => refuseMethod(req, res, allowed));
-  }
-  router.all('/notify', (req, res) => {
-    res.locals['route'] = '/notify';
-    refuseMethod(req, res, 'POST');
-  });
-  return router;
-}
-
 const anyMethod = 'GET, HEAD, POST, PUT, DELETE';
-
-const methodNames = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
-
-function allowedMethods(routes: readonly Route[]): string {
-  return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
-}
 
 /** What an alert asks for is there before it happens; an answer of another status is counted from its first on. */
 function countFailuresFromZero(routes: readonly Route[], metrics: Metrics): void {

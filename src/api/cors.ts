@@ -6,6 +6,8 @@ import { asOfHeader, settingsAsOfHeader } from './look-back.ts';
 import { afterPositionHeader, eventPositionHeader } from './position.ts';
 import { streamPositionHeader } from './stream-position.ts';
 
+export type Cors = ReturnType<typeof createCors>;
+
 export function createCors(origins: readonly string[]) {
   const allowed = new Set(origins);
   return (req: IncomingMessage, res: ServerResponse, methods: string): void => {

@@ -23,6 +23,7 @@ import type { OwnWrites } from './own-writes.ts';
 import { positionText } from './position.ts';
 import type { RateLimited, RequestLimits } from './rate-limit.ts';
 import { limitHeaders, tooManyRequests } from './rate-limit.ts';
+import type { RefusalLine } from './refusal-line.ts';
 import type { Refusals } from './refusals.ts';
 
 interface Dependencies {
@@ -37,6 +38,7 @@ interface Dependencies {
   readonly metrics: Metrics;
   readonly turns: ThreadTurns;
   readonly refusals: Pick<Refusals, 'note'>;
+  readonly inLine: RefusalLine;
   readonly requestId: () => string;
 }
 
@@ -55,6 +57,7 @@ export function createNotify({
   metrics,
   turns,
   refusals,
+  inLine,
   requestId: nextId,
 }: Dependencies) {
   metrics.increment('herald_accepted_total', {}, 0);
@@ -118,6 +121,8 @@ export function createNotify({
       ]);
       res.end(text);
     } catch (thrown) {
+      // What RATE_LIMIT counts it bounds.
+      if (limited?.decision.allowed !== true) await inLine(tenantId);
       refused = sendError(res, thrown, {
         requestId,
         logger,

@@ -72,6 +72,7 @@ export type GaugeName =
   | 'herald_backlog'
   | 'herald_batch_wait_seconds'
   | 'herald_batches_waiting'
+  | 'herald_refusals_waiting'
   | 'herald_breakers'
   | 'herald_breaker_open_seconds'
   | 'herald_disk_free_bytes'

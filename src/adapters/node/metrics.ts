@@ -117,6 +117,8 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_breakers: 'Breakers of this process that are not closed, by channel and state',
   herald_batch_wait_seconds:
     'How long items of batches have waited for their turn to be appended, of those that wait longest',
+  herald_refusals_waiting:
+    'Refusals whose callers are refused more than 100 times a second: they are answered within 2 s',
   herald_batches_waiting: 'Batches that wait until there is room to take them in',
   herald_backlog: 'Events that the log has and a group has not done',
   herald_downloads: 'Downloads that are under way',

@@ -121,8 +121,7 @@ export function createNotify({
       ]);
       res.end(text);
     } catch (thrown) {
-      // What RATE_LIMIT counts it bounds.
-      if (limited?.decision.allowed !== true) await inLine(tenantId);
+      await inLine(tenantId, limited?.decision.allowed === true ? 'counted' : 'uncounted');
       refused = sendError(res, thrown, {
         requestId,
         logger,

@@ -98,7 +98,8 @@ function startTaking(fold: PartitionFold, clock: Clock): Taking {
     taken = null;
     void fold.take().then((entries) => {
       taken = { entries };
-      wake.abort();
+      // Without a reason it would be an error with a stack, for every batch.
+      wake.abort(null);
     });
   };
   next();

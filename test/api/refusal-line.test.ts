@@ -13,7 +13,8 @@ import { until } from '../support/until.ts';
 
 type Tenant = Awaited<ReturnType<App['tenant']>>;
 
-const [a, b] = ['tnt_a', 'tnt_b'] as TenantId[];
+const a = 'tnt_a' as TenantId;
+const b = 'tnt_b' as TenantId;
 const settled = () => new Promise((resolve) => void setImmediate(resolve));
 
 function lineOf(clock: ManualClock) {

@@ -94,7 +94,8 @@ export function createReader(
   const changeWithin = async (ms: number): Promise<void> => {
     const waited = new AbortController();
     await Promise.race([change(), clock.sleep(ms, waited.signal)]);
-    waited.abort();
+    // Without a reason it would be an error with a stack, for every batch.
+    waited.abort(null);
   };
 
   const isWanted = ({ value }: StoredRecord): boolean => {

@@ -127,7 +127,7 @@ function applied(stored: StatisticsCell | undefined, delta: CellDelta): Statisti
 function textAfter(text: string | null, deltas: Deltas<string>): string | null {
   if (deltas.all.size === 0) return text === '{}' ? null : text;
   const counts = text === null ? {} : (JSON.parse(text) as Record<string, number>);
-  const isNew = deltas.addTo(counts);
-  if (isWithoutKeys(counts)) return null;
-  return JSON.stringify(isNew ? sorted(counts) : counts);
+  const { hasMore, hasLess } = deltas.addTo(counts);
+  if (hasLess && isWithoutKeys(counts)) return null;
+  return JSON.stringify(hasMore ? sorted(counts) : counts);
 }

@@ -46,6 +46,7 @@ import { createRequestLimits } from './rate-limit.ts';
 import { createRefusalLine } from './refusal-line.ts';
 import { createRefusals } from './refusals.ts';
 import { beginRequestLine } from './request-line.ts';
+import { requestTurn } from './request-turn.ts';
 import { createRequestIds } from './request-id.ts';
 import { sendJson } from './respond.ts';
 import { createReadLimit } from './read-limit.ts';
@@ -180,9 +181,14 @@ export function createApi(given: ApiDependencies): RequestListener {
   const notifyPaths = bases.map((base) => `${base}/notify`);
   const { asOf, trustedProxies = [], jwks } = options;
   if (asOf === undefined) app.post(notifyPaths, notify);
+  const inTurn = async (_req: Request, _res: Response, next: NextFunction): Promise<void> => {
+    await requestTurn(deps.turns);
+    next();
+  };
   app.use((req, res, next) => {
     beginRequestLine(req, res, { ...deps, refusals }, requestId());
-    next();
+    if (req.method === 'OPTIONS') void inTurn(req, res, next);
+    else next();
   });
   const maxAge = options.hstsSeconds ?? 0;
   app.use(helmet({ strictTransportSecurity: maxAge > 0 && { maxAge } }));
@@ -199,6 +205,7 @@ export function createApi(given: ApiDependencies): RequestListener {
       refusingWrites(asOf),
     );
   app.use(bases, createUnsubscribeRouter({ log: deps.log, links, commands, limiter, addresses, bodies }));
+  app.use(inTurn);
   // Loaded when somebody looks: a start doesn't pay for it.
   const document = async () => (await import('./docs/document.ts')).openApiDocument(routes);
   app.use(createDocsRouter({ document }));

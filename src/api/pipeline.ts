@@ -23,6 +23,7 @@ import { afterPositionHeader, parsePosition } from './position.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import { limitHeaders, tooManyRequests } from './rate-limit.ts';
 import type { ReadLimit } from './read-limit.ts';
+import { requestTurn } from './request-turn.ts';
 import type { Answer } from './respond.ts';
 import { sendJson, sendText } from './respond.ts';
 import type { Streams } from './sse.ts';
@@ -119,6 +120,7 @@ export function createPipeline(deps: Dependencies) {
     if (method !== 'GET') await count(caller, sends === true, res);
     else if (tenantId !== null) await countRead(tenantId, res);
     const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
+    await as(() => requestTurn(turns));
     const isBatch = endpoint.isBatch === true;
     const bodyRoom = (isBatch ? batches : bodies).roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;

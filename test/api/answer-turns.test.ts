@@ -11,7 +11,7 @@ let app: App;
 
 afterEach(() => app.close());
 
-it('one that may be long waits for its tenant’s turn before it is made a text and before it is made bytes, a short one for none', async () => {
+it('one that may be long waits for its tenant’s turn before it is made a text and before it is made bytes, a short one for none but its request’s', async () => {
   let calls: ('wait' | 'piece')[] = [];
   const turns: ThreadTurns = {
     ...wholeTurns,
@@ -32,5 +32,33 @@ it('one that may be long waits for its tenant’s turn before it is made a text 
   expect(calls.slice(-4)).toEqual(['wait', 'piece', 'wait', 'piece']);
   calls = [];
   expect((await tenant.dashboard('GET', '/tenant')).status).toBe(200);
-  expect(calls).toEqual(['piece', 'piece']);
+  expect(calls).toEqual(['wait', 'piece', 'piece']);
+});
+
+it.each([
+  ['GET', '/docs'],
+  ['GET', '/openapi.json'],
+  ['GET', '/dashboard'],
+  ['GET', '/inbox.js'],
+  ['GET', '/'],
+  ['GET', '/.well-known/jwks.json'],
+  ['GET', '/nothing'],
+  ['OPTIONS', '/api/v1/notifications'],
+])('%s %s, which anybody may ask for, waits for a turn of its own, and its time counts', async (method, path) => {
+  let waited = 0;
+  let chargedMs = 0;
+  const turns: ThreadTurns = {
+    ...wholeTurns,
+    isOver: () => true,
+    async next() {
+      waited++;
+    },
+    charge(ms) {
+      chargedMs += ms;
+    },
+  };
+  app = await startApp({ delivers: false, replace: () => ({ turns }) });
+  await app.call(method, path);
+  expect(waited).toBe(1);
+  expect(chargedMs).toBeGreaterThan(0);
 });

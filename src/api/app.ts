@@ -182,7 +182,7 @@ export function createApi(given: ApiDependencies): RequestListener {
   const { asOf, trustedProxies = [], jwks } = options;
   if (asOf === undefined) app.post(notifyPaths, notify);
   const inTurn = async (_req: Request, _res: Response, next: NextFunction): Promise<void> => {
-    await requestTurn(deps.turns);
+    await requestTurn(deps.turns, null);
     next();
   };
   app.use((req, res, next) => {

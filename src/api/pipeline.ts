@@ -120,7 +120,7 @@ export function createPipeline(deps: Dependencies) {
     if (method !== 'GET') await count(caller, sends === true, res);
     else if (tenantId !== null) await countRead(tenantId, res);
     const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
-    await as(() => requestTurn(turns));
+    await as(() => requestTurn(turns, tenantId));
     const isBatch = endpoint.isBatch === true;
     const bodyRoom = (isBatch ? batches : bodies).roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;

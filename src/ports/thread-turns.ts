@@ -16,8 +16,8 @@ export interface ThreadTurns {
   piece<T>(work: () => T): T;
   /** What follows from a piece will hold the thread for so many ms more, outside of turns: it counts as the piece does. */
   charge(ms: number): void;
-  /** Whether another tenant has had a piece within the last second: heaps of work are smaller then. */
-  isShared(tenantId: TenantId): boolean;
+  /** Whether another tenant has had a piece within the last second: heaps of work are smaller then. @param tenantId null: nobody's that is known */
+  isShared(tenantId: TenantId | null): boolean;
   /**
    * Before a heap of work whose parts are in many places, as a flush of a batch: where the thread is shared, waits until it has rested a while since the heap
    * before, 20 ms at most.

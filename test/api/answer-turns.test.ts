@@ -15,6 +15,7 @@ it('one that may be long waits for its tenant’s turn before it is made a text 
   let calls: ('wait' | 'piece')[] = [];
   const turns: ThreadTurns = {
     ...wholeTurns,
+    isShared: () => true,
     isOver: () => true,
     async next() {
       calls.push('wait');
@@ -49,6 +50,7 @@ it.each([
   let chargedMs = 0;
   const turns: ThreadTurns = {
     ...wholeTurns,
+    isShared: () => true,
     isOver: () => true,
     async next() {
       waited++;
@@ -58,7 +60,23 @@ it.each([
     },
   };
   app = await startApp({ delivers: false, replace: () => ({ turns }) });
-  await app.call(method, path);
+  await app.call(method, path, {});
   expect(waited).toBe(1);
   expect(chargedMs).toBeGreaterThan(0);
+});
+
+it('nothing waits for a turn where nobody else is about', async () => {
+  let waited = 0;
+  const turns: ThreadTurns = {
+    ...wholeTurns,
+    isOver: () => true,
+    async next() {
+      waited++;
+    },
+  };
+  app = await startApp({ delivers: false, replace: () => ({ turns }) });
+  const tenant = await app.tenant('a');
+  expect((await tenant.dashboard('GET', '/tenant')).status).toBe(200);
+  expect((await app.call('GET', '/docs', {})).status).toBe(200);
+  expect(waited).toBe(0);
 });

@@ -30,7 +30,7 @@ export interface HeapGaps {
   /** It has had a piece of the thread. */
   note(tenantId: TenantId, at: number): void;
   /** Whether another tenant has had a piece within the last second. */
-  isAnotherAbout(tenantId: TenantId): boolean;
+  isAnotherAbout(tenantId: TenantId | null): boolean;
   /** Resolves when the tenant may begin its next heap. Those who wait go on one by one, in the order in which they came. */
   wait(tenantId: TenantId): Promise<void>;
 }
@@ -50,9 +50,9 @@ export function createHeapGaps({ now, loop, sleep }: GapMeans = ofThisThread): H
   let heapBegan = loop();
   let before = Promise.resolve();
 
-  const isAnotherAbout = (tenantId: TenantId): boolean => {
-    const at = last === tenantId ? otherAt : lastAt;
-    return (last === tenantId ? other : last) !== null && now() - at < aboutMs;
+  const isAnotherAbout = (tenantId: TenantId | null): boolean => {
+    const isLast = last === tenantId;
+    return (isLast ? other : last) !== null && now() - (isLast ? otherAt : lastAt) < aboutMs;
   };
   const isRested = (): boolean => {
     const { idle, active } = loop(heapBegan);

@@ -121,6 +121,8 @@ export function createNotify({
       ]);
       res.end(text);
     } catch (thrown) {
+      // What waits for its answer takes no room of what is sent.
+      room?.release();
       await inLine(tenantId, limited?.decision.allowed === true ? 'counted' : 'uncounted');
       refused = sendError(res, thrown, {
         requestId,

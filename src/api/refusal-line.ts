@@ -15,7 +15,7 @@ export type RefusalLine = (tenantId: TenantId | null, of?: keyof typeof everyMsO
 const everyMsOf = { uncounted: 10, counted: 2.5 } as const;
 const atOnce = 100;
 const lateMaxMs = 2000;
-/** More than half of a process's connections. Only who sends on without an answer, on one connection, has more: those are answered at once. */
+/** Half of a process's connections, of all callers together; what is beyond it is answered at once. */
 const waitingMax = 2000;
 /** Of callers who were refused within the last seconds; whoever is forgotten begins anew. */
 const callersMax = 10_000;

@@ -147,4 +147,17 @@ describe('callers who are refused again and again', () => {
     expect(waiting()).toBeGreaterThan(0);
     expect((await Promise.all(calls)).map((reply) => reply.status)).toEqual(calls.map(() => status));
   });
+
+  it('hold no room for bodies while they wait: what is right is taken, however large what was wrong', async () => {
+    const { tenant } = await start();
+    const one = await tenant('a');
+    const large = { ...inApp, body: 'x'.repeat(190_000) };
+    // From then on each is two seconds late.
+    await Promise.all(Array.from({ length: 300 }, () => one.dashboard('DELETE', '/keys/key_none')));
+    // A tenant alone may hold 4 MiB, 21 of them.
+    const calls = Array.from({ length: 30 }, () => one.notify({ ...large, priority: 'NONE' }));
+    await until(() => waiting() === 30, { what: 'all of them to be read, and to wait for their answers' });
+    expect((await one.notify(large)).status).toBe(202);
+    expect((await Promise.all(calls)).map((reply) => reply.status)).toEqual(calls.map(() => 400));
+  });
 });

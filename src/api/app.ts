@@ -146,7 +146,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     ...deps,
     ...(options.downloads === undefined ? {} : { limits: options.downloads }),
   });
-  const { bodies, batches } = createBodyMemories(clock, metrics);
+  const { bodies, batches } = createBodyMemories(clock, metrics, closing);
   const answers = createAnswersInFlight(metrics, options.answers);
   const { partitioning } = deps.log;
   const countRead = createReadLimit({ ...deps, readLimit: options.readLimit });

@@ -2,7 +2,6 @@
 //
 //   items ──> piece ──check──> flush ──accept──> results
 
-import type { DomainError } from '../domain/errors.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { BatchId, TenantId } from '../domain/ids.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
@@ -37,12 +36,12 @@ export const intakeLimits = {
   /** Of the body 1 MiB at most, three flushes with their last pieces (576 KiB), a piece, and the item that is being read; of its results 2. */
   roomBytes: 3 * 1024 * 1024,
   /**
-   * So long a body is read at the log's pace; past it the log may hold the reading up for a second at a time, and what holds it up for longer ends it: the
-   * rest of the body is let through, unlooked at. After 30 s (`requestTimeout`) the request would be cut, and its sender not know what was accepted.
+   * So long, from when it has its room, a body is read at the log's pace; past it the log may hold the reading up for a second at a time, and what holds it up
+   * for longer ends it: the rest of the body is let through, unlooked at.
    */
   readMaxMs: 20_000,
   heldMaxMs: 1000,
-  /** With what it waited for its room: who waited for long has so much less time. */
+  /** What hasn't arrived by then is not taken, and what has come is answered: its room is one of eight. */
   receivedWithinMs: 28_000,
 } as const;
 
@@ -129,7 +128,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const checkAll = async (items: readonly Waiting[]): Promise<void> => {
     for (let left = items; left.length > 0;) {
       const since = clock.monotonic();
-      left = left.slice(turns.as(tenantId, () => turns.piece(() => check(left))));
+      left = left.slice(turns.piece(() => check(left)));
       const tookMs = clock.monotonic() - since;
       if (left.length > 0) await nextTurn();
       if (tookMs >= intakeLimits.pieceMs / 2) await turns.gap(tenantId);
@@ -144,7 +143,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     await turns.gap(tenantId);
     const items = flush.takeAll();
     if (items.length === 0) return giveTurnBack();
-    const accepting = turns.as(tenantId, () => acceptAll(items, giveTurnBack));
+    const accepting = acceptAll(items, giveTurnBack);
     const running: Promise<void> = accepting.then(() => {
       flushTookMs = clock.monotonic() - since;
       underWay.delete(running);
@@ -155,7 +154,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const checkPiece = async (): Promise<void> => {
     const items = piece.takeAll();
     const first = items[0]?.index ?? index;
-    if (isToStop) return results.stop(first, tooSlow());
+    if (isToStop) return results.stop(first, unavailable('Accepting takes too long at the moment.'));
     if (items.length === 0) return;
     const reason = results.unavailable();
     if (reason !== null) return results.stop(first, reason);
@@ -197,10 +196,11 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       setImmediate(() => setImmediate(begin));
     },
 
-    /** When all that was taken has its result. */
-    async end(): Promise<TakenIn> {
+    /** When all that was taken has its result. @param isOverdue there is more, which isn't waited for */
+    async end(isOverdue: boolean): Promise<TakenIn> {
       takes++;
       if (!results.isStopped()) await checkPiece();
+      if (isOverdue) results.stop(index, unavailable('The batch took too long to arrive.'));
       await beginFlush();
       await Promise.all(underWay);
       return results.taken();
@@ -228,10 +228,6 @@ function createHeap<T>(itemsMax: number, bytesMax: number) {
       return taken;
     },
   };
-}
-
-function tooSlow(): DomainError {
-  return unavailable('Accepting takes too long at the moment.');
 }
 
 /** However fast a body comes, everybody else has a turn of the event loop between two flushes. */

@@ -47,6 +47,9 @@ interface Dependencies {
   readonly turns: ThreadTurns;
 }
 
+/** A batch of so many bytes, some 500 small items, is none that a person waits for; a few notifications that are sent together may be. */
+const bulkBytesMin = 64 * 1024;
+
 /** How long a GET waits for `x-after-position`. */
 const positionWaitMs = 2000;
 
@@ -119,9 +122,10 @@ export function createPipeline(deps: Dependencies) {
     if (caller !== null && 'recipient' in caller) await countRecipient(caller);
     if (method !== 'GET') await count(caller, sends === true, res);
     else if (tenantId !== null) await countRead(tenantId, res);
-    const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work));
-    await as(() => requestTurn(turns, tenantId));
     const isBatch = endpoint.isBatch === true;
+    const isBulk = isBatch && Number(req.headers['content-length'] ?? bulkBytesMin) >= bulkBytesMin;
+    const as = <T>(work: () => T): T => (tenantId === null ? work() : turns.as(tenantId, work, isBulk));
+    await as(() => requestTurn(turns, tenantId));
     const bodyRoom = (isBatch ? batches : bodies).roomFor(tenantId ?? '');
     let answerRoom: AnswerRoom | null = null;
     let work: Promise<unknown> = Promise.resolve();

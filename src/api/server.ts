@@ -9,6 +9,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import { createClientAddresses } from './client-addresses.ts';
+import { hasOwnTime } from './own-time.ts';
 
 export interface HttpServer {
   /** The port it really listens on. */
@@ -21,7 +22,7 @@ export interface HttpServer {
 export const serverLimits = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
-  /** The whole request with its body; answers, and so streams, may take longer. */
+  /** The whole request with its body, but for those that see to it themselves (own-time.ts); answers, and so streams, may take longer. */
   requestTimeout: 30_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
@@ -83,6 +84,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   // RFC 9110 10.1.1 leaves it to the server whether an expectation that it doesn't know is refused.
   server.on('checkExpectation', app);
   server.on('clientError', (err: NodeJS.ErrnoException, socket) => {
+    if (err.code === tookTooLong && hasOwnTime(socket)) return;
     const { status, error } = refusals[err.code ?? ''] ?? noHttp;
     const refusal = refusalOf(error);
     logger.debug('a client sent what is no HTTP', { code: err.code, requestId: refusal.requestId });
@@ -184,12 +186,13 @@ function asText(status: string, { headers, body }: Refusal): string {
   return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`;
 }
 
+const tookTooLong = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** By Node's code of the error. */
 const refusals: Readonly<Record<string, { readonly status: string; readonly error: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
     error: 'The address and the headers hold at most 16 KiB, in at most 100 headers.',
   },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', error: 'The request took too long to arrive.' },
+  [tookTooLong]: { status: '408 Request Timeout', error: 'The request took too long to arrive.' },
 };
 const noHttp = { status: '400 Bad Request', error: 'This is not a valid HTTP request.' };

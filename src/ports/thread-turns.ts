@@ -8,15 +8,18 @@ export interface ThreadTurns {
   isOver(): boolean;
   /** A later turn of the event loop, in which nobody else of those who wait goes on: tenants in turn, and of each in the order in which they came. */
   next(): Promise<void>;
-  /** Whatever comes of the call, also later, is this tenant's work. */
-  as<T>(tenantId: TenantId, work: () => T): T;
+  /**
+   * Whatever comes of the call, also later, is this tenant's work.
+   * @param isBulk it is none that a person waits for, so nobody else's need be smaller because of it: it doesn't make the thread a shared one
+   */
+  as<T>(tenantId: TenantId, work: () => T, isBulk?: boolean): T;
   /** The same to its end; answers the ms that it took, without its waits for turns: those are others' work. Rejects as the work does. */
   spent(tenantId: TenantId, work: () => Promise<void>): Promise<number>;
   /** Runs a piece, and counts the time that it holds the thread for whose work it is. What it throws, the call throws. */
   piece<T>(work: () => T): T;
   /** What follows from a piece will hold the thread for so many ms more, outside of turns: it counts as the piece does. */
   charge(ms: number): void;
-  /** Whether another tenant has had a piece within the last second: heaps of work are smaller then. @param tenantId null: nobody's that is known */
+  /** Whether another tenant has had a piece within the last second, of work that isn't bulk: heaps of work are smaller then. @param tenantId null: nobody's that is known */
   isShared(tenantId: TenantId | null): boolean;
   /**
    * Before a heap of work whose parts are in many places, as a flush of a batch: where the thread is shared, waits until it has rested a while since the heap

@@ -65,6 +65,80 @@ describe('batches of a tenant', () => {
   });
 });
 
+describe('batches that wait for longer than a request has to arrive', () => {
+  const server = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 };
+  let [own, log]: [App, PromiseWithResolvers<void>] = [app, Promise.withResolvers<void>()];
+  const closing = new AbortController();
+  let ownWaiting: () => number;
+  beforeAll(async () => {
+    own = await startApp({
+      server,
+      replace: ({ log: embedded, metrics }) => ({
+        closing: closing.signal,
+        metrics: {
+          ...metrics,
+          gauge(name, read, labels) {
+            if (name === 'herald_batches_waiting') ownWaiting = read;
+            metrics.gauge(name, read, labels);
+          },
+        },
+        log: {
+          ...embedded,
+          async appendAll(events) {
+            await log.promise;
+            return embedded.appendAll(events);
+          },
+        },
+      }),
+    });
+  });
+  afterAll(() => own.close());
+
+  /** Longer than the connection holds while nobody reads it. */
+  const long = { notifications: Array.from({ length: 5 }, () => ({ ...item, body: 'x'.repeat(200 * 1024) })) };
+  /** Once one that waits for nobody was cut. */
+  const timePasses = async ({ apiKey }: Tenant) => {
+    const head = [
+      'POST /api/v1/notify HTTP/1.1',
+      'host: herald',
+      `x-api-key: ${apiKey}`,
+      'content-type: application/json',
+    ];
+    await until(
+      () =>
+        new Promise<boolean>((resolve) => {
+          const socket = connect(Number(new URL(own.url).port), '127.0.0.1');
+          let answer = '';
+          socket.on('data', (part) => (answer += String(part))).on('error', () => undefined);
+          socket.on('close', () => resolve(answer.includes(' 408 ')));
+          socket.write([...head, 'content-length: 9', '', ''].join('\r\n'));
+        }),
+      { what: 'a request that does not come to be cut', timeoutMs: 10_000 },
+    );
+  };
+
+  it('are taken in at their turn; once the service stops who still waits is told at once', async () => {
+    const tenant = await own.tenant('patient');
+    const send = () => tenant.withKey('POST', '/notify/batch', long);
+    const answers = Array.from({ length: 6 }, send);
+    await until(() => ownWaiting() === 2, { what: 'two to wait behind four' });
+    await timePasses(tenant);
+    log.resolve();
+    expect((await Promise.all(answers)).map(({ status, body }) => [status, body.accepted])).toEqual(
+      answers.map(() => [202, 5]),
+    );
+    log = Promise.withResolvers();
+    const last = Array.from({ length: 6 }, send);
+    await until(() => ownWaiting() === 2, { what: 'two to wait again' });
+    closing.abort();
+    const refused = await Promise.race(last.map((answer) => answer.then(({ status }) => status)));
+    log.resolve();
+    expect(refused).toBe(503);
+    const statuses = (await Promise.all(last)).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([202, 202, 202, 202, 503, 503]);
+  });
+});
+
 describe('batches of several tenants whose bodies do not come', () => {
   const stalled: Socket[] = [];
   afterAll(() => {

@@ -21,13 +21,17 @@ let appendInstead: ApiDependencies['log']['append'] | null = null;
 let append: ApiDependencies['log']['append'];
 /** What ends the time that a batch is read in, in place of the clock. */
 let timeIsUp: Promise<void> | null = null;
+/** The same of the time that it has to arrive. */
+let isOverdue: Promise<void> | null = null;
 
 beforeAll(async () => {
   app = await startApp({
     replace({ log, clock }) {
-      const { readMaxMs, heldMaxMs } = intakeLimits;
-      const sleep: typeof clock.sleep = (ms, signal) =>
-        timeIsUp !== null && (ms === readMaxMs || ms === heldMaxMs) ? timeIsUp : clock.sleep(ms, signal);
+      const { readMaxMs, heldMaxMs, receivedWithinMs } = intakeLimits;
+      const sleep: typeof clock.sleep = (ms, signal) => {
+        if (timeIsUp !== null && (ms === readMaxMs || ms === heldMaxMs)) return timeIsUp;
+        return isOverdue !== null && ms === receivedWithinMs ? isOverdue : clock.sleep(ms, signal);
+      };
       append = (event) => log.append(event);
       const appendAll: typeof log.appendAll = (events) =>
         appendInstead === null ? log.appendAll(events) : Promise.all(events.map(appendInstead));
@@ -308,6 +312,33 @@ describe('a batch stops', () => {
     expect(accepted).toBeLessThan(items.length);
     expect(results.at(-1)).toMatchObject({ index: accepted, code: 'SERVICE_UNAVAILABLE' });
     expect(results.at(-1).error).toContain('This item and whatever is behind it were not taken.');
+  });
+
+  it.each([
+    ['some of it has come: what was accepted is told', 300, 202],
+    ['nothing of it has come', 0, 503],
+  ])('when it does not come on: %s', async (_, items, status) => {
+    const overdue = Promise.withResolvers<void>();
+    isOverdue = overdue.promise;
+    const recipient = `stands-${items}`;
+    const line = `${JSON.stringify(item(recipient))}\n`;
+    const head = ['POST /api/v1/notify/batch HTTP/1.1', 'host: herald', `x-api-key: ${tenant.apiKey}`];
+    const rest = ['content-type: application/x-ndjson', 'content-length: 1000000', '', ''];
+    const answering = rawRequest(Number(new URL(app.url).port), [...head, ...rest].join('\r\n') + line.repeat(items));
+    const there = async () => (await tenant.dashboard('GET', `/notifications?recipient=${recipient}&limit=1`)).body;
+    await until(async () => (await there()).pagination.total >= Math.min(items, 250), {
+      what: 'what came of it',
+      timeoutMs: 10_000,
+    });
+    overdue.resolve();
+    const answer = await answering;
+    isOverdue = null;
+    expect(answer.statuses).toEqual([status]);
+    const body = JSON.parse(answer.text.slice(answer.text.indexOf('\r\n\r\n')));
+    if (items > 0) expect([body.accepted, body.rejected]).toEqual([items, 1]);
+    const last = items > 0 ? body.results.at(-1) : body;
+    expect(last).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(last.error).toMatch(/^The batch took too long to arrive\./);
   });
 
   it('at a list that breaks off', async () => {

@@ -74,6 +74,17 @@ describe('the memory of bodies', () => {
     expect(memory.waiting()).toBe(7);
   });
 
+  it('lets nobody wait once it is closed: who waits is told, and so is who comes, but where there is room', async () => {
+    const memory = createBodyMemory(standingClock, limits);
+    await memory.roomFor('a').take(500);
+    const waits = ['a', 'a'].map((owner) => memory.roomFor(owner).take(1));
+    memory.close();
+    for (const wait of [...waits, memory.roomFor('a').take(1)])
+      await expect(wait).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(memory.waiting()).toBe(0);
+    await memory.roomFor('b').take(100);
+  });
+
   it('holds no more than there is, whoever asks, and nothing once all is given back', async () => {
     const memory = createBodyMemory(impatientClock, limits);
     const taken: BodyRoom[] = [];

@@ -92,6 +92,8 @@ describe('of a batch', () => {
   let app: App;
   const gapsOf: TenantId[] = [];
   let areOthersAbout = false;
+  /** What the thread was told of the work that came. */
+  const kinds = new Set<string>();
   let [underWay, most] = [0, 0];
   /** Events of the largest append. */
   let largest = 0;
@@ -112,6 +114,10 @@ describe('of a batch', () => {
           ...wholeTurns,
           isShared: () => areOthersAbout,
           gap,
+          as(_tenantId, work, isBulk = false) {
+            kinds.add(isBulk ? 'bulk' : 'awaited');
+            return work();
+          },
           piece(work) {
             ofPiece = 0;
             return work();
@@ -182,6 +188,19 @@ describe('of a batch', () => {
     // Whole pieces.
     expect(large).toBeLessThan((flushItemsMax + pieceItemsMax) * sharedPart);
   }, 60_000);
+
+  it('a long one is bulk, for which nobody else’s need be smaller; a few notifications in one are as those by themselves', async () => {
+    const tenant = await app.tenant('kinds');
+    const told: string[][] = [];
+    for (const items of [10, 2000]) {
+      kinds.clear();
+      const headers = { 'content-type': 'application/x-ndjson' };
+      const { body } = await tenant.withKey('POST', '/notify/batch', `${item}\n`.repeat(items), headers);
+      expect(body.accepted).toBe(items);
+      told.push([...kinds]);
+    }
+    expect(told).toEqual([['awaited'], ['bulk']]);
+  });
 
   it('what takes long to be checked and is refused, so that it comes to none, is checked a few at a time, with a gap after each', async () => {
     const tenant = await app.tenant('wrong');

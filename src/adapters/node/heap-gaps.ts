@@ -1,7 +1,7 @@
 // Gaps between the heaps in which batches come in. With the log's and the dispatchers' part in it an item of a batch is some 30 us of the thread, so that flush
 // after flush fills it, and a notification that comes and goes in six turns of the event loop meets a piece of one in each.
 //
-//   heap ──> [the thread rests as long as it works, 20 ms from heap to heap at most] ──> heap          only where another tenant is about
+//   heap ──> [the thread rests as long as it works, 20 ms from heap to heap at most] ──> heap          only where another tenant is about with more than batches
 
 import { performance } from 'node:perf_hooks';
 
@@ -27,9 +27,9 @@ export interface GapMeans {
 }
 
 export interface HeapGaps {
-  /** It has had a piece of the thread. */
+  /** It has had a piece of the thread, of work that isn't bulk. */
   note(tenantId: TenantId, at: number): void;
-  /** Whether another tenant has had a piece within the last second. */
+  /** Whether another tenant has had such a piece within the last second. */
   isAnotherAbout(tenantId: TenantId | null): boolean;
   /** Resolves when the tenant may begin its next heap. Those who wait go on one by one, in the order in which they came. */
   wait(tenantId: TenantId): Promise<void>;

@@ -23,6 +23,7 @@ const restMaxMs = 50;
 /** What is done for one call. */
 interface Work {
   readonly tenantId: TenantId;
+  readonly isBulk: boolean;
   /** For turns. */
   waitedMs: number;
 }
@@ -100,15 +101,15 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
       await wait(work?.tenantId);
       if (work !== undefined) work.waitedMs += performance.now() - since;
     },
-    as: (tenantId, work) => whose.run({ tenantId, waitedMs: 0 }, work),
+    as: (tenantId, work, isBulk = false) => whose.run({ tenantId, isBulk, waitedMs: 0 }, work),
     async spent(tenantId, work) {
-      const of = { tenantId, waitedMs: 0 };
+      const of = { tenantId, isBulk: false, waitedMs: 0 };
       const startedAt = performance.now();
       await whose.run(of, work);
       return Math.max(0, performance.now() - startedAt - of.waitedMs);
     },
     piece(work) {
-      const tenantId = whose.getStore()?.tenantId;
+      const { tenantId, isBulk = false } = whose.getStore() ?? {};
       const startedAt = performance.now();
       pieceBeganAt = startedAt;
       try {
@@ -121,7 +122,7 @@ export function createThreadTurns(metrics: Pick<Metrics, 'gauges'>): ThreadTurns
         if (tenantId !== undefined) {
           time.add(tenantId, tookMs, endedAt);
           light.held(tenantId, tookMs, endedAt);
-          gaps.note(tenantId, endedAt);
+          if (!isBulk) gaps.note(tenantId, endedAt);
         }
       }
     },

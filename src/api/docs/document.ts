@@ -48,7 +48,7 @@ const introduction = `A multi-tenant notification service: requests in by email,
 
 JSON in and out, UTF-8, times in ISO 8601 UTC with milliseconds. Every refusal has one shape, \`Error\`, and its \`code\` says what it is; a field that is not known is refused by its name.
 Checks come in this order: unknown address (404), method (405, with \`Allow\`), who calls (401, 403), limit (429), body (415, 413, 400), then what it is about (404, 409, 422).
-Every GET answers a HEAD as well. Before any of that a request whose head is over 16 KiB gets 431, and one that takes over 30 s to arrive 408, in the same shape.
+Every GET answers a HEAD as well. Before any of that a request whose head is over 16 KiB gets 431, and one that takes over 30 s to arrive 408, in the same shape; a batch waits up to 40 s for its turn before it is read.
 
 A 202, a retry, a cancel and an inbox read carry \`x-event-position\`; a GET with \`x-after-position\` waits up to 2 s until what it reads from has come so far. In the process that took the write reads of the same tenant wait so by themselves, and an id of less than 5 s is waited for before it is a 404.
 

@@ -1,5 +1,7 @@
 // Batches: up to 10,000 notifications in one request, read as it comes; and what became of one.
 
+import type { IncomingMessage } from 'node:http';
+
 import type { Commands } from '../../commands/index.ts';
 import { badField, notFound } from '../../domain/errors.ts';
 import { batchIdOf, isBatchId } from '../../domain/ids.ts';
@@ -11,6 +13,7 @@ import { getBatch } from '../../projections/notifications/batches.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
 import type { IntakeDependencies, IntakeOf } from '../batch-intake.ts';
 import { createIntake, intakeLimits } from '../batch-intake.ts';
+import type { BatchFormat, BatchItem } from '../batch-items.ts';
 import { batchLimits, batchTooLarge, itemsOf } from '../batch-items.ts';
 import { batchSchema } from '../batch-request.ts';
 import type { TakenIn } from '../batch-results.ts';
@@ -21,6 +24,7 @@ import { endpoint } from '../endpoint.ts';
 import { ClientGoneError } from '../errors.ts';
 import { idempotencyKeyHeader } from '../idempotency-key.ts';
 import { createFlushTurns } from '../flush-turns.ts';
+import { takeOwnTime } from '../own-time.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
@@ -37,28 +41,41 @@ export function createBatchHandlers(deps: Dependencies) {
   const flushTurns = createFlushTurns(clock);
   metrics.gauge('herald_batch_wait_seconds', () => flushTurns.longestWaitMs() / 1000);
 
-  /** Whatever ends the reading, what was accepted is accepted: it is counted and recorded. */
   const takeIn = async (of: IntakeOf, { request, room }: Input['unread']): Promise<TakenIn> => {
     const format = jsonFormatOf(request);
     if (Number(request.headers['content-length'] ?? 0) > batchLimits.bytesMax) throw batchTooLarge();
-    const since = clock.monotonic();
-    await room.take(intakeLimits.roomBytes);
-    // It went while it waited: nothing would say so a second time.
-    if (request.destroyed && !request.complete) throw new ClientGoneError();
-    const waitedMs = clock.monotonic() - since;
+    const timeIsOver = takeOwnTime(request);
+    try {
+      await room.take(intakeLimits.roomBytes);
+      // It went while it waited: nothing would say so a second time.
+      if (request.destroyed && !request.complete) throw new ClientGoneError();
+      return await readIn(of, request, format);
+    } finally {
+      timeIsOver();
+    }
+  };
+
+  /** Whatever ends the reading, what was accepted is accepted: it is counted and recorded. */
+  const readIn = async (of: IntakeOf, request: IncomingMessage, format: BatchFormat): Promise<TakenIn> => {
     const intake = createIntake({ ...deps, flushTurns }, of);
     const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
-    let isGone = false;
+    const parts = itemsOf(chunks, format);
+    let [isGone, isOverdue] = [false, false];
     let taking = Promise.resolve(true);
     const reading = new AbortController();
     const late = (ms: number) => clock.sleep(ms, reading.signal).then(() => 'late' as const);
-    const soonCut = late(Math.min(intakeLimits.readMaxMs, intakeLimits.receivedWithinMs - waitedMs));
+    const [isSlow, isOver] = [late(intakeLimits.readMaxMs), late(intakeLimits.receivedWithinMs)];
     try {
-      for await (const items of itemsOf(chunks, format)) {
-        taking = intake.take(items);
-        let goesOn = await Promise.race([taking, soonCut]);
+      for (;;) {
+        const arriving = parts.next();
+        let part = await Promise.race([isOver, arriving]);
+        if (part === 'late' && request.complete) part = await arriving;
+        isOverdue = part === 'late';
+        if (part === 'late' || part.done === true) break;
+        taking = intake.take(part.value);
+        let goesOn = await Promise.race([taking, isSlow]);
         if (goesOn === 'late') goesOn = await Promise.race([taking, late(intakeLimits.heldMaxMs)]);
-        // With all of the body here nobody cuts the request.
+        // With all of the body here nobody waits for its room for longer than the log takes.
         if (goesOn === 'late' && request.complete) goesOn = await taking;
         if (goesOn === 'late') intake.stopSoon();
         if (goesOn !== true) break;
@@ -69,10 +86,10 @@ export function createBatchHandlers(deps: Dependencies) {
       isGone = true;
     } finally {
       reading.abort();
+      void letThrough(parts, request);
     }
-    if (!request.readableEnded) request.resume();
     await taking;
-    const taken = await intake.end();
+    const taken = await intake.end(isOverdue);
     metrics.increment('herald_accepted_total', {}, taken.accepted - taken.replayed);
     metrics.increment('herald_replayed_total', {}, taken.replayed);
     if (taken.refusal !== null) throw taken.refusal;
@@ -131,4 +148,14 @@ export function createBatchHandlers(deps: Dependencies) {
   });
 
   return { create, show };
+}
+
+/** What comes of a body once nobody reads it any longer; it may be waited for still. */
+async function letThrough(parts: AsyncGenerator<Iterable<BatchItem>, void>, request: IncomingMessage): Promise<void> {
+  try {
+    await parts.return();
+  } catch {
+    // It is gone.
+  }
+  if (!request.readableEnded) request.resume();
 }

@@ -110,6 +110,22 @@ it('a tenant that has held the thread but little waits for no turn, whoever has 
   expect(isOverFor('tnt_b')).toBe(true);
 });
 
+it('bulk work makes the thread a shared one for nobody, and what is done beside it does', () => {
+  const turns = createThreadTurns(metrics);
+  const piece = (tenant: string, isBulk: boolean) =>
+    turns.as(tenant as TenantId, () => turns.piece(() => undefined), isBulk);
+  piece('tnt_a', true);
+  piece('tnt_b', true);
+  expect(['tnt_a', 'tnt_b', 'tnt_c'].map((tenant) => turns.isShared(tenant as TenantId))).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  piece('tnt_b', false);
+  piece('tnt_a', true);
+  expect(['tnt_a', 'tnt_b', 'tnt_c'].map((tenant) => turns.isShared(tenant as TenantId))).toEqual([true, false, true]);
+});
+
 it('a piece of a tenant that has held it but little ends as well', () => {
   const turns = createThreadTurns(metrics);
   let looks = 0;

@@ -52,7 +52,7 @@ interface OperationsDependencies extends Process {
 
 /** @throws StartError when OPS_PORT can't be listened on */
 export async function startOperations(deps: OperationsDependencies): Promise<OperationsHttp> {
-  const { health, logger, metrics, otherMetrics } = deps;
+  const { health, clock, logger, metrics, otherMetrics } = deps;
   const closing = new AbortController();
   let hasStarted = false;
   const operations = createOperations({
@@ -62,6 +62,7 @@ export async function startOperations(deps: OperationsDependencies): Promise<Ope
     version: readVersion(),
     metrics: { read: async () => metrics.read(await otherMetrics()), contentType: metrics.contentType },
     closing: closing.signal,
+    clock,
     logger,
   });
   return {

@@ -6,13 +6,17 @@ import { connect } from 'node:net';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import { createClock } from '../../src/adapters/node/clock.ts';
 import { createRemoteTokenKeys } from '../../src/adapters/node/jwks.ts';
 import { createOperations } from '../../src/api/operations.ts';
 import type { HttpServer } from '../../src/api/server.ts';
 import { listen } from '../../src/api/server.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import { UnknownTokenKeyError } from '../../src/ports/token-keys.ts';
+import { createManualClock } from '../adapters/memory/manual-clock.ts';
 import { startApp } from '../support/app.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { until } from '../support/until.ts';
 
 const logger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const closers: (() => Promise<void>)[] = [];
@@ -28,6 +32,57 @@ const serve = async (app: Parameters<typeof listen>[0]): Promise<HttpServer & { 
 };
 
 describe('the operations port', () => {
+  it('makes a page of metrics and looks at what is needed once for all who ask at the same moment, and has a line for each address that asks on', async () => {
+    let [pages, looks, asked] = [0, 0, 0];
+    let goesOn = Promise.withResolvers<void>();
+    const clock = createManualClock();
+    const operations = createOperations({
+      dependencies: {
+        async eventLog() {
+          looks++;
+          await goesOn.promise;
+          return true;
+        },
+      },
+      version: '1.2.3',
+      metrics: {
+        async read() {
+          pages++;
+          await goesOn.promise;
+          return '';
+        },
+        contentType: 'text/plain; version=0.0.4',
+      },
+      closing: new AbortController().signal,
+      // By a clock that stands nothing takes time, so nothing rests.
+      clock: { ...clock, sleep: async (ms) => (ms > 0 ? clock.sleep(ms) : undefined) },
+      logger,
+    });
+    const { port } = await serve((req, res) => {
+      asked++;
+      operations(req, res);
+    });
+    const get = (path: string, from = '127.0.0.1') =>
+      rawRequest(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, { from });
+    for (const path of ['/metrics', '/health/ready']) {
+      asked = 0;
+      goesOn = Promise.withResolvers();
+      const answers = Array.from({ length: 40 }, () => get(path));
+      await until(() => asked === 40, { what: 'all to ask' });
+      goesOn.resolve();
+      expect((await Promise.all(answers)).map(({ statuses }) => statuses)).toEqual(answers.map(() => [200]));
+    }
+    // The first one, and one for all who came while that was made.
+    expect([pages, looks]).toEqual([2, 2]);
+    let answered = 0;
+    const lined = Array.from({ length: 60 }, () => get('/health/live').then(() => answered++));
+    await until(() => answered === 21, { what: 'those that are answered at once' });
+    expect((await get('/health/live', '127.0.0.2')).statuses).toEqual([200]);
+    expect(answered).toBe(21);
+    clock.advance(1000);
+    await Promise.all(lined);
+  });
+
   it('names each dependency and is ready only when all of them are up', async () => {
     const up = { log: true, views: true };
     const closing = new AbortController();
@@ -37,7 +92,14 @@ describe('the operations port', () => {
     };
     const metrics = { read: async () => 'herald_accepted_total 1\n', contentType: 'text/plain; version=0.0.4' };
     const { url } = await serve(
-      createOperations({ dependencies, version: '1.2.3', metrics, closing: closing.signal, logger }),
+      createOperations({
+        dependencies,
+        version: '1.2.3',
+        metrics,
+        closing: closing.signal,
+        clock: createClock(),
+        logger,
+      }),
     );
     const ready = async () => {
       const response = await fetch(`${url}/health/ready`);

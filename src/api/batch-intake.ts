@@ -43,6 +43,8 @@ export const intakeLimits = {
   heldMaxMs: 1000,
   /** What hasn't arrived by then is not taken, and what has come is answered: its room is one of eight. */
   receivedWithinMs: 28_000,
+  /** When the service stops, which lets what is under way finish for 5 s: what isn't taken by then is told to its sender. */
+  stoppedWithinMs: 2000,
 } as const;
 
 /** What an item is whose text is filled in, or that has a key, as a share of a flush: it takes so many times as long. */
@@ -92,7 +94,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   let index = 0;
   /** The one that ended last, with its rests and turns. */
   let flushTookMs = 0;
-  let isToStop = false;
+  /** Why nothing more is taken; null: it is. */
+  let toStop: string | null = null;
 
   const part = (): number => (turns.isShared(tenantId) ? intakeLimits.sharedPart : 1);
   /** Whether others have half of the log's time. */
@@ -154,7 +157,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const checkPiece = async (): Promise<void> => {
     const items = piece.takeAll();
     const first = items[0]?.index ?? index;
-    if (isToStop) return results.stop(first, unavailable('Accepting takes too long at the moment.'));
+    if (toStop !== null) return results.stop(first, unavailable(toStop));
     if (items.length === 0) return;
     const reason = results.unavailable();
     if (reason !== null) return results.stop(first, reason);
@@ -182,9 +185,9 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       return true;
     },
 
-    /** What is under way is taken, and nothing after it; all else that `take` was given is said not to be. */
-    stopSoon(): void {
-      isToStop = true;
+    /** What is under way is taken, and nothing after it; all else that `take` was given is said not to be, and why. */
+    stopSoon(why: string): void {
+      toStop ??= why;
     },
 
     /** Nothing more has come for now: what was checked waits for it over a turn of the event loop, in which a body that is on its way comes on. */

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { until } from '../support/until.ts';
 
 type Tenant = Awaited<ReturnType<App['tenant']>>;
@@ -136,6 +137,19 @@ describe('batches that wait for longer than a request has to arrive', () => {
     expect(refused).toBe(503);
     const statuses = (await Promise.all(last)).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([202, 202, 202, 202, 503, 503]);
+  });
+
+  it('one that is being taken in has two seconds more then, and its sender is told what was accepted', async () => {
+    const tenant = await own.tenant('late');
+    const head = ['POST /api/v1/notify/batch HTTP/1.1', 'host: herald', `x-api-key: ${tenant.apiKey}`];
+    const rest = ['content-type: application/x-ndjson', 'content-length: 1000000', '', ''];
+    const lines = `${JSON.stringify(item)}\n`.repeat(300);
+    const answer = await rawRequest(Number(new URL(own.url).port), [...head, ...rest].join('\r\n') + lines);
+    expect(answer.statuses).toEqual([202]);
+    const { accepted, results } = JSON.parse(answer.text.slice(answer.text.indexOf('\r\n\r\n')));
+    expect(accepted).toBeGreaterThanOrEqual(250);
+    expect(results.at(-1)).toMatchObject({ index: accepted, code: 'SERVICE_UNAVAILABLE' });
+    expect(results.at(-1).error).toMatch(/^The service stops\./);
   });
 });
 

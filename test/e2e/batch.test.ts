@@ -113,6 +113,50 @@ it(`${batches} batches of ${itemsOfOne} items, ${batchesAtOnce} at once, are acc
   if (wantsFigures) process.stderr.write(`${JSON.stringify(figures)}\n`);
 }, 3_600_000);
 
+it('a stop in the midst of many: each sender is told what of his was accepted, and so much is there after the next start', async () => {
+  const headers = { 'x-api-key': service.apiKey, 'content-type': 'application/x-ndjson' };
+  const line = JSON.stringify({ channel: 'IN_APP', recipient: 'stopped', body: 'x'.repeat(500) });
+  const body = `${line}\n`.repeat(5000);
+  const counted = async () =>
+    Number((await service.dashboard('GET', '/dashboard/stats?range=all&channel=IN_APP')).body['total']);
+  const before = await counted();
+  const answers = Promise.all(
+    Array.from({ length: 12 }, () => service.call('POST', '/api/v1/notify/batch', { headers, body })),
+  );
+  await until(async () => (await metric('herald_batches_waiting')) > 0, {
+    everyMs: 1,
+    what: 'some to wait for others',
+  });
+  await service.stop();
+  const told = await answers;
+  const accepted = told.filter(({ status }) => status === 202).map((answer) => answer.body);
+  const refused = told.filter(({ status }) => status === 503);
+  expect(accepted.length + refused.length).toBe(told.length);
+  expect(refused.length).toBeGreaterThan(0);
+  service = await startHerald(dataDir, environment());
+  for (const { batchId, accepted: count } of accepted) {
+    await until(
+      async () => {
+        const shown = await service.call('GET', `/api/v1/notify/batch/${String(batchId)}`, {
+          headers: { 'x-api-key': service.apiKey },
+        });
+        return shown.status === 200 && sum(shown.body['statusCounts']) === count;
+      },
+      { timeoutMs: 60_000, what: `the ${String(count)} that were accepted` },
+    );
+  }
+  expect(await counted()).toBe(before + sum(accepted.map((one) => one['accepted'])));
+}, 240_000);
+
+function sum(counts: unknown): number {
+  return Object.values(counts as Record<string, number>).reduce((total, count) => total + count, 0);
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]);
+}
+
 function delivered({ body }: Answer): number {
   return (body['statusCounts'] as Record<string, number>)['DELIVERED'] ?? 0;
 }
@@ -123,6 +167,5 @@ function onlyDelivered(count: number): Readonly<Record<string, number>> {
 }
 
 async function residentMiB(): Promise<number> {
-  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text();
-  return Math.round(Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20);
+  return Math.round((await metric('process_resident_memory_bytes')) / 2 ** 20);
 }

@@ -34,10 +34,11 @@ interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
   readonly metrics: Pick<Metrics, 'increment' | 'gauge'>;
+  readonly closing: AbortSignal;
 }
 
 export function createBatchHandlers(deps: Dependencies) {
-  const { commands, reader, log, metrics, ownWrites, clock, logger } = deps;
+  const { commands, reader, log, metrics, ownWrites, clock, logger, closing } = deps;
   const flushTurns = createFlushTurns(clock);
   metrics.gauge('herald_batch_wait_seconds', () => flushTurns.longestWaitMs() / 1000);
 
@@ -65,10 +66,14 @@ export function createBatchHandlers(deps: Dependencies) {
     const reading = new AbortController();
     const late = (ms: number) => clock.sleep(ms, reading.signal).then(() => 'late' as const);
     const [isSlow, isOver] = [late(intakeLimits.readMaxMs), late(intakeLimits.receivedWithinMs)];
+    const isStopped = aborted(closing, reading.signal).then(() => late(intakeLimits.stoppedWithinMs));
+    void isStopped.then(() => {
+      if (!reading.signal.aborted) intake.stopSoon('The service stops.');
+    });
     try {
       for (;;) {
         const arriving = parts.next();
-        let part = await Promise.race([isOver, arriving]);
+        let part = await Promise.race([isStopped, isOver, arriving]);
         if (part === 'late' && request.complete) part = await arriving;
         isOverdue = part === 'late';
         if (part === 'late' || part.done === true) break;
@@ -77,7 +82,7 @@ export function createBatchHandlers(deps: Dependencies) {
         if (goesOn === 'late') goesOn = await Promise.race([taking, late(intakeLimits.heldMaxMs)]);
         // With all of the body here nobody waits for its room for longer than the log takes.
         if (goesOn === 'late' && request.complete) goesOn = await taking;
-        if (goesOn === 'late') intake.stopSoon();
+        if (goesOn === 'late') intake.stopSoon('Accepting takes too long at the moment.');
         if (goesOn !== true) break;
         if (request.readableLength === 0) intake.rest();
       }
@@ -148,6 +153,15 @@ export function createBatchHandlers(deps: Dependencies) {
   });
 
   return { create, show };
+}
+
+/** Resolves when the one is aborted, or the other, which ends the wait. */
+function aborted(signal: AbortSignal, done: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true, signal: done });
+    done.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** What comes of a body once nobody reads it any longer; it may be waited for still. */

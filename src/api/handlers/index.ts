@@ -47,6 +47,7 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly limits: Pick<RequestLimits, 'items'>;
   readonly metrics: Metrics;
   readonly refusals: Pick<Refusals, 'of'>;
+  readonly closing: AbortSignal;
 }
 
 export type Handlers = ReturnType<typeof createHandlers>;

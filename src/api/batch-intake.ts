@@ -203,7 +203,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     async end(isOverdue: boolean): Promise<TakenIn> {
       takes++;
       if (!results.isStopped()) await checkPiece();
-      if (isOverdue) results.stop(index, unavailable('The batch took too long to arrive.'));
+      if (isOverdue) results.stop(index, unavailable('The batch took too long to arrive or to be taken in.'));
       await beginFlush();
       await Promise.all(underWay);
       return results.taken();

@@ -9,6 +9,7 @@ import { nothingAnswered } from './answered.ts';
 import type { Answered, FindAnswered } from './answered.ts';
 import { createCatchUp } from './catch-up.ts';
 import type { OwnedNumber } from './claims.ts';
+import { createEndsNow } from './ends-now.ts';
 import type { Executor } from './executor.ts';
 import { nextTurn } from './next-turn.ts';
 import type { PartitionTracker, ReadAhead } from './read-ahead.ts';
@@ -43,6 +44,7 @@ const retryMaxMs = 5_000;
 
 export function createConsumerLoop(dependencies: ConsumerLoopDependencies): ReadTopic {
   const { group, log, clock, logger, executor, readAhead, recentIds, findAnswered, from, fail } = dependencies;
+  const endsNow = createEndsNow(log);
   let itemsRead = 0;
   const catchUp = createCatchUp({ log, clock, untilItWorks, offer });
 
@@ -85,12 +87,15 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     if (number.isOver) tracker.close();
     else number.trackers.push(tracker);
     let finding: Promise<Answered> | null = null;
+    const endWhenTaken = committed === null ? null : endsNow({ topic, partition });
     return {
       number,
       tracker,
-      async answered({ appendedAt }) {
+      async answered({ offset, appendedAt }) {
         // Where a person has said where to begin, everything from there on is done.
-        if (committed === null) return nothingAnswered;
+        if (endWhenTaken === null) return nothingAnswered;
+        // What came after this process had the number nobody has answered before it: a flood's outcomes aren't read for it.
+        if (offset >= (await endWhenTaken)) return nothingAnswered;
         // What is answered of those that lag is among the latest outcomes, however old their work is.
         finding ??= findAnswered(partition, tracker.isRestoring() ? 0 : appendedAt);
         try {

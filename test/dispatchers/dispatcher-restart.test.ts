@@ -152,6 +152,38 @@ describe('a restart after a kill', () => {
     expect(world.said.filter(({ type }) => type === 'DeliveryDeferred')).toHaveLength(1);
   });
 
+  it('looks for no answer to what comes once it has the number: a neighbour has thousands of outcomes there', async () => {
+    const before = requestedTogether(20);
+    const first = await world.run();
+    await world.append(before);
+    await until(async () => (await world.committed(before[0] as NotificationRequested, topic))?.offset === 20);
+    await first.dispatcher.stop();
+    await world.reopen();
+    let looks = 0;
+    await world.run({
+      wrapLog: (log) => ({
+        ...log,
+        read(range) {
+          if (range.topic === deliveriesTopic) looks++;
+          return log.read(range);
+        },
+      }),
+    });
+    const after = requestedTogether(1);
+    await world.append(after);
+    await until(() => after.every(({ notificationId }) => deliveredIds().has(notificationId)));
+    expect(looks).toBe(0);
+  });
+
+  it('delivers where the log can not say where it ends: what is answered is looked for then', async () => {
+    await world.run({
+      wrapLog: (log) => ({ ...log, ends: (of) => (of === topic ? Promise.reject(new Error('no')) : log.ends(of)) }),
+    });
+    const [event] = requestedTogether(1) as [NotificationRequested];
+    await world.append([event]);
+    await until(() => deliveredIds().has(event.notificationId));
+  });
+
   it('makes again what was sent and not said', async () => {
     const event = requested();
     const first = await world.run({ wrapLog: (log) => ({ ...log, append: () => hang() }) });

@@ -21,6 +21,7 @@ import { idempotencyKeyOf, idempotentReplayedHeader } from './idempotency-key.ts
 import { notificationRequest } from './notification-request.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { positionText } from './position.ts';
+import { createPostTurns } from './post-turns.ts';
 import type { RateLimited, RequestLimits } from './rate-limit.ts';
 import { limitHeaders, tooManyRequests } from './rate-limit.ts';
 import type { RefusalLine } from './refusal-line.ts';
@@ -67,6 +68,7 @@ export function createNotify({
     const { status, code, fields } = refused;
     refusals.note(tenantId, { at: clock.now(), route: `POST ${route}`, status, code, fields, requestId });
   };
+  const postTurn = createPostTurns(turns);
   const accept = async (req: IncomingMessage, room: BodyRoom, from: Parameters<typeof notificationRequest>[1]) => {
     const body = await readJson(req, { room, turns });
     const input = turns.piece(() => notificationRequest(body, from, clock.now(), outbound));
@@ -90,6 +92,8 @@ export function createNotify({
       tenantId = tenant.id;
       limited = await limits.sending(tenant);
       if (!limited.decision.allowed) throw tooManyRequests(limited);
+      const itsTurn = postTurn(tenantId);
+      if (itsTurn !== null) await itsTurn;
       const bodyRoom = bodies.roomFor(tenantId);
       room = bodyRoom;
       const from = { tenantId, trace };

@@ -34,7 +34,7 @@ export function createPostTurns(turns: Pick<ThreadTurns, 'isShared'>): PostTurns
     isTurnAsked = false;
     taken.clear();
     const ofEach = share();
-    for (const [tenantId, line] of [...waiting]) {
+    for (const [tenantId, line] of waiting) {
       const next = line.splice(0, ofEach);
       if (line.length === 0) waiting.delete(tenantId);
       take(tenantId, next.length);

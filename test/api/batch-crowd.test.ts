@@ -67,7 +67,8 @@ describe('batches of a tenant', () => {
 });
 
 describe('batches that wait for longer than a request has to arrive', () => {
-  const server = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 };
+  // So much that one whose bodies come is handled by then on a machine that has other work.
+  const server = { headersTimeout: 2000, requestTimeout: 2000, connectionsCheckingInterval: 50 };
   let [own, log]: [App, PromiseWithResolvers<void>] = [app, Promise.withResolvers<void>()];
   const closing = new AbortController();
   let ownWaiting: () => number;

@@ -74,11 +74,11 @@ const third = Math.floor(count / 3);
 
 describe('whoever writes the log', () => {
   const isShort = async (what: string, work: () => Promise<unknown>) => {
-    const { wallMs, cpuMs, turns } = await longestTurnOf(work);
+    const { wallMs, cpuMs, nextCpuMs, turns } = await longestTurnOf(work);
     if (process.env['E2E_FIGURES'] !== undefined)
-      process.stderr.write(`${JSON.stringify({ what, events: count, wallMs, cpuMs, turns })}\n`);
+      process.stderr.write(`${JSON.stringify({ what, events: count, wallMs, cpuMs, nextCpuMs, turns })}\n`);
     expect(turns).toBeGreaterThan(3);
-    expect(cpuMs).toBeLessThan(cpuMsMax);
+    expect(nextCpuMs).toBeLessThan(cpuMsMax);
   };
 
   it('waits for no long turn while events are erased', async () => {

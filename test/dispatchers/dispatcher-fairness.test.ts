@@ -2,6 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { priorities } from '../../src/domain/events.ts';
+import type { NotificationRequested, Priority } from '../../src/domain/events.ts';
 import { until } from '../support/until.ts';
 import { delivered, makeWorld, outcomesOf } from './harness.ts';
 import type { ProcessOptions, Send, World } from './harness.ts';
@@ -42,6 +44,37 @@ describe('a flood of 2,000 BULK of one tenant', () => {
     await until(() => outcomesOf(world.said).filter(({ tenantId }) => String(tenantId) === 'tnt_b').length === 20);
     const last = sends.findLastIndex(({ tenantId }) => String(tenantId) === 'tnt_b');
     expect(last - before).toBeLessThan(100);
+  });
+});
+
+describe('what was just read', () => {
+  const one = (priority: Priority) => requested({ tenant: 'tnt_b', priority, recipient: 'https://example.com/one' });
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  /** How many are being sent before the event loop goes on, of some that are appended together while nothing else waits. */
+  const sentAtOnce = async (events: readonly NotificationRequested[]): Promise<number> => {
+    const { sends } = await world.run();
+    // Each lane has been read from, and its readers are asleep.
+    for (const priority of priorities) await world.append([one(priority)]);
+    await until(() => outcomesOf(world.said).length === priorities.length);
+    for (let i = 0; i < 10; i++) await turn();
+    const before = sends.length;
+    await world.append(events);
+    for (let i = 0; i < 500; i++) await Promise.resolve();
+    const begun = sends.length - before;
+    await until(() => sends.length === before + events.length);
+    return begun;
+  };
+
+  it('is sent in the same turn of the event loop where it is HIGH', async () => {
+    expect(await sentAtOnce([one('HIGH')])).toBe(1);
+  });
+
+  it('is sent in the next one where it is not', async () => {
+    expect(await sentAtOnce([one('DEFAULT'), one('BULK')])).toBe(0);
+  });
+
+  it('is sent a few in a turn, however much HIGH there is', async () => {
+    expect(await sentAtOnce(Array.from({ length: 30 }, () => one('HIGH')))).toBe(4);
   });
 });
 

@@ -27,6 +27,8 @@ const topic = workTopic('EMAIL', 'HIGH');
 const count = Number(process.env['HOLDS_EVENTS'] ?? 20_000);
 /** A tenth of a turn is garbage that is collected, and any machine may be busy: the figures are for a quiet one. */
 const cpuMsMax = process.env['E2E_FIGURES'] === undefined ? 60 : 20;
+/** Once: 90 and 149 ms were what the system did on this thread's account. */
+const onceCpuMsMax = process.env['E2E_FIGURES'] === undefined ? 300 : 20;
 /** One in so many is as large as it may be. */
 const largeEvery = 100;
 const largeBody = 'x'.repeat(200 * 1024);
@@ -79,6 +81,7 @@ describe('whoever writes the log', () => {
       process.stderr.write(`${JSON.stringify({ what, events: count, wallMs, cpuMs, nextCpuMs, turns })}\n`);
     expect(turns).toBeGreaterThan(3);
     expect(nextCpuMs).toBeLessThan(cpuMsMax);
+    expect(cpuMs).toBeLessThan(onceCpuMsMax);
   };
 
   it('waits for no long turn while events are erased', async () => {

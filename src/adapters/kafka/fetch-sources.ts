@@ -24,7 +24,7 @@ export type Asked = ReadonlyMap<string, { readonly source: FetchSource; readonly
 
 export function createFetchSources(
   cluster: Pick<LogCluster, 'leaderOf'>,
-  rests: Pick<PartitionRests<FetchedPartition>, 'isResting'>,
+  rests: Pick<PartitionRests<FetchedPartition>, 'leftMs'>,
 ) {
   const sources = new Map<string, FetchSource>();
   return {
@@ -51,16 +51,20 @@ export function createFetchSources(
     leaders: (): (number | null)[] =>
       [...sources.values()].map(({ topic, partition }) => cluster.leaderOf(topic, partition)),
 
-    /** How many the node leads, and those that want to be fetched now. */
-    of(leader: number): { led: number; wanted: FetchSource[] } {
+    /** How many the node leads, those that want to be fetched now, and in how many ms the next one that rests will; Infinity: none does. */
+    of(leader: number): { led: number; wanted: FetchSource[]; restMs: number } {
       let led = 0;
+      let restMs = Infinity;
       const wanted: FetchSource[] = [];
       for (const source of sources.values()) {
         if (cluster.leaderOf(source.topic, source.partition) !== leader) continue;
         led++;
-        if (source.wants && !rests.isResting(source)) wanted.push(source);
+        if (!source.wants) continue;
+        const leftMs = rests.leftMs(source);
+        if (leftMs === 0) wanted.push(source);
+        else restMs = Math.min(restMs, leftMs);
       }
-      return { led, wanted };
+      return { led, wanted, restMs };
     },
 
     /** null: the partition has another source by now, or none, or the source has moved on. */

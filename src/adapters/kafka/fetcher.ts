@@ -4,7 +4,7 @@
 //
 //        ┌──────────── pace ◄──────────────┐          failed: refresh the metadata, back off 100 ms to 2 s, a new session
 //        ▼                                 │
-//   who wants? ──> fetch (waits there) ──> deliver          nobody wants: sleep until somebody does
+//   who wants? ──> fetch (waits there) ──> deliver          nobody wants: sleep until somebody does, or has rested
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
@@ -119,10 +119,10 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
   const run = async (loop: Loop): Promise<void> => {
     while (!closing.signal.aborted) {
       try {
-        const { led, wanted } = sources.of(loop.leader);
+        const { led, wanted, restMs } = sources.of(loop.leader);
         if (led === 0) break;
         if (wanted.length === 0) {
-          await untilWoken(loop);
+          await untilWoken(loop, restMs);
           continue;
         }
         const startedAt = clock.monotonic();
@@ -182,20 +182,25 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
   };
 
   const rest = async (stale: readonly FetchedPartition[]): Promise<void> => {
-    const { restMs, news } = rests.begin(stale);
+    const news = rests.begin(stale);
     const [first] = news;
     if (first !== undefined) {
       const err = describeFetchError(first.errorCode, first);
       logger.info('partitions are to be read elsewhere, or later', { partitions: news.length, err });
     }
     await learnLeaders();
-    await clock.sleep(restMs, closing.signal);
+    // Their leaders' loops, which see for how long they rest.
     wake();
   };
 
-  const untilWoken = async (loop: Loop): Promise<void> => {
-    await new Promise<void>((resolve) => (loop.wake = resolve));
+  const untilWoken = async (loop: Loop, restMs: number): Promise<void> => {
+    const over = new AbortController();
+    await new Promise<void>((resolve) => {
+      loop.wake = resolve;
+      if (restMs < Infinity) void clock.sleep(restMs, over.signal).then(resolve);
+    });
     loop.wake = null;
+    over.abort();
   };
 
   const learnLeaders = async (): Promise<void> => {

@@ -10,9 +10,10 @@ interface Place {
 }
 
 export interface PartitionRests<P extends Place> {
-  /** They begin to rest, the longer the more often they do. Answers for how long at least, and which of them had not rested lately. */
-  begin(partitions: readonly P[]): { readonly restMs: number; readonly news: readonly P[] };
-  isResting(place: Place): boolean;
+  /** They begin to rest, the longer the more often they do. Answers which of them had not rested lately. */
+  begin(partitions: readonly P[]): readonly P[];
+  /** How long it rests still, in ms; 0: it doesn't. */
+  leftMs(place: Place): number;
   forget(place: Place): void;
 }
 
@@ -32,12 +33,12 @@ export function createPartitionRests<P extends Place>(clock: Clock): PartitionRe
         rests.set(keyOf(place), { count, until: now + backOffMs(count) });
         return count;
       });
-      return { restMs: backOffMs(Math.min(...counts)), news: partitions.filter((_, i) => counts[i] === 1) };
+      return partitions.filter((_, i) => counts[i] === 1);
     },
 
-    isResting(place) {
+    leftMs(place) {
       const last = rests.size === 0 ? undefined : rests.get(keyOf(place));
-      return last !== undefined && clock.monotonic() < last.until;
+      return last === undefined ? 0 : Math.max(0, last.until - clock.monotonic());
     },
 
     forget(place) {

@@ -20,6 +20,7 @@ const partition = 3;
 const leader = 1;
 const all = { eventsMax: 1000, bytesMax: 1_000_000 };
 const end = 110;
+const notLeader = 6;
 
 /** A broker whose answers wait until the test gives them. */
 interface HeldBroker {
@@ -118,6 +119,24 @@ describe('a fetcher', () => {
     fetcher.add([regained]);
     asked.answer([]);
     expect((await nextAsked()).request).toMatchObject({ sessionId: 0, sessionEpoch: 0, partitions: [{ offset: 100 }] });
+  });
+});
+
+describe('partitions that have to rest', () => {
+  it('are asked for again each at its time, also where the one that rests shorter is gone by then', async () => {
+    const often = { ...sourceAt(50), partition: partition + 1 };
+    const once = sourceAt(50);
+    const stale = [often, once].map((source) => ({ ...failing(notLeader), partition: source.partition }));
+    fetcher.add([often]);
+    (await nextAsked()).answer(stale.slice(0, 1));
+    const again = await nextAsked();
+    fetcher.add([once]);
+    again.answer([]);
+    (await nextAsked()).answer(stale);
+    await until(() => lines.length === 2, { what: 'that both rest' });
+    fetcher.remove([once]);
+    expect((await nextAsked()).request.forgotten).toMatchObject([{ partition }]);
+    expect(broker.out).toEqual([]);
   });
 });
 

@@ -6,6 +6,8 @@ import avro from 'avsc';
 
 export interface Head {
   readonly eventId: string;
+  /** UTC ms. */
+  readonly occurredAt: number;
   readonly tenantId: string;
 }
 
@@ -21,9 +23,9 @@ export function hasHead(schema: avro.Type): boolean {
 export function readHead(bytes: Buffer): Head | null {
   const cursor = { at: 0 };
   const eventId = text(bytes, cursor);
-  number(bytes, cursor);
+  const occurredAt = number(bytes, cursor);
   const tenantId = text(bytes, cursor);
-  return eventId === null || tenantId === null ? null : { eventId, tenantId };
+  return eventId === null || tenantId === null ? null : { eventId, occurredAt, tenantId };
 }
 
 interface Cursor {

@@ -142,7 +142,8 @@ export function createCodec(): Codec {
       const { name } = readerOf(type, fingerprint);
       const head = readHead(bytes);
       if (head === null) throw new UndecodableError('it ends before it says whose it is');
-      return { type: name, eventId: head.eventId as EventId, tenantId: head.tenantId as TenantId };
+      const { eventId, occurredAt, tenantId } = head;
+      return { type: name, eventId: eventId as EventId, occurredAt, tenantId: tenantId as TenantId };
     },
     newestSchemas: () => newest,
     schemas: () => schemas,

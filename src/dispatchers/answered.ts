@@ -16,8 +16,18 @@ export interface Answered {
 
 export const nothingAnswered: Answered = { has: () => false, isAfter: () => true };
 
-/** @param since of the first event that isn't committed as finished: when the log took it, UTC ms. @throws Error when the log can't be read */
-export type FindAnswered = (partition: number, since: number) => Promise<Answered>;
+export interface Asked {
+  readonly partition: number;
+  /** When the log took the first event that isn't committed as finished, UTC ms. */
+  readonly since: number;
+  /** The same of the first event that may be answered. */
+  readonly first: number;
+  /** Where the outcomes ended when the number was taken. */
+  readonly outcomesEnd: number;
+}
+
+/** @throws Error when the log can't be read */
+export type FindAnswered = (asked: Asked) => Promise<Answered>;
 
 /**
  * Outcomes of all channels that are read back at most: of a number that takes 400 a second those of 25 s, and commits come every 200 ms. A number that waits
@@ -30,10 +40,12 @@ const clockSkewMs = 5_000;
 const turnMax = 64;
 
 export function createFindAnswered({ channel, log }: { channel: Channel; log: EventLog }): FindAnswered {
-  return async (partition, since) => {
-    const first = await log.offsetAt(deliveriesTopic, partition, since - clockSkewMs);
+  return async ({ partition, since, first, outcomesEnd }) => {
+    const outcomesFrom = (timeMs: number) => log.offsetAt(deliveriesTopic, partition, timeMs - clockSkewMs);
+    if ((await outcomesFrom(first)) >= outcomesEnd) return nothingAnswered;
+    const begin = await outcomesFrom(since);
     const end = (await log.ends(deliveriesTopic))[partition] ?? 0;
-    const range = { topic: deliveriesTopic, partition, from: Math.max(first, end - outcomesMax), to: end };
+    const range = { topic: deliveriesTopic, partition, from: Math.max(begin, end - outcomesMax), to: end };
     const causes = new Set<EventId>();
     let lastAt = -Infinity;
     let read = 0;

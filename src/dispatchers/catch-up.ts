@@ -49,10 +49,9 @@ export function createCatchUp({ log, clock, untilItWorks, offer }: CatchUpDepend
     if (number.isOver) return;
     let seenBelow = range.from;
     try {
-      let answered: Answered | null = tracker.isRestoring() ? null : nothingAnswered;
       let done = 0;
       for await (const entry of log.read(rangeOf(tracker, range))) {
-        answered ??= await reading.answered(entry);
+        const answered = reading.answered.isOver ? nothingAnswered : await reading.answered.of([entry]);
         const seen = number.isOver ? 'full' : seeEntry(reading, range, entry, answered);
         if (seen === 'full') return;
         seenBelow = entry.offset + 1;
@@ -64,7 +63,7 @@ export function createCatchUp({ log, clock, untilItWorks, offer }: CatchUpDepend
       if (seenBelow === range.from) seenBelow = await seenBelowOfEmpty(reading, range);
     } finally {
       if (!number.isOver) range.end(seenBelow);
-      if (!tracker.isRestoring()) reading.forgetAnswered();
+      reading.answered.forgetIfDone();
     }
   }
 

@@ -5,6 +5,7 @@ import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
+import { askedToBegin, createAnsweredBefore } from './answered-before.ts';
 import { nothingAnswered } from './answered.ts';
 import type { Answered, FindAnswered } from './answered.ts';
 import { createCatchUp } from './catch-up.ts';
@@ -60,17 +61,15 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     const { topic } = tracker;
     const reader = number.claim.read(new Map([[topic, tracker.start]]));
     const take = () => reader.take({ eventsMax: turnEventsMax, bytesMax: turnBytesMax });
-    let answered: Answered | null = null;
     while (await tracker.mayReadOn()) {
       const entries = number.isOver ? null : await untilItWorks(number, topic, take);
-      const [first] = entries ?? [];
-      if (entries === null || first === undefined || number.isOver) return;
-      answered ??= await untilItWorks(number, topic, () => reading.answered(first));
+      if (entries === null || entries.length === 0 || number.isOver) return;
+      let answered = await untilItWorks(number, topic, () => reading.answered.of(entries));
       if (answered === null || number.isOver) return;
       for (const entry of entries) {
         if (answered !== nothingAnswered && answered.isAfter(entry)) {
           answered = nothingAnswered;
-          if (!tracker.isRestoring()) reading.forgetAnswered();
+          reading.answered.noteReadPast();
         }
         readEntry(reading, entry, answered);
       }
@@ -86,29 +85,8 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     const tracker = readAhead.track({ topic, partition }, start, committed);
     if (number.isOver) tracker.close();
     else number.trackers.push(tracker);
-    let finding: Promise<Answered> | null = null;
-    const endWhenTaken = committed === null ? null : endsNow({ topic, partition });
-    return {
-      number,
-      tracker,
-      async answered({ offset, appendedAt }) {
-        // Where a person has said where to begin, everything from there on is done.
-        if (endWhenTaken === null) return nothingAnswered;
-        // What came after this process had the number nobody has answered before it: a flood's outcomes aren't read for it.
-        if (offset >= (await endWhenTaken)) return nothingAnswered;
-        // What is answered of those that lag is among the latest outcomes, however old their work is.
-        finding ??= findAnswered(partition, tracker.isRestoring() ? 0 : appendedAt);
-        try {
-          return await finding;
-        } catch (err) {
-          finding = null;
-          throw err;
-        }
-      },
-      forgetAnswered() {
-        finding = null;
-      },
-    };
+    const asked = { topic, partition, tracker, endsNow, findAnswered };
+    return { number, tracker, answered: committed === null ? askedToBegin : createAnsweredBefore(asked) };
   }
 
   /** What the log can't do now it is asked for again, with growing delay; null once the number is over. */

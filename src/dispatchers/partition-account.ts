@@ -26,6 +26,8 @@ export interface PartitionAccount {
   readonly start: number;
   /** Whether somebody lags still that did so before the restart. */
   isRestoring(): boolean;
+  /** Whether somebody's work below the offset is in the log alone. */
+  lagsBelow(offset: number): boolean;
   /** What is nobody's work. */
   pass(offset: number): void;
   /** To be asked with each event that is read on, in order. */
@@ -136,6 +138,10 @@ export function createPartitionAccount(
     start: restored.window.offset,
     isRestoring() {
       for (const laggard of laggards.all()) if (laggard.isOfBefore) return true;
+      return false;
+    },
+    lagsBelow(offset) {
+      for (const laggard of laggards.all()) if (isBehind(laggard) && laggard.next < offset) return true;
       return false;
     },
     pass(offset) {

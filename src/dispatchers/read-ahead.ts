@@ -45,6 +45,8 @@ export interface PartitionTracker {
   readonly moves: number;
   /** Whether somebody lags still that did so before the restart. */
   isRestoring(): boolean;
+  /** Whether somebody's work below the offset is in the log alone. */
+  lagsBelow(offset: number): boolean;
   /** What is nobody's work was read. */
   pass(offset: number): void;
   /** Notes work that was read, in the order of the log. */
@@ -116,6 +118,7 @@ export function createReadAhead(
           return moves;
         },
         isRestoring: account.isRestoring,
+        lagsBelow: account.lagsBelow,
         pass(offset) {
           hasMoved = true;
           account.pass(offset);

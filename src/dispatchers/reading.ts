@@ -1,17 +1,13 @@
 // One topic of a partition number while a dispatcher reads it.
 
-import type { LogEntry } from '../ports/event-log.ts';
-import type { Answered } from './answered.ts';
+import type { AnsweredBefore } from './answered-before.ts';
 import type { OwnedNumber } from './claims.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 
 export interface Reading {
   readonly number: OwnedNumber;
   readonly tracker: PartitionTracker;
-  /** What was answered before this process had the number; found with the first event that is read. */
-  answered(first: LogEntry): Promise<Answered>;
-  /** All that may have been answered then was read: what was found takes no memory any more. */
-  forgetAnswered(): void;
+  readonly answered: AnsweredBefore;
 }
 
 /** Taken in one turn of the event loop: at some 10 us an event a reader's turn stays under 1 ms. */

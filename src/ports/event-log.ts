@@ -23,6 +23,8 @@ export type AppendResult =
 export interface EventHead {
   readonly type: EventType;
   readonly eventId: EventId;
+  /** UTC ms, by the clock of whoever said it. */
+  readonly occurredAt: number;
   readonly tenantId: TenantId;
 }
 

@@ -10,7 +10,7 @@ import type { AppendResult, EventLog } from '../../src/ports/event-log.ts';
 import { until } from '../support/until.ts';
 import { delivered, makeWorld, outcomesOf, retryable } from './harness.ts';
 import type { Send, World } from './harness.ts';
-import { requested, requestedTogether } from './work-events.ts';
+import { due, requested, requestedTogether, retryRequested } from './work-events.ts';
 
 const topic = workTopic('WEBHOOK', 'DEFAULT');
 let world: World;
@@ -173,6 +173,23 @@ describe('a restart after a kill', () => {
     await world.append(after);
     await until(() => after.every(({ notificationId }) => deliveredIds().has(notificationId)));
     expect(looks).toBe(0);
+  });
+
+  it('does nothing again that is said once more after it has the number: what the scheduler, a person or a produce repeats', async () => {
+    const [of] = requestedTogether(1) as [NotificationRequested];
+    const sent = { ...of, occurredAt: Date.now() - 300 };
+    const repeated = [sent, due(of, 2, 1), retryRequested(of, 2, 3)];
+    const first = await world.run();
+    await world.append(repeated);
+    await until(async () => (await world.committed(of, topic))?.offset === 3);
+    await first.dispatcher.stop();
+    await world.reopen();
+    const second = await world.run();
+    const later = { ...requested({ tenant: of.tenantId }), partition: of.partition };
+    await world.append([...repeated, later]);
+    await until(async () => (await world.committed(of, topic))?.offset === 7);
+    await until(() => deliveredIds().has(later.notificationId));
+    expect(idsOf(second.sends)).toEqual([later.notificationId]);
   });
 
   it('delivers where the log can not say where it ends: what is answered is looked for then', async () => {

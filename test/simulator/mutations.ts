@@ -163,7 +163,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'only the last outcome is looked at for what is answered',
     edits: [
-      { file: 'dispatchers/answered.ts', from: 'Math.max(first, end - outcomesMax)', to: 'Math.max(first, end - 1)' },
+      { file: 'dispatchers/answered.ts', from: 'Math.max(begin, end - outcomesMax)', to: 'Math.max(begin, end - 1)' },
     ],
   },
   {

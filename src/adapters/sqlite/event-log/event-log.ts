@@ -80,14 +80,14 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     rows.decode(ids.schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const entryOf = (append: Append, appendedAt: number): LogEntry => {
     const event = append.event ?? decode(append);
-    const { type, eventId, tenantId } = event;
+    const { type, eventId, occurredAt, tenantId } = event;
     return {
       topic: catalog.topics[Math.floor(append.slot / catalog.partitioning.partitions)] as Topic,
       partition: append.slot % catalog.partitioning.partitions,
       offset: append.offset,
       appendedAt,
       size: append.bytes.length,
-      head: { type, eventId, tenantId },
+      head: { type, eventId, occurredAt, tenantId },
       event,
       undecodable: null,
     };

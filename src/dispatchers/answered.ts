@@ -31,13 +31,13 @@ export type FindAnswered = (asked: Asked) => Promise<Answered>;
 
 /**
  * Outcomes of all channels that are read back at most: of a number that takes 400 a second those of 25 s, and commits come every 200 ms. A number that waits
- * for longer than that, in a backlog, has its uncommitted outcomes among the last ones all the same. Some 150 bytes an id, and 15 us to decode.
+ * for longer than that, in a backlog, has its uncommitted outcomes among the last ones all the same. Some 150 bytes an id.
  */
 const outcomesMax = 10_000;
 /** How much the clocks of the brokers that lead work and outcomes may differ. */
 const clockSkewMs = 5_000;
-/** Decoded in one turn of the event loop: 64 x 15 us are 1 ms. */
-const turnMax = 64;
+/** Decoded in one turn of the event loop: 256 x 4 us are 1 ms. */
+const turnMax = 256;
 
 export function createFindAnswered({ channel, log }: { channel: Channel; log: EventLog }): FindAnswered {
   return async ({ partition, since, first, outcomesEnd }) => {

@@ -2,7 +2,7 @@
 //
 // - A large batch holds the thread for 5 to 30 ms: of all numbers and read models one is folded at a time, and while others have small ones the line rests
 //   as long as it took. So a small batch waits for one large one at most, however many numbers a tenant fills with them, and has half of the thread. A tenant
-//   at its rate needs less than the other half; where large ones come so many that they wait for seconds, they rest no more.
+//   at its rate needs less than the other half; where large ones come so many that they wait for 250 ms, they rest no more.
 // - Where nobody has had a small one for half a second, all catch up: four large batches of small documents are folded together then and share a commit, since
 //   numbers of the same tenants write the same pages. The first small one after that waits for four at most, 40 ms, and those after it for one.
 // - A small one is followed by a rest, so that a commit is shared by more; the first few of a beat after a quiet one aren't, so that nobody waits for a beat on a quiet thread.
@@ -64,8 +64,11 @@ const lateWaitMaxMs = 1000;
 const besideLateRests = 3;
 /** The pages of a tenant's newest rows are written once for all of them: catching up costs a quarter less than one at a time, and 12 together no less than 4. */
 const largeTogetherMax = 4;
-/** 100 bodies of 200 KiB, a tenant's in 10 s, take 2 s of the thread: 4 with their rests. */
-const behindMs = 5000;
+/**
+ * Who posts in-app as fast as is accepted needs two thirds of the thread. While that rested until it was 5 s behind, others of its numbers read what they had
+ * posted 2.6 s later; from 250 ms on, 0.25 s, and others of other numbers as before: 40 to 60 ms in either way, beside bodies of 190 KB 140 to 220.
+ */
+const behindMs = 250;
 
 export function createTurns(clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): Turns {
   /** Of each batch in hand of what must not lag. */

@@ -463,7 +463,10 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         while (entries.length < 3) entries.push(...(await reader.take(all)));
         const read: LogEntry[] = [];
         for await (const entry of log.read({ topic: high, partition: 0, from: 0, to: 3 })) read.push(entry);
-        const heads = [...sent.map(({ type, eventId, tenantId }) => ({ type, eventId, tenantId })), null];
+        const heads = [
+          ...sent.map(({ type, eventId, occurredAt, tenantId }) => ({ type, eventId, occurredAt, tenantId })),
+          null,
+        ];
         for (const found of [entries, read]) expect(found.map(({ head }) => head)).toEqual(heads);
       });
 

@@ -60,6 +60,7 @@ describe('an inbox', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
+    await page.getByText('one', { exact: true }).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await counts(page, 1);
@@ -70,6 +71,7 @@ describe('an inbox', () => {
     );
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
+    await page.getByText('one', { exact: true }).waitFor();
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');

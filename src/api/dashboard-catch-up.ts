@@ -12,7 +12,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
-import { waitUntil } from '../projections/wait.ts';
+import { positionsOf, waitUntil } from '../projections/wait.ts';
 import type { Announcement } from './dashboard-announcements.ts';
 import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
@@ -67,9 +67,9 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     return inOrderOfTime(found);
   };
 
-  const areFolded = async (slots: Slots): Promise<boolean> => {
+  const areFolded = async (tenantId: TenantId, slots: Slots): Promise<boolean> => {
     for (const partition of new Set(slots.map((slot) => slot.partition))) {
-      const folded = await reader.positions(definition.name, partition);
+      const folded = await positionsOf(reader, definition.name, { tenantId, partition });
       if (slots.some((slot) => slot.partition === partition && (folded.get(slot.topic) ?? 0) < slot.to)) return false;
     }
     return true;
@@ -85,7 +85,9 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     try {
       const missed = await readSlots(tenantId, slots);
       const tookMs = clock.monotonic() - startedAt;
-      const areThere = await waitUntil({ reader, clock }, definition.name, foldedWithinMs, () => areFolded(slots));
+      const areThere = await waitUntil({ reader, clock }, definition.name, foldedWithinMs, () =>
+        areFolded(tenantId, slots),
+      );
       await Promise.all(together.map(async (one) => one.end(areThere && (await tellInTime(one, missed)))));
       return tookMs;
     } catch (err) {

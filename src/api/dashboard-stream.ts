@@ -19,6 +19,7 @@ import type { EventStream } from './event-stream.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
 import { foldedMarks } from './stream-position.ts';
+import { positionsOf } from '../projections/wait.ts';
 
 interface Dependencies extends CatchUpDependencies {
   readonly log: Pick<EventLog, 'tail' | 'read' | 'ends' | 'partitioning'>;
@@ -109,9 +110,9 @@ export function createDashboardStreams(deps: Dependencies) {
   };
 
   const foldedPositions = async () => {
-    const partitions = [...new Set(waiting.map((one) => one.partition))];
+    const places = new Map(waiting.map((one) => [placeKey(one), one]));
     return new Map(
-      await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
+      await Promise.all([...places].map(async ([key, one]) => [key, await positionsOf(reader, name, one)] as const)),
     );
   };
 
@@ -119,7 +120,7 @@ export function createDashboardStreams(deps: Dependencies) {
 
   /** One after another, so that each stream has them in their order; whoever else is on the thread has its turn between streams. */
   const announceIfFolded = async (one: Announcement, folded: Folded): Promise<boolean> => {
-    if ((folded.get(one.partition)?.get(one.topic) ?? 0) <= one.offset) return false;
+    if ((folded.get(placeKey(one))?.get(one.topic) ?? 0) <= one.offset) return false;
     if (!filter.isLater(one.notificationId, one.change)) return true;
     for (const listener of listeners.get(one.tenantId) ?? []) {
       if (turns.as(one.tenantId, turns.isOver)) await turns.as(one.tenantId, turns.next);
@@ -173,7 +174,7 @@ export function createDashboardStreams(deps: Dependencies) {
       const partitions = partitionsOfTenant(tenantId, log.partitioning);
       const resumed = lastEventId === null ? null : parseDashboardMarks(lastEventId, partitions);
       if (resumed !== null && !isBeyond(resumed, await endsNow())) return { marks: resumed, resumes: 'yes' };
-      const marks = await foldedMarks(reader, partitions);
+      const { marks } = await foldedMarks(reader, tenantId, partitions);
       return { marks, resumes: lastEventId === null ? 'no' : 'lost' };
     },
 
@@ -200,6 +201,11 @@ function isBeyond(marks: DashboardMarks, ends: LogEnds): boolean {
   return [...ends].some(([topic, byNumber]) =>
     marks.partitions.some((partition) => marks.offset(topic, partition) > (byNumber[partition] ?? 0)),
   );
+}
+
+/** Where a tenant's events of a number are folded up to. */
+function placeKey({ tenantId, partition }: Announcement): string {
+  return `${tenantId} ${partition}`;
 }
 
 /** It carries an id, so that a stream that is cut before the first change is resumed as well. */

@@ -13,6 +13,7 @@ import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { inboxReadModel, inboxTopics } from '../projections/inbox/index.ts';
 import type { InboxMarks } from '../projections/inbox/queries.ts';
 import { inboxMarks } from '../projections/inbox/queries.ts';
+import { positionsOf } from '../projections/wait.ts';
 import { createCatchUpTurns } from './catch-up-turns.ts';
 import type { EventStream } from './event-stream.ts';
 import type { InboxAddress, Listener } from './inbox-feed.ts';
@@ -116,10 +117,10 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
   };
 
   /** How far each topic with due events was folded before the inbox is read, where that is beyond the next due one. */
-  const foldedOf = async ({ due }: Inbox): Promise<Map<Topic, number>> => {
+  const foldedOf = async ({ tenantId, due }: Inbox): Promise<Map<Topic, number>> => {
     const folded = new Map<Topic, number>();
     for (const [topic, { partition, next }] of due) {
-      const upTo = (await reader.positions(name, partition)).get(topic) ?? 0;
+      const upTo = (await positionsOf(reader, name, { tenantId, partition })).get(topic) ?? 0;
       if (upTo > next) folded.set(topic, upTo);
     }
     return folded;
@@ -141,7 +142,8 @@ export function createInboxStreams({ log, reader, turns, clock, logger }: Depend
   const expectWhatIsThere = async (inbox: Inbox, stream: EventStream): Promise<void> => {
     const partition = inboxPartition(inbox.tenantId, inbox.recipient, log.partitioning);
     try {
-      const [ends, folded] = [await endsNow(), await reader.positions(name, partition)];
+      const { tenantId } = inbox;
+      const [ends, folded] = [await endsNow(), await positionsOf(reader, name, { tenantId, partition })];
       for (const topic of inboxTopics) {
         const [next, end] = [folded.get(topic) ?? 0, ends.get(topic)?.[partition] ?? 0];
         const due = inbox.due.get(topic) ?? { partition, next, last: end - 1 };

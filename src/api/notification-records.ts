@@ -41,7 +41,7 @@ export function createNotificationRecords({ reader, log, clock }: Dependencies):
       const topic = workTopic(channel, priority);
       const partition = partitionOf({ tenantId, channel, recipient, notificationId }, log.partitioning);
       const offset = ((await log.ends(topic))[partition] ?? 0) - 1;
-      const last = { topic, partition, offset };
+      const last = { tenantId, topic, partition, offset };
       if (offset >= 0 && !(await waitForPosition({ reader, clock }, notificationsReadModel, last, foldWaitMs)))
         throw unavailable(
           'It is not known yet what became of the former request with this Idempotency-Key. Try again.',

@@ -82,7 +82,7 @@ export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
       for (const readModel of readModels) {
         if (readModel.mayLag === true) continue;
         for (const { positions } of recent) {
-          for (const write of positions.values()) await followOne(readModel, write);
+          for (const write of positions.values()) await followOne(tenantId, readModel, write);
         }
       }
     },
@@ -102,10 +102,15 @@ export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
     },
   };
 
-  async function followOne(readModel: ReadModel, { position, at, seenBy }: NotedPosition): Promise<void> {
+  async function followOne(
+    tenantId: TenantId,
+    readModel: ReadModel,
+    { position, at, seenBy }: NotedPosition,
+  ): Promise<void> {
     const { name } = readModel.definition;
     if (seenBy.has(name) || leftMs(at) <= 0) return;
-    if (await waitForPosition({ reader, clock }, readModel, position, leftMs(at))) seenBy.add(name);
+    const wanted = { ...position, tenantId };
+    if (await waitForPosition({ reader, clock }, readModel, wanted, leftMs(at))) seenBy.add(name);
   }
 }
 

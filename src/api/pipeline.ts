@@ -105,9 +105,11 @@ export function createPipeline(deps: Dependencies) {
     const after = headers[afterPositionHeader];
     const position = typeof after === 'string' ? parsePosition(after, partitioning.partitions) : null;
     const readModels = follows(query);
-    if (tenantId !== null) await ownWrites.follow(tenantId, readModels);
+    if (tenantId === null) return;
+    await ownWrites.follow(tenantId, readModels);
     if (position === null) return;
-    for (const readModel of readModels) await waitForPosition({ reader, clock }, readModel, position, positionWaitMs);
+    const wanted = { ...position, tenantId };
+    for (const readModel of readModels) await waitForPosition({ reader, clock }, readModel, wanted, positionWaitMs);
   };
 
   const run = async <Kind extends AuthKind>(

@@ -4,6 +4,7 @@
 import type { TenantId } from '../domain/ids.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog } from '../ports/event-log.ts';
+import { foldedBelow } from '../ports/folded-ahead.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
@@ -11,13 +12,28 @@ import { marksAt } from './dashboard-marks.ts';
 
 export const streamPositionHeader = 'x-stream-position';
 
-/** How far the read model has come, of the tenant's numbers. */
-export async function foldedMarks(reader: ReadModelReader, partitions: readonly number[]): Promise<DashboardMarks> {
+interface FoldedMarks {
+  readonly marks: DashboardMarks;
+  /** Nothing behind them is folded. A tenant that fills a number may have been folded before its turn until it did. */
+  readonly areExact: boolean;
+}
+
+/** How far the read model has come with what the tenant has on its numbers. */
+export async function foldedMarks(
+  reader: ReadModelReader,
+  tenantId: TenantId,
+  partitions: readonly number[],
+): Promise<FoldedMarks> {
   const { name } = notificationsReadModel.definition;
-  const folded = new Map(
-    await Promise.all(partitions.map(async (number) => [number, await reader.positions(name, number)] as const)),
-  );
-  return marksAt(partitions, (topic, partition) => folded.get(partition)?.get(topic) ?? 0);
+  const ofNumber = async (partition: number) => {
+    const [position, ahead] = await Promise.all([reader.positions(name, partition), reader.ahead(name, partition)]);
+    return [partition, { folded: foldedBelow(position, ahead, tenantId), ahead }] as const;
+  };
+  const numbers = new Map(await Promise.all(partitions.map(ofNumber)));
+  return {
+    marks: marksAt(partitions, (topic, partition) => numbers.get(partition)?.folded.get(topic) ?? 0),
+    areExact: ![...numbers.values()].some(({ ahead }) => ahead?.behind.has(tenantId) === true),
+  };
 }
 
 export interface AtPosition<T> {
@@ -43,12 +59,13 @@ export async function atStreamPosition<T>(
   read: () => Promise<T>,
 ): Promise<AtPosition<T>> {
   const partitions = partitionsOfTenant(tenantId, log.partitioning);
-  let { text: before } = await foldedMarks(reader, partitions);
+  let before = await foldedMarks(reader, tenantId, partitions);
   for (let reads = 1; ; reads++) {
     const startedAt = performance.now();
     const value = await read();
-    const { text: after } = await foldedMarks(reader, partitions);
-    if (after === before) return { value, position: after };
+    const after = await foldedMarks(reader, tenantId, partitions);
+    if (!after.areExact) return { value, position: null };
+    if (after.marks.text === before.marks.text) return { value, position: after.marks.text };
     if (reads === readsMax || performance.now() - startedAt > quickMs) return { value, position: null };
     before = after;
   }

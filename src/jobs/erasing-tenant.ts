@@ -40,9 +40,11 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
   };
 
   /** Whether every read model has these; waits as long as for anything of the records. */
-  const areFolded = async (positions: readonly Position[]): Promise<boolean> => {
+  const areFolded = async (tenantId: TenantId, positions: readonly Position[]): Promise<boolean> => {
     const waits = readModels.flatMap((readModel) =>
-      positions.map((position) => waitForPosition({ reader, clock }, readModel, position, recordsWaitMs)),
+      positions.map((position) =>
+        waitForPosition({ reader, clock }, readModel, { ...position, tenantId }, recordsWaitMs),
+      ),
     );
     return (await Promise.all(waits)).every((isReached) => isReached);
   };
@@ -51,7 +53,8 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
   const isForgotten = async (tenantId: TenantId): Promise<boolean> => {
     const numbers = partitionsOfTenant(tenantId, log.partitioning);
     const nothing = { tenantId, notificationIds: [], batchIds: [], endedDays: [] };
-    return areFolded(await Promise.all(numbers.map((partition) => commands.forgetOfTenant({ ...nothing, partition }))));
+    const said = numbers.map((partition) => commands.forgetOfTenant({ ...nothing, partition }));
+    return areFolded(tenantId, await Promise.all(said));
   };
 
   const forget = async (tenantId: TenantId, named: Named): Promise<void> => {
@@ -103,7 +106,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     if (place === 0 && offset === 0) {
       const positions = await commands.eraseTenant(tenantId, id);
       // From then on nothing of it is folded any more: what is named goes for good.
-      if (!(await areFolded(positions))) return on(offset);
+      if (!(await areFolded(tenantId, positions))) return on(offset);
     }
     const at = steps.log[place];
     if (at !== undefined) {

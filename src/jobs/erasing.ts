@@ -34,9 +34,11 @@ export function erasing(deps: WorkDependencies): Work {
   };
 
   /** As long as is waited for anything of the records: it stands in the log, whoever takes longer meets it later. */
-  const whenFolded = async (positions: readonly Position[]): Promise<void> => {
+  const whenFolded = async (tenantId: TenantId, positions: readonly Position[]): Promise<void> => {
     const waits = readModels.flatMap((readModel) =>
-      positions.map((position) => waitForPosition({ reader, clock }, readModel, position, recordsWaitMs)),
+      positions.map((position) =>
+        waitForPosition({ reader, clock }, readModel, { ...position, tenantId }, recordsWaitMs),
+      ),
     );
     await Promise.all(waits);
   };
@@ -78,7 +80,7 @@ export function erasing(deps: WorkDependencies): Work {
       const of = { tenantId, actor, traceparent: trace.traceparent };
       const positions = await commands.eraseRecords({ ...of, records: meant });
       metrics.increment(erasedCount, {}, meant.length);
-      await whenFolded(positions);
+      await whenFolded(tenantId, positions);
       return { done: meant.length, skipped: records.length - meant.length, failed: 0 };
     },
     async readOn(job, mark): Promise<ReadOn> {

@@ -38,7 +38,7 @@ export function holdingOf({ jobs, log, reader, clock }: HoldingDependencies) {
       for (const topic of notificationsReadModel.topics) {
         const ends = await log.ends(topic);
         for (const partition of partitionsOfTenant(job.tenantId, log.partitioning)) {
-          const last = { topic, partition, offset: (ends[partition] ?? 0) - 1 };
+          const last = { tenantId: job.tenantId, topic, partition, offset: (ends[partition] ?? 0) - 1 };
           while (!(await waitForPosition({ reader, clock }, notificationsReadModel, last, recordsWaitMs)))
             held = await save(held);
         }

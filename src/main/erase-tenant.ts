@@ -38,7 +38,7 @@ export function erasureOfTenant(tenantId: TenantId): Erasing {
     await adapters.jobs.removeOthers(tenantId, id);
     for (const position of positions)
       for (const readModel of readModels)
-        await waitForPosition({ reader, clock: adapters.clock }, readModel, position, foldWaitMs);
+        await waitForPosition({ reader, clock: adapters.clock }, readModel, { ...position, tenantId }, foldWaitMs);
     return {
       what: 'tenant',
       left: [...(await leftInLog(adapters, tenantId)), ...(await leftInStores(adapters, reader, tenantId))],

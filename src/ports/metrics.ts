@@ -45,6 +45,7 @@ export type CounterName =
   | 'herald_erased_total'
   | 'herald_erasure_events_read_total'
   | 'herald_fold_failures_total'
+  | 'herald_folded_ahead_total'
   | 'herald_folded_events_total'
   | 'herald_forgotten_total'
   | 'herald_given_back_bytes_total'

@@ -4,6 +4,7 @@ import { utf8Bytes } from '../domain/template.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { DocumentShape } from './document-shape.ts';
 import { StaleOwnerError } from './event-log.ts';
+import type { FoldedAhead } from './folded-ahead.ts';
 
 export type FieldValue = string | number | null;
 
@@ -60,6 +61,8 @@ export interface Ownership {
   readonly epoch: number;
   /** The next offset to fold, per topic; a topic never folded is absent. */
   readonly offsets: ReadonlyMap<Topic, number>;
+  /** What is folded of it before its turn; null: nothing. */
+  readonly ahead: FoldedAhead | null;
 }
 
 /** By which right a number is taken over. */
@@ -226,6 +229,8 @@ export interface ReadModelReader {
   count(query: CountQuery, cap: number): Promise<{ readonly count: number; readonly exact: boolean }>;
   /** The next offset to fold, per topic, of a read model's partition number. */
   positions(readModel: string, partition: number): Promise<ReadonlyMap<Topic, number>>;
+  /** What of that number is folded before its turn; null: nothing. */
+  ahead(readModel: string, partition: number): Promise<FoldedAhead | null>;
   /**
    * False from when the read model was made, empty, until `noteCaughtUp`: what it holds is a part of what the log says. One that was made before there was
    * this note, or swapped in by a rebuild, has caught up.
@@ -286,7 +291,13 @@ export interface ReadModelStore extends ReadModelReader {
   /**
    * One transaction: the position first (`offsets`: topics that moved, their new next offset), then the writes. All or nothing.
    * Resolves with the ownership to write with next. @throws StaleOwnerError, DocumentTooLargeError
+   * @param ahead what is folded before its turn from now on, null for nothing; absent: as it was
    */
-  transact(owner: Ownership, offsets: ReadonlyMap<Topic, number>, writes: readonly Write[]): Promise<Ownership>;
+  transact(
+    owner: Ownership,
+    offsets: ReadonlyMap<Topic, number>,
+    writes: readonly Write[],
+    ahead?: FoldedAhead | null,
+  ): Promise<Ownership>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // A document that is too large for the store never stops a partition number: it is cut, and said; what can't be cut stays as it is stored.
 
 import type { Topic } from '../domain/topics.ts';
+import type { FoldedAhead } from '../ports/folded-ahead.ts';
 import type { Document, Ownership, ReadModelStore, Write } from '../ports/read-model-store.ts';
 import { DocumentTooLargeError } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
@@ -11,6 +12,14 @@ export interface CutDocument {
   readonly bytes: number;
   /** Whether its shortened form is stored; false: it stays as it was. */
   readonly isShortened: boolean;
+}
+
+/** Where a transaction leaves its number. */
+export interface Moved {
+  /** The topics that moved. */
+  readonly offsets: ReadonlyMap<Topic, number>;
+  /** Absent: as it was. */
+  readonly ahead?: FoldedAhead | null;
 }
 
 /** The store's transact, and what was written. Each document is cut at most once and then left out, so it ends. @throws as transact, but no DocumentTooLargeError */
@@ -25,14 +34,14 @@ export async function transactCutting(
     readonly onCut: (cut: CutDocument) => void;
   },
   owner: Ownership,
-  offsets: ReadonlyMap<Topic, number>,
+  { offsets, ahead = owner.ahead }: Moved,
   writes: readonly Write[],
 ): Promise<{ readonly owner: Ownership; readonly writes: readonly Write[] }> {
   const cuts = new Map<string, CutDocument>();
   let fitting = writes;
   for (;;) {
     try {
-      const next = await store.transact(owner, offsets, fitting);
+      const next = await store.transact(owner, offsets, fitting, ahead);
       for (const cut of cuts.values()) onCut(cut);
       return { owner: next, writes: fitting };
     } catch (error) {

@@ -35,11 +35,12 @@ export interface Swapping {
 const heldMaxMs = 1000;
 const heldMaxDoubled = 3;
 
-/** `not now`: it isn't the next version any more, or somebody else holds it. @throws Error when log or store are away, or it takes too long: what was held is released */
+/** `not now`: it isn't the next version any more, or somebody else holds it; `ahead`: what serves has folded some before their turn. @throws Error when log or store are away, or it takes too long: what was held is released */
 export async function swapLevel(
   of: LevelSwap,
   { version, tries, whenLevel }: Swapping,
-): Promise<'swapped' | 'not now'> {
+): Promise<'swapped' | 'not now' | 'ahead'> {
+  if (await isAhead(of)) return 'ahead';
   const held = await of.store.hold(of.readModel.definition, version);
   if (held === null) return 'not now';
   try {
@@ -52,6 +53,13 @@ export async function swapLevel(
   } finally {
     await held.next.close();
   }
+}
+
+/** What is folded before its turn the next version hasn't, and what others are shown must not go again: it is passed as soon as no tenant fills a number. */
+async function isAhead({ log, store, readModel }: LevelSwap): Promise<boolean> {
+  const numbers = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
+  const aheads = await Promise.all(numbers.map((partition) => store.ahead(readModel.definition.name, partition)));
+  return aheads.some((ahead) => ahead !== null);
 }
 
 /** The next version has what the one in use has, of each number and topic. */
@@ -67,6 +75,8 @@ async function level(
   };
   const levelNumber = async (partition: number): Promise<void> => {
     const stored = await store.positions(name, partition);
+    if ((await store.ahead(name, partition)) !== null)
+      throw new Error(`${name} is folded ahead on number ${partition}`);
     const owner = await ownHeld(next, name, partition);
     onRead();
     if (![...stored].some(([topic, offset]) => offset > (owner.offsets.get(topic) ?? 0))) return;

@@ -111,6 +111,9 @@ async function rebuildInto(rebuilding: Rebuilding, version: number): Promise<voi
   }
 }
 
+/** A line a minute. */
+const toldEveryTries = 60;
+
 /** Tried again and again, for longer each time: a busy machine takes its time. Never rejects. */
 async function swapped(rebuilding: Rebuilding, next: NextVersionStore, to: Pick<Swapping, 'version' | 'tries'>) {
   const { store, readModel, logger } = rebuilding;
@@ -125,7 +128,10 @@ async function swapped(rebuilding: Rebuilding, next: NextVersionStore, to: Pick<
       // Before the swap, so that whoever watches finds it once that is over.
       await store.noteComparison(name, comparison);
     };
-    if ((await swapLevel(rebuilding, { ...to, whenLevel })) !== 'swapped') return false;
+    const swap = await swapLevel(rebuilding, { ...to, whenLevel });
+    if (swap === 'ahead' && tries % toldEveryTries === 1)
+      logger.info('a read model that is rebuilt waits until no tenant fills a number', { readModel: name, tries });
+    if (swap !== 'swapped') return false;
     logger.info('a read model is in use as it was rebuilt', { readModel: name });
     if (comparison !== null) tellOf(rebuilding, comparison);
     return true;

@@ -2,20 +2,24 @@
 // Nothing is passed over: what can't be read, folded or written stops the number, raises a metric and is tried again.
 
 import { isNeverPassedOver } from '../domain/erasure.ts';
-import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
 import { StaleOwnerError } from '../ports/event-log.ts';
+import { isPassed } from '../ports/folded-ahead.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Document, FoldPace, Ownership, Page, Query, ReadModelStore, Write } from '../ports/read-model-store.ts';
-import { isHeavy, isLarge, restAfter, sizeOf } from './batch-rests.ts';
+import { isHeavy, isLarge, sizeOf } from './batch-rests.ts';
 import type { CutDocument } from './cut-documents.ts';
 import { transactCutting } from './cut-documents.ts';
+import type { Moved } from './cut-documents.ts';
 import { appendDeadLetter } from './dead-letters.ts';
+import { createAheadReader, keepsOthersWaiting, meantAhead } from './fold-ahead.ts';
+import type { createRecentEnds } from './fold-ahead.ts';
 import { foldPiece } from './fold-pieces.ts';
 import type { FoldReport } from './fold-report.ts';
+import { firstOf, inTurn, restOf } from './fold-turns.ts';
 import type { ReadModel } from './read-model.ts';
 import { takeOver } from './taking-over.ts';
 import type { Turns } from './turns.ts';
@@ -32,6 +36,10 @@ export interface FoldDependencies {
   readonly turns?: Turns;
   /** Told what is in hand and what fails. */
   readonly report?: FoldReport;
+  /** Where the read model's topics end, for those who are folded before their turn; absent: nobody is. */
+  readonly ends?: ReturnType<typeof createRecentEnds>;
+  /** Whether a batch that was folded keeps others waiting; absent: as `keepsOthersWaiting` says. */
+  readonly keepsOthers?: typeof keepsOthersWaiting;
   /** Which shares out the numbers; absent: the projectors' of the read model. */
   readonly group?: string;
   /** Told of each claim, before its number is taken over. */
@@ -50,6 +58,8 @@ export interface PartitionFold {
   atEnd(): Promise<boolean>;
   /** What was written for the entries taken last; null when the claim ended before. */
   fold(entries: readonly LogEntry[]): Promise<readonly Write[] | null>;
+  /** Behind a batch that keeps others waiting: folds some of them before their turn. False when the claim ended before. */
+  foldOthers(): Promise<boolean>;
   /** Documents written beside the fold, fenced as its own are; false when the claim ended before. */
   write(writes: readonly Write[]): Promise<boolean>;
   /** Documents of this read model; null when the claim ended before. */
@@ -77,6 +87,40 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
   let lastSize: ReturnType<typeof sizeOf> = 'small';
   /** Before then nothing more is taken, by the monotonic clock. */
   let restsUntil = -Infinity;
+  /** The last batch does. */
+  let keepsOthers = false;
+  const { ends } = deps;
+  const others =
+    readModel.foldsOthersAhead !== true || ends === undefined
+      ? null
+      : createAheadReader({ ...deps, ends, partition: claim.partition });
+
+  /** Piece by piece, until all is written; null when the claim ended before. */
+  const foldAll = async (
+    entries: readonly LogEntry[],
+    batch: { readonly isLarge: boolean; readonly isHeavy: boolean },
+    movedBy: (piece: readonly LogEntry[], isLast: boolean) => Moved,
+  ): Promise<Write[] | null> => {
+    const isShown = shownOf(entries, deps.log);
+    const written: Write[] = [];
+    let left = entries;
+    const foldOnce = async () => {
+      const { piece, result } = await foldPiece(left, store, (some, by) =>
+        some.length === 0 ? Promise.resolve([]) : readModel.fold(some.filter(isShown).filter(isDecoded), by),
+      );
+      const moved = movedBy(piece, piece.length === left.length);
+      return { piece, ...(await transactCutting({ store, readModel, onCut }, owner, moved, result)) };
+    };
+    const foldInTurn = inTurn(deps, claim.signal, { ...batch, first: entries[0] });
+    do {
+      const done = await retried(deps, claim, 'fold', () => firstOf(deps, entries, () => foldInTurn(foldOnce)));
+      if (done === null) return null;
+      owner = done.owner;
+      left = left.slice(done.piece.length);
+      written.push(...done.writes);
+    } while (left.length > 0);
+    return written;
+  };
 
   return {
     async take() {
@@ -96,34 +140,37 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
         await retried(deps, claim, 'read', async () => deps.mayFold?.(claim, entries));
         if (claim.signal.aborted) return null;
       }
-      const ofErased = erasedAmong(entries, deps.log);
-      const isShown = ({ head }: LogEntry) =>
-        head === null || !ofErased.has(head.tenantId) || isNeverPassedOver(head.type);
+      const isShown = shownOf(entries, deps.log);
       if (!entries.every(isDecoded) && !(await reportUndecodable(deps, claim, entries.filter(isShown)))) return null;
-      const written: Write[] = [];
-      let left = entries;
-      const foldOnce = async () => {
-        const { piece, result } = await foldPiece(left, store, (some, reader) =>
-          some.length === 0 ? Promise.resolve([]) : readModel.fold(some.filter(isShown).filter(isDecoded), reader),
-        );
-        const isLast = piece.length === left.length;
-        const offsets = isLast ? movedSince(owner.offsets, reached) : offsetsAfter(piece);
-        return { piece, ...(await transactCutting({ store, readModel, onCut }, owner, offsets, result)) };
-      };
       const isOfLarge = isLarge(entries) || lastSize !== 'small';
       const batch = { isLarge: isOfLarge, isHeavy: isHeavy(entries) || lastSize === 'heavy' };
-      const foldInTurn = inTurn(deps, claim.signal, { ...batch, first: entries[0] });
-      do {
-        const done = await retried(deps, claim, 'fold', () => firstOf(deps, entries, () => foldInTurn(foldOnce)));
-        if (done === null) return null;
-        owner = done.owner;
-        left = left.slice(done.piece.length);
-        written.push(...done.writes);
-      } while (left.length > 0);
+      const written = await foldAll(entries, batch, (piece, isLast) => {
+        const offsets = isLast ? movedSince(owner.offsets, reached) : offsetsAfter(piece);
+        const isBehind = owner.ahead !== null && !isPassed(owner.ahead, new Map([...owner.offsets, ...offsets]));
+        return { offsets, ahead: isBehind ? owner.ahead : null };
+      });
+      if (written === null) return null;
+      keepsOthers = (deps.keepsOthers ?? keepsOthersWaiting)(entries, clock.now());
+      if (!keepsOthers && owner.ahead === null) others?.reset();
       lastSize = sizeOf(written);
       restsUntil = restOf(deps, { entries, isLarge: isOfLarge || lastSize !== 'small' }, pace);
       metrics.increment('herald_folded_events_total', { read_model: name }, entries.length);
       return written;
+    },
+    async foldOthers() {
+      if (others === null || !keepsOthers || deps.isBeside?.() === true) return true;
+      const slice = await others.next(owner);
+      const entries = slice === null ? [] : meantAhead(slice.entries, owner, deps.log);
+      if (slice !== null && entries.length > 0) {
+        const small = { isLarge: false, isHeavy: false };
+        const written = await foldAll(entries, small, (_piece, isLast) => ({
+          offsets: new Map(),
+          ahead: isLast ? slice.ahead : owner.ahead,
+        }));
+        if (written === null) return false;
+        metrics.increment('herald_folded_ahead_total', { read_model: name }, entries.length);
+      }
+      return true;
     },
     async write(writes) {
       const next = await retried(deps, claim, 'write', () => store.transact(owner, new Map(), writes));
@@ -149,57 +196,11 @@ function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, 
   return new Map([...now].filter(([topic, offset]) => offset > (before.get(topic) ?? 0)));
 }
 
-/** The tenants of these entries of which nothing is folded any more. */
-function erasedAmong(entries: readonly LogEntry[], log: Pick<EventLog, 'isTenantErased'>): ReadonlySet<TenantId> {
+/** All but those of tenants of which nothing is folded any more. */
+function shownOf(entries: readonly LogEntry[], log: Pick<EventLog, 'isTenantErased'>): (entry: LogEntry) => boolean {
   const tenants = new Set(entries.flatMap(({ head }) => (head === null ? [] : [head.tenantId])));
-  return new Set([...tenants].filter(log.isTenantErased));
-}
-
-/** How a piece of a batch comes to its turn on the thread. A store elsewhere takes large batches of many numbers side by side. */
-function inTurn(
-  deps: FoldDependencies,
-  signal: AbortSignal,
-  batch: { readonly isLarge: boolean; readonly isHeavy: boolean; readonly first: LogEntry | undefined },
-): <T>(fold: () => Promise<T>) => Promise<T> {
-  const { turns, readModel, store } = deps;
-  if (turns === undefined) return (fold) => fold();
-  const waitsForLarge = batch.isLarge && store.pace.inThread;
-  return (fold) => {
-    if (deps.isBeside?.() === true) return turns.beside(signal, fold);
-    const once = waitsForLarge ? () => turns.large(signal, fold, batch) : fold;
-    return readModel.mayLag === true && batch.first !== undefined ? turns.lagging(signal, once, batch.first) : once();
-  };
-}
-
-/** What is filled beside others gives way to this, where it must not lag. Not between two tries: what fails isn't helped by that, and may be what a changed fold mends. */
-async function firstOf<T>(
-  { turns, readModel, isBeside }: FoldDependencies,
-  [oldest]: readonly LogEntry[],
-  fold: () => Promise<T>,
-): Promise<T> {
-  if (turns === undefined || oldest === undefined || readModel.mayLag === true || isBeside?.() === true) return fold();
-  const isOver = turns.begun(oldest.appendedAt);
-  try {
-    return await fold();
-  } finally {
-    isOver();
-  }
-}
-
-/** Until when its number rests after a batch. */
-function restOf(
-  deps: FoldDependencies,
-  { entries, isLarge }: { readonly entries: readonly LogEntry[]; readonly isLarge: boolean },
-  pace: FoldPace,
-): number {
-  const { turns, readModel, clock } = deps;
-  const [oldest] = entries;
-  const last = entries.at(-1);
-  if (readModel.mayLag !== true && deps.isBeside?.() !== true && oldest !== undefined && last !== undefined) {
-    turns?.noted({ entries: entries.length, last, isLarge, waitedMs: clock.now() - oldest.appendedAt });
-    if (!isLarge && turns?.needsNoRest(pace) === true) return -Infinity;
-  }
-  return restAfter(entries, pace, clock.monotonic());
+  const ofErased = new Set([...tenants].filter(log.isTenantErased));
+  return ({ head }) => head === null || !ofErased.has(head.tenantId) || isNeverPassedOver(head.type);
 }
 
 /** What may lag makes a quarter of the transactions. */

@@ -5,6 +5,7 @@
 // A loop that ends while its claim goes on (the number was taken over by one who came late, or a bug) begins again, from the stored position.
 
 import { type Claim, StaleOwnerError } from '../ports/event-log.ts';
+import { createRecentEnds } from './fold-ahead.ts';
 import type { FoldDependencies, PartitionFold } from './partition-fold.ts';
 import { backOff, ownPartition } from './partition-fold.ts';
 
@@ -31,7 +32,7 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
       if (oldest !== undefined) report?.inHand(name, partition, oldest.appendedAt);
       const written = await fold.fold(entries);
       report?.folded(name, partition);
-      if (written === null) return;
+      if (written === null || !(await fold.foldOthers())) return;
     }
   });
 }
@@ -45,6 +46,7 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
   await store.prepare(readModel.definition);
   countFromZero(deps);
   const loops = new Set<Promise<void>>();
+  const ends = createRecentEnds(deps, readModel);
   const consumer = await log.consume({
     group: deps.group ?? projectorGroup(readModel.definition.name),
     topics: readModel.topics,
@@ -53,7 +55,7 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
     owned(claim) {
       deps.onClaimed?.(claim);
-      const running: Promise<void> = untilClaimEnds(deps, claim, follow).finally(() => {
+      const running: Promise<void> = untilClaimEnds({ ...deps, ends }, claim, follow).finally(() => {
         loops.delete(running);
         report?.ended(readModel.definition.name, claim.partition);
       });
@@ -76,6 +78,7 @@ function countFromZero({ metrics, readModel }: FoldDependencies): void {
   const ofReadModel = [
     'herald_documents_cut_total',
     'herald_fold_failures_total',
+    'herald_folded_ahead_total',
     'herald_folded_events_total',
     'herald_numbers_owned_again_total',
   ] as const;

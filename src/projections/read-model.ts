@@ -20,6 +20,8 @@ export interface ReadModel {
   readonly types?: ReadonlySet<EventType>;
   /** Others that share its thread come first while they have much to do. */
   readonly mayLag?: true;
+  /** Those who don't fill a number are folded before their turn, past what others have there; and once more when it comes. */
+  readonly foldsOthersAhead?: true;
   /** Says in the dead-letters topic which bytes do not decode; one read model does it for all of them. */
   readonly reportsDeadLetters?: true;
   /**

@@ -2,6 +2,7 @@
 //
 //   topics, side by side ──> entry ──> the batch of each read model that wants it ──full──> fold ──> transact (while the next batch fills)
 
+import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Ownership, ReadModelStore } from '../ports/read-model-store.ts';
@@ -21,6 +22,8 @@ export interface RangeFold {
   readonly owner: Ownership;
   readonly from: Offsets;
   readonly to: Offsets;
+  /** Whose events alone are folded, before their turn: the position stays. Absent: everybody's. */
+  readonly isAhead?: (tenantId: TenantId) => boolean;
 }
 
 /** How often `onRead` is told, in events. */
@@ -40,12 +43,16 @@ export async function foldRanges(
       for (const batch of batches) if (batch.add(entry) === 'full') await batch.flush(new Map());
       if (++read % toldEvery === 0) onRead(toldEvery);
     }
-    for (const [i, batch] of batches.entries()) await batch.flush(folds[i]?.to ?? new Map());
+    for (const [i, batch] of batches.entries()) await batch.flush(positionAfter(folds[i]));
     return await Promise.all(batches.map((batch) => batch.written()));
   } finally {
     onRead(read % toldEvery);
     await Promise.allSettled(batches.map((batch) => batch.written()));
   }
+}
+
+function positionAfter(fold: RangeFold | undefined): Offsets {
+  return fold === undefined || fold.isAhead !== undefined ? new Map() : fold.to;
 }
 
 /** What all of them together read: from the least to the greatest offset of each topic. */
@@ -63,7 +70,7 @@ export function rangeOf(folds: readonly Range[]): Range {
   return { from, to };
 }
 
-function openBatch({ readModel, target, owner, from, to }: RangeFold) {
+function openBatch({ readModel, target, owner, from, to, isAhead }: RangeFold) {
   const { types } = readModel;
   let entries: DecodedEntry[] = [];
   let bytes = 0;
@@ -73,7 +80,7 @@ function openBatch({ readModel, target, owner, from, to }: RangeFold) {
   const write = async (current: Ownership, batch: readonly DecodedEntry[], offsets: Offsets) => {
     const writes = await readModel.fold(batch, target);
     // What was cut was said when it was folded first.
-    return (await transactCutting({ store: target, readModel, onCut: () => undefined }, current, offsets, writes))
+    return (await transactCutting({ store: target, readModel, onCut: () => undefined }, current, { offsets }, writes))
       .owner;
   };
 
@@ -82,6 +89,7 @@ function openBatch({ readModel, target, owner, from, to }: RangeFold) {
       const { topic, offset } = entry;
       const isInRange = offset >= (from.get(topic) ?? 0) && offset < (to.get(topic) ?? 0);
       if (!isInRange || !isDecoded(entry) || types?.has(entry.event.type) === false) return 'open';
+      if (isAhead?.(entry.event.tenantId) === false) return 'open';
       entries.push(entry);
       bytes += entry.size;
       return entries.length >= target.pace.eventsMax || bytes >= foldBytesMax ? 'full' : 'open';

@@ -2,6 +2,7 @@
 // Nothing is decided and nothing appended: a rebuild of the timers fires none.
 
 import type { Topic } from '../domain/topics.ts';
+import type { FoldedAhead } from '../ports/folded-ahead.ts';
 import type { RebuildableStore, RebuildComparison } from '../ports/read-model-rebuild.ts';
 import type { Claimed, Ownership, ReadModelStore } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
@@ -52,6 +53,7 @@ async function rebuildAll(deps: RebuildDependencies): Promise<RebuildResult[]> {
       onProgress({ done, total });
     };
     await foldAll(log, begun, toOld, onRead);
+    await foldAll(log, begun, toAhead, onRead);
     const results: RebuildResult[] = [];
     for (const { readModel, ends } of begun) {
       const comparison = await store.compare(readModel.definition);
@@ -74,6 +76,8 @@ interface Rebuilding {
   /** By partition number: where the version in use stands, and where the log ends. */
   readonly olds: readonly Offsets[];
   readonly ends: readonly Offsets[];
+  /** What the version in use has folded before its turn. */
+  readonly aheads: readonly (FoldedAhead | null)[];
   readonly target: ReadModelStore;
   /** By partition number, of the version that is filled. */
   readonly owners: Ownership[];
@@ -83,9 +87,17 @@ interface Rebuilding {
 const ofNoClaim: Claimed = { generation: 0 };
 
 /** Which events of a partition number are folded, and until where: first to the position of the old version, then to the end. */
-type Phase = (of: Rebuilding, partition: number) => Range;
+type Phase = (of: Rebuilding, partition: number) => Range & Pick<RangeFold, 'isAhead'>;
 
 const toOld: Phase = ({ olds }, partition) => ({ from: new Map(), to: olds[partition] ?? new Map() });
+/** As the version in use did, so that both are compared; on the way to the end it is folded once more, as it is there. */
+const toAhead: Phase = ({ olds, ends, aheads }, partition) => {
+  const from = olds[partition] ?? new Map<Topic, number>();
+  const ahead = aheads[partition] ?? null;
+  if (ahead === null) return { from, to: from };
+  const to = earlier(ahead.offsets, ends[partition] ?? new Map<Topic, number>());
+  return { from, to, isAhead: (tenantId) => !ahead.behind.has(tenantId) };
+};
 const toEnd: Phase = ({ olds, ends }, partition) => ({
   from: olds[partition] ?? new Map(),
   to: ends[partition] ?? new Map(),
@@ -98,10 +110,11 @@ async function begin(log: ReadableLog, store: RebuildDependencies['store'], read
   const olds = await Promise.all(
     ends.map(async (end, partition) => earlier(await store.positions(definition.name, partition), end)),
   );
+  const aheads = await Promise.all(ends.map((_, partition) => store.ahead(definition.name, partition)));
   const target = await store.beginRebuild(definition, 'once filled');
   const owners: Ownership[] = [];
   for (const partition of ends.keys()) owners.push(await target.own(definition.name, partition, ofNoClaim));
-  return { readModel, olds, ends, target, owners };
+  return { readModel, olds, ends, aheads, target, owners };
 }
 
 async function foldAll(
@@ -124,7 +137,7 @@ async function foldAll(
 function eventsToRead(log: ReadableLog, begun: readonly Rebuilding[]): number {
   let events = 0;
   for (const partition of partitionsOf(log)) {
-    for (const phase of [toOld, toEnd]) {
+    for (const phase of [toOld, toAhead, toEnd]) {
       const { from, to } = rangeOf(begun.map((one) => phase(one, partition)));
       for (const [topic, end] of to) events += end - (from.get(topic) ?? 0);
     }

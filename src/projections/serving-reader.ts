@@ -10,6 +10,7 @@ import { unavailable } from '../domain/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { furthest } from '../ports/folded-ahead.ts';
 import { NoFittingIndexError } from '../ports/read-model-store.ts';
 import { createReach } from './reach.ts';
 import type { ReadModel, Replaced } from './read-model.ts';
@@ -45,6 +46,7 @@ export function createServingReader(deps: ServingDependencies): ReadModelReader 
     findRanges: (query) => inCollection(query.collection, (collection) => reader.findRanges({ ...query, collection })),
     count: (query, cap) => inCollection(query.collection, (collection) => reader.count({ ...query, collection }, cap)),
     positions: (readModel, partition) => byServing(readModel, (name) => reader.positions(name, partition)),
+    ahead: (readModel, partition) => byServing(readModel, (name) => reader.ahead(name, partition)),
     hasCaughtUp: (readModel) => byServing(readModel, (name) => reader.hasCaughtUp(name)),
     isIndexed: (readModel) => byServing(readModel, (name) => reader.isIndexed(name)),
     secret: (readModel) => byServing(readModel, (name) => reader.secret(name)),
@@ -185,7 +187,7 @@ async function reachedBy(
   const { name } = readModel.definition;
   const reach = createReach({ log, readModel });
   const numbers = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
-  const wanted = await Promise.all(numbers.map((partition) => reader.positions(formerName, partition)));
+  const wanted = await Promise.all(numbers.map((partition) => furthestOf(reader, formerName, partition)));
   const hasReached = async (topic: Topic, partition: number, end: number, stored: number): Promise<boolean> =>
     (await reach.reached({ topic, partition }, stored, end)) >= end;
   return async () => {
@@ -198,4 +200,14 @@ async function reachedBy(
     }
     return true;
   };
+}
+
+/** Where it stands, or where those stand who are folded before their turn. */
+async function furthestOf(
+  reader: ReadModelReader,
+  readModel: string,
+  partition: number,
+): Promise<ReadonlyMap<Topic, number>> {
+  const [position, ahead] = [await reader.positions(readModel, partition), await reader.ahead(readModel, partition)];
+  return ahead === null ? position : furthest(position, ahead);
 }

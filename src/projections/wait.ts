@@ -1,23 +1,44 @@
 // Waiting until a read model has folded a position: a read that follows a write sees it.
 
+import type { TenantId } from '../domain/ids.ts';
+import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Position } from '../ports/event-log.ts';
+import { foldedBelow } from '../ports/folded-ahead.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ReadModel } from './read-model.ts';
 
-/** True once the position is folded, also when the read model doesn't follow its topic; false after `timeoutMs`. */
+/** A position of one tenant's event. */
+export interface TenantPosition extends Position {
+  readonly tenantId: TenantId;
+}
+
+/** True once the event is folded, also when the read model doesn't follow its topic; false after `timeoutMs`. */
 export async function waitForPosition(
   { reader, clock }: { readonly reader: ReadModelReader; readonly clock: Clock },
   readModel: ReadModel,
-  position: Position,
+  { tenantId, topic, partition, offset }: TenantPosition,
   timeoutMs: number,
 ): Promise<boolean> {
   const { name } = readModel.definition;
-  if (!readModel.topics.includes(position.topic)) return true;
+  if (!readModel.topics.includes(topic)) return true;
   return waitUntil({ reader, clock }, name, timeoutMs, async () => {
-    const offsets = await reader.positions(name, position.partition);
-    return (offsets.get(position.topic) ?? 0) > position.offset;
+    const offsets = await positionsOf(reader, name, { tenantId, partition });
+    return (offsets.get(topic) ?? 0) > offset;
   });
+}
+
+/** Below which everything of a tenant is folded on a number, by topic: it may be so before its turn. */
+export async function positionsOf(
+  reader: Pick<ReadModelReader, 'positions' | 'ahead'>,
+  readModel: string,
+  { tenantId, partition }: { readonly tenantId: TenantId; readonly partition: number },
+): Promise<ReadonlyMap<Topic, number>> {
+  const [position, ahead] = await Promise.all([
+    reader.positions(readModel, partition),
+    reader.ahead(readModel, partition),
+  ]);
+  return foldedBelow(position, ahead, tenantId);
 }
 
 /** Asks `isReached` now and after each change of the read model: true once it says so, false after `timeoutMs`. */

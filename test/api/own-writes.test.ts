@@ -113,6 +113,7 @@ describe('how long is waited', () => {
         asked.push(name);
         return new Map([[position.topic, offset]]);
       },
+      ahead: async () => null,
       onChange: () => () => {},
     } as Partial<ReadModelReader> as ReadModelReader;
     return { reader, asked };

@@ -23,6 +23,7 @@ import {
   wantedValues,
   type Write,
 } from '../../src/ports/read-model-store.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import { until } from '../support/until.ts';
 
 export interface ReadModelStoreHarness {
@@ -469,6 +470,30 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         await expect(late).rejects.toMatchObject({ name: 'NewerOwnerError', generation: 2 });
         await harness.store.transact(owner, new Map([['work', 1]]), [put('1')]);
         await harness.store.own('letters', 0, { generation: 3 });
+      });
+
+      it('keeps what is folded before its turn with what was written for it, until that is passed', async () => {
+        const ahead = { offsets: new Map([['work', 900]]), behind: new Set(['tnt_busy' as TenantId]) };
+        const owner = await harness.store.own('letters', 3, { generation: 1 });
+        expect(owner.ahead).toBeNull();
+        expect(await harness.reader.ahead('letters', 3)).toBeNull();
+        const first = await harness.store.transact(owner, new Map([['work', 5]]), []);
+        const second = await harness.store.transact(first, new Map(), [put('of another')], ahead);
+        expect(await harness.reader.ahead('letters', 3)).toEqual(ahead);
+        expect(await harness.reader.ahead('letters', 4)).toBeNull();
+        expect(await harness.reader.positions('letters', 3)).toEqual(new Map([['work', 5]]));
+        const third = await harness.store.transact(second, new Map([['work', 6]]), [put('1')]);
+        expect(third).toMatchObject({ offsets: new Map([['work', 6]]), ahead });
+        await harness.reopen();
+        await harness.store.prepare(letters);
+        const later = await harness.store.own('letters', 3, { generation: 2 });
+        expect(later).toMatchObject({ offsets: new Map([['work', 6]]), ahead });
+        const late = harness.store.transact(third, new Map(), [put('late')], null);
+        await expect(late).rejects.toThrow();
+        const passed = await harness.store.transact(later, new Map([['work', 900]]), [], null);
+        expect(passed.ahead).toBeNull();
+        expect(await harness.reader.ahead('letters', 3)).toBeNull();
+        expect((await harness.store.own('letters', 3, { generation: 2 })).ahead).toBeNull();
       });
 
       it('refuses a batch that does not follow the last one: nothing is counted twice', async () => {

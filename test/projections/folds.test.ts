@@ -18,7 +18,7 @@ import { resolutionMs, resolutions } from '../../src/projections/notifications/r
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { documentsOf, folded } from './folded.ts';
-import { anyHistory, batches, entriesOf, interleaved, lifeOf, withRepeats } from './histories.ts';
+import { anyHistory, batches, entriesOf, interleaved, lifeOf, tenants, withRepeats } from './histories.ts';
 import type { Plan } from './histories.ts';
 
 const anySeed = fc.integer();
@@ -57,6 +57,27 @@ describe.each(readModels.map((readModel): [string, ReadModel] => [readModel.defi
     });
   },
 );
+
+describe.each(
+  readModels
+    .filter(({ foldsOthersAhead }) => foldsOthersAhead)
+    .map((readModel): [string, ReadModel] => [readModel.definition.name, readModel]),
+)('the fold of %s', (_, readModel) => {
+  it('gives the same bytes when those who do not fill the number are folded before their turn, and once more then', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, anySeed, fc.nat(100), fc.nat(100), async (history, seed, at, from) => {
+        const grown = await folded(readModel, [history]);
+        const others = history.filter(({ event }) => event.tenantId === tenants[0]);
+        const position = Math.floor((history.length * at) / 100);
+        const ahead = others.slice(Math.floor((others.length * Math.min(from, at)) / 100));
+        const rest = history.slice(position);
+        const twice = [history.slice(0, position), ...batches(ahead, seed), ...batches(rest, seed)];
+        expect([...(await folded(readModel, twice))]).toEqual([...grown]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
 
 describe.each(readModels.map((readModel): [string, ReadModel] => [readModel.definition.name, readModel]))(
   'the fold of %s over a notification with more rounds than are kept',

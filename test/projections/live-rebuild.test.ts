@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 import type { Engines } from './engines.ts';
 import { appendAll, openEngines } from './engines.ts';
 import type { Plan } from './histories.ts';
-import { lifeOf, notificationIdFor } from './histories.ts';
+import { lifeOf, notificationIdFor, tenants } from './histories.ts';
 
 const delivered: Plan = {
   tenant: 0,
@@ -128,6 +128,18 @@ describe('a rebuild while the read model serves', () => {
     await start();
     await append(21, 1);
     await until(async () => (await shown(21))?.status === 'DELIVERED');
+  });
+
+  it('waits while what serves has folded some before their turn, and holds nothing up', async () => {
+    await (await engines.store.beginRebuild(definition)).close();
+    const version = (await engines.store.nextVersion(definition)) ?? NaN;
+    const owner = await engines.store.own(name, 3, { generation: 100 });
+    const ahead = { offsets: new Map([[readModel.topics[0]!, 900]]), behind: new Set([tenants[0]!]) };
+    const before = await engines.store.transact(owner, new Map(), [], ahead);
+    const swap = () => swapLevel({ ...engines, readModel }, { version, tries: 1, whenLevel: () => Promise.resolve() });
+    expect(await swap()).toBe('ahead');
+    await engines.store.transact(before, new Map(), [], null);
+    expect(await swap()).toBe('swapped');
   });
 
   it('that fails once both are held lets both go on', async () => {

@@ -328,17 +328,18 @@ describe('a rebuild', () => {
 
 describe('waiting for a position', () => {
   it('is over as soon as it is folded, and in vain after its time', async () => {
-    const [position] = await appendAll(engines.log, deliveries(1, 1));
+    const [at] = await appendAll(engines.log, deliveries(1, 1));
     await engines.store.prepare(notificationsReadModel.definition);
     const deps = { reader: engines.store, clock: engines.clock };
-    expect(await waitForPosition(deps, notificationsReadModel, position!, 20)).toBe(false);
-    const waiting = waitForPosition(deps, notificationsReadModel, position!, 10_000);
+    const position = { ...at!, tenantId: tenants[0]! };
+    expect(await waitForPosition(deps, notificationsReadModel, position, 20)).toBe(false);
+    const waiting = waitForPosition(deps, notificationsReadModel, position, 10_000);
     await foldToEnd();
     expect(await waiting).toBe(true);
   });
 
   it('is not needed for a topic that the read model does not follow', async () => {
-    const elsewhere = { topic: deadLettersTopic, partition, offset: 7 };
+    const elsewhere = { tenantId: tenants[0]!, topic: deadLettersTopic, partition, offset: 7 };
     const deps = { reader: engines.store, clock: engines.clock };
     expect(await waitForPosition(deps, notificationsReadModel, elsewhere, 10_000)).toBe(true);
   });

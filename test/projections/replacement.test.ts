@@ -182,6 +182,7 @@ describe('changing over', () => {
     const reader = {
       hasCaughtUp: async (of: string) => of === 'notifications_2' || state.isCaughtUp,
       positions: async (of: string) => new Map([[topic, of === name ? state.folded : 5]]),
+      ahead: async () => null,
       onChange: (_of: string, listener: () => void) => {
         listeners.add(listener);
         return () => void listeners.delete(listener);

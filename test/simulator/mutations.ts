@@ -35,6 +35,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'what is folded before its turn moves the position',
+    edits: [
+      {
+        file: 'projections/partition-fold.ts',
+        from: 'offsets: new Map(),\n          ahead: isLast',
+        to: 'offsets: isLast ? slice.ahead.offsets : new Map(),\n          ahead: isLast',
+      },
+    ],
+  },
+  {
     name: 'a take-over by an older generation is never given way to by a group that was made anew',
     edits: [{ file: 'projections/taking-over.ts', from: 'await claim.confirm();', to: 'throw error;' }],
   },

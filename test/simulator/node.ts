@@ -94,7 +94,8 @@ export function startNode(world: World, name: string): Node {
             runJobs({ ...common, ...jobDependenciesOf(world, { machine, log, shared: world.jobs }), reader: store }),
           ),
         ]),
-    ...projectedBy(plan).map((readModel) => runProjector({ ...common, store, readModel })),
+    // Whatever is late or not: all that was looked at before its turn is folded again when that comes.
+    ...projectedBy(plan).map((readModel) => runProjector({ ...common, store, readModel, keepsOthers: () => true })),
   ];
   const parts =
     erasures === null

@@ -1,6 +1,8 @@
 // Read models as MongoDB keeps them, in memory: documents as JSON text, a position for each number, one transaction that begins with it, under the owner's epoch.
 
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import type { FoldedAhead } from '../../src/ports/folded-ahead.ts';
+import { foldedAheadText } from '../../src/ports/folded-ahead.ts';
 import type {
   Document,
   FieldFilter,
@@ -39,6 +41,7 @@ export interface StoredPosition {
   generation: number;
   sequence: number;
   offsets: ReadonlyMap<Topic, number>;
+  ahead: FoldedAhead | null;
 }
 
 export interface StoreFaults {
@@ -79,19 +82,24 @@ export function createSimulatedStore(by: {
     return known;
   };
   const positionOf = (key: string): StoredPosition => {
-    const known = positions.get(key) ?? { epoch: 0, generation: -1, sequence: 0, offsets: new Map() };
+    const known = positions.get(key) ?? { epoch: 0, generation: -1, sequence: 0, offsets: new Map(), ahead: null };
     positions.set(key, known);
     return known;
   };
   const holds = (position: StoredPosition, { epoch, sequence }: SimulatedOwnership): boolean =>
     position.epoch === epoch && position.sequence === sequence;
 
-  async function transact(owner: SimulatedOwnership, offsets: ReadonlyMap<Topic, number>, writes: readonly Write[]) {
+  async function transact(
+    owner: SimulatedOwnership,
+    offsets: ReadonlyMap<Topic, number>,
+    writes: readonly Write[],
+    ahead = owner.ahead,
+  ) {
     const { readModel, partition, epoch, sequence } = owner;
     const key = keyOfNumber(readModel, partition);
     const moved = new Map([...owner.offsets, ...offsets]);
-    const text = JSON.stringify([...moved]);
-    const next: SimulatedOwnership = { ...owner, offsets: moved, sequence: sequence + 1 };
+    const text = JSON.stringify([[...moved], ahead === null ? null : foldedAheadText(ahead)]);
+    const next: SimulatedOwnership = { ...owner, offsets: moved, ahead, sequence: sequence + 1 };
     const before = unsettled.get(key);
     if (before?.epoch === epoch) {
       if (before.sequence !== sequence || before.text !== text) throw stale(owner);
@@ -110,7 +118,7 @@ export function createSimulatedStore(by: {
         if (failure === 1) throw away();
         const position = positionOf(key);
         if (!holds(position, owner)) throw stale(owner);
-        [position.sequence, position.offsets] = [sequence + 1, moved];
+        [position.sequence, position.offsets, position.ahead] = [sequence + 1, moved, ahead];
         for (const { collection, id, stored: document } of documents) {
           if (document === null) collectionOf(collection).delete(id);
           else collectionOf(collection).set(id, document);
@@ -145,6 +153,7 @@ export function createSimulatedStore(by: {
     ready: () => Promise.resolve(true),
     close: () => Promise.resolve(),
     positions: (readModel, partition) => ask(() => positionOf(keyOfNumber(readModel, partition)).offsets),
+    ahead: (readModel, partition) => ask(() => positionOf(keyOfNumber(readModel, partition)).ahead),
     own: (readModel, partition, claimed) =>
       ask((): SimulatedOwnership => {
         const position = positionOf(keyOfNumber(readModel, partition));
@@ -152,10 +161,10 @@ export function createSimulatedStore(by: {
           throw new NewerOwnerError(readModel, partition, claimed, position.generation);
         position.epoch++;
         position.generation = claimed.generation;
-        const { epoch, offsets, sequence } = position;
-        return { readModel, partition, epoch, offsets, sequence };
+        const { epoch, offsets, ahead, sequence } = position;
+        return { readModel, partition, epoch, offsets, ahead, sequence };
       }),
-    transact: (owner, offsets, writes) => transact(owner as SimulatedOwnership, offsets, writes),
+    transact: (owner, offsets, writes, ahead) => transact(owner as SimulatedOwnership, offsets, writes, ahead),
     get: <D extends Document>(collection: string, ids: readonly string[]) =>
       ask(() => {
         const found = new Map<string, D>();

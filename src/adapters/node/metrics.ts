@@ -85,6 +85,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_erased_total: 'Notifications that an erasure has named: nothing is shown of them any more',
   herald_erasure_events_read_total: 'Events of the log that erasures have read for what the records do not tell of',
   herald_fold_failures_total: 'Batches that could not be folded and are tried again',
+  herald_folded_ahead_total: 'Events folded before their turn, past what one tenant has on their number',
   herald_folded_events_total: 'Events folded into a read model',
   herald_forgotten_total: 'Notifications whose retention ended: no read model shows them any more',
   herald_given_back_bytes_total: 'Bytes of free space that a file gave back to the disk',

@@ -95,7 +95,8 @@ export function createInboxHandlers({ apiKeys, inboxTokens, ...deps }: Dependenc
       const wanted = body.ids === undefined ? null : idsOf(body.ids);
       const marked = await markRead(tenant.id, recipient, wanted);
       if (marked.last === null) return ok({ success: true, updated: 0 });
-      if (!(await waitForPosition({ reader, clock }, inboxReadModel, marked.last, readWaitMs))) {
+      const last = { ...marked.last, tenantId: tenant.id };
+      if (!(await waitForPosition({ reader, clock }, inboxReadModel, last, readWaitMs))) {
         throw unavailable('The items are being marked as read; the inbox does not show it yet.');
       }
       return {

@@ -64,7 +64,9 @@ export function createRecipientHandlers({ commands, reader, outbound, ownWrites,
       }
       ownWrites.noteAll(tenant.id, positions);
       const waits = readModels.flatMap((readModel) =>
-        positions.map((position) => waitForPosition({ reader, clock }, readModel, position, hiddenWaitMs)),
+        positions.map((position) =>
+          waitForPosition({ reader, clock }, readModel, { ...position, tenantId: tenant.id }, hiddenWaitMs),
+        ),
       );
       await Promise.all(waits);
       return jobTaken(id);

@@ -36,6 +36,7 @@ export const inboxReadModel: ReadModel = {
     'TenantErased',
     'TenantForgotten',
   ]),
+  foldsOthersAhead: true,
   async fold(entries, reader) {
     const ids = new Set<string>();
     for (const entry of entries) for (const id of itemsOf(entry)) ids.add(id);

@@ -35,6 +35,7 @@ export const notificationsReadModel: ReadModel = {
   },
   topics: [...recordTopics, retentionTopic, settingsTopic],
   reportsDeadLetters: true,
+  foldsOthersAhead: true,
   async fold(entries, reader) {
     const forgetting = await forgettingIn(entries, reader);
     const ids = new Set<string>();

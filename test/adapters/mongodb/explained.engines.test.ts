@@ -195,7 +195,7 @@ describe('MongoDB: the queries of the read models', () => {
     const sent = await sentBy(db, async () => {
       await getNotification(reader, tenant, notificationIdFor(1));
       await itemsByIds(reader, tenant, recipient, ids);
-      await waitForPosition({ reader, clock }, inboxReadModel, { topic, partition, offset: 0 }, 0);
+      await waitForPosition({ reader, clock }, inboxReadModel, { tenantId: tenant, topic, partition, offset: 0 }, 0);
     });
     reader.close();
     await expectCheap(db, sent);

@@ -10,14 +10,21 @@ import type { PositionDocument } from './positions.ts';
 import { positionId, positionsOf } from './positions.ts';
 import type { ModelVersion } from './versions.ts';
 
+/** Where a transaction leaves a number, as texts. */
+export interface Moved {
+  readonly offsets: string;
+  /** null: nothing is folded before its turn. */
+  readonly ahead: string | null;
+}
+
 /** A partition number in this process's hands. */
 export interface Hold {
   readonly positionId: string;
   readonly epoch: number;
   /** Another one after a transaction whose end had to be found out. */
   session: ClientSession;
-  /** The sequence of a transaction whose end isn't known, and the offsets that it was to leave. */
-  unsettled: { readonly sequence: number; readonly offsets: string } | null;
+  /** The sequence of a transaction whose end isn't known, and the position that it was to leave. */
+  unsettled: ({ readonly sequence: number } & Moved) | null;
 }
 
 /** What the port's ownership carries for us. */

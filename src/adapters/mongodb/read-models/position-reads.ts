@@ -4,16 +4,26 @@
 import type { Db } from 'mongodb';
 
 import type { Topic } from '../../../domain/topics.ts';
+import type { FoldedAhead } from '../../../ports/folded-ahead.ts';
+import { foldedAheadOf } from '../../../ports/folded-ahead.ts';
+import type { PositionDocument } from './positions.ts';
 import { offsetsOf, positionsOf } from './positions.ts';
 import { queryMs } from './queries.ts';
 
-/** @param id of a position; one that isn't there has no offsets */
-export type PositionReads = (id: string) => Promise<ReadonlyMap<Topic, number>>;
+/** Of positions, by id. */
+export interface PositionReads {
+  /** One that isn't there has none. */
+  offsets(id: string): Promise<ReadonlyMap<Topic, number>>;
+  /** What is folded before its turn; null: nothing. */
+  ahead(id: string): Promise<FoldedAhead | null>;
+}
+
+type Stored = Pick<PositionDocument, '_id' | 'offsets' | 'ahead'>;
 
 interface Asking {
   readonly ids: Set<string>;
-  /** Offsets as they are stored, by id. */
-  readonly found: Promise<ReadonlyMap<string, string>>;
+  /** By id. */
+  readonly found: Promise<ReadonlyMap<string, Stored>>;
 }
 
 export function createPositionReads(db: Db): PositionReads {
@@ -22,15 +32,24 @@ export function createPositionReads(db: Db): PositionReads {
     const ids = new Set<string>();
     const found = endOfTurn().then(() => {
       asking = null;
-      return findOffsets(db, [...ids]);
+      return findPositions(db, [...ids]);
     });
     return { ids, found };
   };
-  return async (id) => {
+  const stored = async (id: string): Promise<Stored | undefined> => {
     asking ??= ask();
     asking.ids.add(id);
-    const text = (await asking.found).get(id);
-    return text === undefined ? new Map<Topic, number>() : offsetsOf(text);
+    return (await asking.found).get(id);
+  };
+  return {
+    async offsets(id) {
+      const position = await stored(id);
+      return position === undefined ? new Map<Topic, number>() : offsetsOf(position.offsets);
+    },
+    async ahead(id) {
+      const text = (await stored(id))?.ahead;
+      return text === undefined ? null : foldedAheadOf(text);
+    },
   };
 }
 
@@ -39,9 +58,12 @@ function endOfTurn(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-async function findOffsets(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function findPositions(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Stored>> {
   const found = await positionsOf(db)
-    .find({ _id: { $in: ids } }, { projection: { offsets: 1 }, batchSize: ids.length + 1, maxTimeMS: queryMs })
+    .find(
+      { _id: { $in: ids } },
+      { projection: { offsets: 1, ahead: 1 }, batchSize: ids.length + 1, maxTimeMS: queryMs },
+    )
     .toArray();
-  return new Map(found.map(({ _id, offsets }) => [_id, offsets]));
+  return new Map(found.map((position) => [position._id, position]));
 }

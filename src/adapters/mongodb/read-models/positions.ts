@@ -17,6 +17,8 @@ export interface PositionDocument {
   /** One more for each transaction: tells whether one whose answer was lost was applied. */
   readonly sequence: number;
   readonly offsets: string;
+  /** What is folded before its turn, as text; absent: nothing. */
+  readonly ahead?: string;
   /** The owner's session, for whoever takes over to end. */
   readonly lsid: Binary;
   /** Its version was swapped out: nobody may own it any more. */

@@ -25,7 +25,7 @@ import { isUnindexed, retiredKeptMs, versionsOf, type View, viewMs } from './ver
 
 export type Reading = Pick<
   ReadModelReader,
-  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'isIndexed' | 'secret'
+  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'ahead' | 'hasCaughtUp' | 'isIndexed' | 'secret'
 >;
 
 type Found<D extends Document> = D & { readonly id: string };
@@ -33,7 +33,7 @@ type Found<D extends Document> = D & { readonly id: string };
 export function createReading(db: Db, view: View, clock: Clock): Reading {
   /** They never change. */
   const secrets = new Map<string, string>();
-  const offsetsAt = createPositionReads(db);
+  const positionReads = createPositionReads(db);
   const asked = <T>(name: string, ask: (collection: StoredCollection) => Promise<T>) =>
     onCollection({ view, clock }, name, ask);
   return {
@@ -44,7 +44,10 @@ export function createReading(db: Db, view: View, clock: Clock): Reading {
       asked(query.collection, (of) => rowsInRanges<D>(db, of, query)),
     count: (query, cap) => asked(query.collection, (of) => countRows(db, of, query, cap)),
     async positions(readModel, partition) {
-      return offsetsAt(positionId(await view.model(readModel), partition));
+      return positionReads.offsets(positionId(await view.model(readModel), partition));
+    },
+    async ahead(readModel, partition) {
+      return positionReads.ahead(positionId(await view.model(readModel), partition));
     },
     async hasCaughtUp(readModel) {
       const found = await versionsOf(db).findOne(

@@ -11,10 +11,11 @@ import { type Db, type MongoClient, MongoError, MongoServerError, MongoWriteConc
 import type { Clock } from '../../../ports/clock.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
+import { foldedAheadOf, foldedAheadText } from '../../../ports/folded-ahead.ts';
 import { HeldError } from '../../../ports/read-model-store.ts';
 import type { Ownership, ReadModelStore } from '../../../ports/read-model-store.ts';
 import { type Batch, batchOf, writeBatch } from './batch.ts';
-import { createEndSession, type Hold, type MongoOwnership, stale, takeOver } from './owning.ts';
+import { createEndSession, type Hold, type MongoOwnership, type Moved, stale, takeOver } from './owning.ts';
 import { offsetsOf, offsetsText, positionId, positionsOf } from './positions.ts';
 import { makeIndexes } from './preparing.ts';
 import { settle, settledInTime } from './settling.ts';
@@ -72,36 +73,39 @@ export function createWriting(deps: WritingDependencies): Writing {
           throw new StaleOwnerError(`version ${model.version} of ${readModel} is no longer the next one`);
         const { hold, position } = await takeOver({ client, db, endSession }, model, partition, by);
         keep(hold);
-        const { epoch, sequence, offsets } = position;
-        const owner = { readModel, partition, epoch, offsets: offsetsOf(offsets), version: model.version, sequence };
+        const { epoch, sequence } = position;
+        const offsets = offsetsOf(position.offsets);
+        const ahead = position.ahead === undefined ? null : foldedAheadOf(position.ahead);
+        const owner = { readModel, partition, epoch, offsets, ahead, version: model.version, sequence };
         // A version that was swapped out before it was ours has no position that a swap could have fenced.
         if (await isInUse(db, readModel, model.version, deps.owns)) return owner;
         if (attempt === 3) throw new Error(`the version of ${readModel} changes all the time`);
       }
     },
 
-    async transact(ownership, offsets, writes) {
+    async transact(ownership, offsets, writes, ahead = ownership.ahead) {
       const owner = mongoOwnership(ownership);
       const model = await view.model(owner.readModel);
       const hold = holdOf(owner);
       if (model.version !== owner.version) throw stale(owner);
       const batch = batchOf(model, writes);
       const moved = offsets.size === 0 ? owner.offsets : new Map([...owner.offsets, ...offsets]);
-      const text = offsetsText(moved);
-      const next: MongoOwnership = { ...owner, offsets: moved, sequence: owner.sequence + 1 };
+      const to: Moved = { offsets: offsetsText(moved), ahead: ahead === null ? null : foldedAheadText(ahead) };
+      const next: MongoOwnership = { ...owner, offsets: moved, ahead, sequence: owner.sequence + 1 };
 
       const { unsettled } = hold;
       if (unsettled !== null) {
-        const isSame = unsettled.sequence === owner.sequence && unsettled.offsets === text;
+        const isSame =
+          unsettled.sequence === owner.sequence && unsettled.offsets === to.offsets && unsettled.ahead === to.ahead;
         if (!isSame) throw stale(owner);
         if (await settled(hold, owner)) return next;
       }
       let ignoresHints = false;
       for (let attempt = 1; ; attempt++) {
-        const end = await attempted(db, hold, owner, text, ignoresHints ? batch.withoutHints() : batch);
+        const end = await attempted(db, hold, owner, to, ignoresHints ? batch.withoutHints() : batch);
         if (end.kind === 'committed') return next;
         if (end.kind === 'unknown') {
-          hold.unsettled = { sequence: owner.sequence, offsets: text };
+          hold.unsettled = { sequence: owner.sequence, ...to };
           if (end.mayBeApplied && (await settledInTime(clock, () => settled(hold, owner)))) return next;
           throw end.error;
         }
@@ -143,18 +147,12 @@ type AttemptEnd =
   | { readonly kind: 'unknown'; readonly mayBeApplied: boolean; readonly error: unknown };
 
 /** @throws StaleOwnerError */
-async function attempted(
-  db: Db,
-  hold: Hold,
-  owner: MongoOwnership,
-  offsets: string,
-  batch: Batch,
-): Promise<AttemptEnd> {
+async function attempted(db: Db, hold: Hold, owner: MongoOwnership, to: Moved, batch: Batch): Promise<AttemptEnd> {
   const { session } = hold;
-  if (batch.parts.length === 0) return movedAlone(db, hold, owner, offsets);
+  if (batch.parts.length === 0) return movedAlone(db, hold, owner, to);
   session.startTransaction({ writeConcern: { w: 'majority', journal: true }, maxCommitTimeMS: commitMs });
   try {
-    if (!(await movePosition(db, hold, owner, offsets))) throw stale(owner);
+    if (!(await movePosition(db, hold, owner, to))) throw stale(owner);
     await writeBatch(db, batch, session);
   } catch (error) {
     if (error instanceof MongoError && !(error instanceof MongoServerError)) {
@@ -173,9 +171,9 @@ async function attempted(
 }
 
 /** Most events of some read models change no document: their position moves by one command instead of three. @throws StaleOwnerError */
-async function movedAlone(db: Db, hold: Hold, owner: MongoOwnership, offsets: string): Promise<AttemptEnd> {
+async function movedAlone(db: Db, hold: Hold, owner: MongoOwnership, to: Moved): Promise<AttemptEnd> {
   try {
-    if (await movePosition(db, hold, owner, offsets)) return { kind: 'committed' };
+    if (await movePosition(db, hold, owner, to)) return { kind: 'committed' };
   } catch (error) {
     const isRefused = error instanceof MongoServerError && !(error instanceof MongoWriteConcernError);
     return isRefused ? { kind: 'failed', error } : { kind: 'unknown', mayBeApplied: true, error };
@@ -184,10 +182,11 @@ async function movedAlone(db: Db, hold: Hold, owner: MongoOwnership, offsets: st
 }
 
 /** False: somebody else owns it. */
-async function movePosition(db: Db, hold: Hold, { epoch, sequence }: MongoOwnership, offsets: string) {
+async function movePosition(db: Db, hold: Hold, { epoch, sequence }: MongoOwnership, { offsets, ahead }: Moved) {
+  const moved = { offsets, sequence: sequence + 1 };
   const { matchedCount } = await positionsOf(db).updateOne(
     { _id: hold.positionId, epoch, sequence },
-    { $set: { offsets, sequence: sequence + 1 } },
+    ahead === null ? { $set: moved, $unset: { ahead: '' } } : { $set: { ...moved, ahead } },
     { session: hold.session },
   );
   return matchedCount === 1;

@@ -21,9 +21,9 @@ const pageRowsMax = 256;
  * looks at and stops: with 256 rows at once it read nearly nine for each webhook of a flood, with 32 two.
  */
 const pageRowsFirst = 32;
-/** Read and decoded in a ms or two. */
-const turnRows = 256;
-const turnBytes = 256 * 1024;
+/** What is read and what its taker does with it, before others of the thread have their turn; looked at every so many rows. */
+const turnMs = 2;
+const rowsPerLook = 16;
 
 export async function* readRange(
   rows: Rows,
@@ -34,18 +34,15 @@ export async function* readRange(
   let pageRows = Math.min(pageRowsFirst, rowsMax);
   let next = from;
   let readRows = 0;
-  let readBytes = 0;
+  let turnedAt = performance.now();
   while (next < to) {
     const found = page(slot, next, to, pageRows);
     for (const row of found) {
       const entry = rows.entry(slot, row);
       if (!isPassedOver(entry.head)) yield entry;
-      readRows++;
-      readBytes += entry.size;
-      if (readRows < turnRows && readBytes < turnBytes) continue;
-      readRows = 0;
-      readBytes = 0;
+      if (++readRows % rowsPerLook > 0 || performance.now() - turnedAt < turnMs) continue;
       await turn();
+      turnedAt = performance.now();
     }
     const last = found.at(-1);
     if (last === undefined || found.length < pageRows) return;

@@ -10,3 +10,6 @@ export function offsetsText(offsets: ReadonlyMap<Topic, number>): string {
 export function offsetsOf(text: string): Map<Topic, number> {
   return new Map(Object.entries(JSON.parse(text) as Record<string, number>));
 }
+
+/** Of a read model, its version and a number. */
+export const aheadSql = 'SELECT ahead FROM folded_ahead WHERE read_model = ? AND version = ? AND partition = ?';

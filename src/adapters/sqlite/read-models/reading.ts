@@ -1,6 +1,7 @@
 // The queries of the port over a connection and a view; used by the one writer and by every reader.
 
 import type { Topic } from '../../../domain/topics.ts';
+import { foldedAheadOf } from '../../../ports/folded-ahead.ts';
 import type { Document, Only, Query, RangesQuery, ReadModelReader } from '../../../ports/read-model-store.ts';
 import { NoFittingIndexError } from '../../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../../ports/thread-turns.ts';
@@ -9,14 +10,14 @@ import type { Connection } from '../connection.ts';
 import { countRows } from './counting.ts';
 import { documentsById, findPage, findRanges } from './looks.ts';
 import { isIndexed } from './indexing.ts';
-import { offsetsOf } from './positions.ts';
+import { aheadSql, offsetsOf } from './positions.ts';
 import { secretOf } from './secrets.ts';
 import type { Table } from './tables.ts';
 import type { View } from './view.ts';
 
 export type Reading = Pick<
   ReadModelReader,
-  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'hasCaughtUp' | 'isIndexed' | 'secret'
+  'get' | 'find' | 'findRanges' | 'count' | 'positions' | 'ahead' | 'hasCaughtUp' | 'isIndexed' | 'secret'
 >;
 
 /**
@@ -45,6 +46,13 @@ export function createReading(connect: () => Connection, view: View, turns: Thre
       const [row] = connection.rows(sql, [readModel, version, partition]);
       return row === undefined ? new Map<Topic, number>() : offsetsOf(String(row[0]));
     },
+    async ahead(readModel, partition) {
+      const connection = connect();
+      // A file that a release of before has made, and nobody has written since.
+      if (connection.rows(hasAheadSql, []).length === 0) return null;
+      const [row] = connection.rows(aheadSql, [readModel, view.model(readModel).version, partition]);
+      return row === undefined ? null : foldedAheadOf(String(row[0]));
+    },
     async hasCaughtUp(readModel) {
       return connect().rows(caughtUpSql, [readModel]).length > 0;
     },
@@ -56,6 +64,8 @@ export function createReading(connect: () => Connection, view: View, turns: Thre
     },
   };
 }
+
+const hasAheadSql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'folded_ahead'";
 
 const caughtUpSql = `SELECT 1 FROM read_models WHERE name = ?1 AND state = 'current'
   AND NOT EXISTS (SELECT 1 FROM catching_up WHERE read_model = ?1)`;

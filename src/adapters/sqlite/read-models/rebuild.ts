@@ -75,7 +75,7 @@ export function swapVersions(connection: Connection, readModel: string): void {
 /** The version is nobody's any more and stays where it is, to be removed in steps, in place of one that was to be. */
 function retire(db: DatabaseSync, { name, version }: ModelVersion): void {
   abandonLeft(db, retiredName(name));
-  db.prepare('DELETE FROM positions WHERE read_model = ? AND version = ?').run(name, version);
+  forgetPositions(db, { name, version });
   const rename = "UPDATE read_models SET name = ?, state = 'next' WHERE name = ? AND state = 'current'";
   db.prepare(rename).run(retiredName(name), name);
 }
@@ -117,8 +117,13 @@ function nextVersion(db: DatabaseSync, readModel: string): ModelVersion {
 
 function dropVersion(db: DatabaseSync, model: ModelVersion, state: VersionState): void {
   for (const table of model.tables) dropTable(db, table);
-  db.prepare('DELETE FROM positions WHERE read_model = ? AND version = ?').run(model.name, model.version);
+  forgetPositions(db, model);
   db.prepare('DELETE FROM read_models WHERE name = ? AND state = ?').run(model.name, state);
+}
+
+function forgetPositions(db: DatabaseSync, { name, version }: Pick<ModelVersion, 'name' | 'version'>): void {
+  for (const table of ['positions', 'folded_ahead'])
+    db.prepare(`DELETE FROM ${table} WHERE read_model = ? AND version = ?`).run(name, version);
 }
 
 /** A number that was owned and never moved stands where one does that was never owned. */

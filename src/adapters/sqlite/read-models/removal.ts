@@ -36,6 +36,7 @@ function isTakenOutOfUse(db: DatabaseSync, readModel: string): boolean {
   for (const sql of [
     "UPDATE read_models SET state = 'next' WHERE name = ?",
     'DELETE FROM positions WHERE read_model = ?',
+    'DELETE FROM folded_ahead WHERE read_model = ?',
     'DELETE FROM catching_up WHERE read_model = ?',
     'DELETE FROM unindexed WHERE read_model = ?',
   ])

@@ -43,6 +43,13 @@ export const stateTablesSql = `
     offsets TEXT NOT NULL,
     PRIMARY KEY (read_model, version, partition)
   ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS folded_ahead (
+    read_model TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    partition INTEGER NOT NULL,
+    ahead TEXT NOT NULL,
+    PRIMARY KEY (read_model, version, partition)
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS catching_up (read_model TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS unindexed (read_model TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS comparisons (read_model TEXT PRIMARY KEY, comparison TEXT NOT NULL) WITHOUT ROWID;

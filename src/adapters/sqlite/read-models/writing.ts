@@ -4,12 +4,14 @@ import type { SQLInputValue } from 'node:sqlite';
 
 import type { Topic } from '../../../domain/topics.ts';
 import { StaleOwnerError } from '../../../ports/event-log.ts';
+import type { FoldedAhead } from '../../../ports/folded-ahead.ts';
+import { foldedAheadOf, foldedAheadText } from '../../../ports/folded-ahead.ts';
 import type { Claimed, Document, Ownership, ReadModelStore, Write } from '../../../ports/read-model-store.ts';
 import { HeldError, NewerOwnerError } from '../../../ports/read-model-store.ts';
 import type { Connection } from '../connection.ts';
 import type { IndexingDependencies } from './indexing.ts';
 import { isIndexed, makeIndexes, noteIndexed } from './indexing.ts';
-import { offsetsOf, offsetsText } from './positions.ts';
+import { aheadSql, offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from '../grouped-transactions.ts';
 import type { ListChanges } from './lists.ts';
 import { createListChanges } from './lists.ts';
@@ -62,17 +64,20 @@ export function createWriting(deps: WritingDependencies): Writing {
       const row = connection.statement(takeOverSql).get(readModel, version, partition);
       if (row === undefined) throw new Error(`the position of ${readModel} ${partition} was not given`);
       grants.note(readModel, partition, by);
-      return { readModel, partition, epoch: Number(row['epoch']), offsets: offsetsOf(String(row['offsets'])) };
+      const aheadRow = connection.statement(aheadSql).get(readModel, version, partition);
+      const ahead = aheadRow === undefined ? null : foldedAheadOf(String(aheadRow['ahead']));
+      return { readModel, partition, epoch: Number(row['epoch']), offsets: offsetsOf(String(row['offsets'])), ahead };
     },
-    async transact(owner, offsets, writes) {
+    async transact(owner, offsets, writes, ahead = owner.ahead) {
       const moved = offsets.size === 0 ? owner.offsets : new Map([...owner.offsets, ...offsets]);
       connection.checkpointAfter(writes.length >= manyWrites ? checkpointPages.many : checkpointPages.few);
       await transactions.run(() => {
         move(connection, view, owner, moved);
+        if (ahead !== owner.ahead) noteAhead(connection, view, owner, ahead);
         write(connection, view, writes);
       });
       changed(owner.readModel);
-      return { ...owner, offsets: moved };
+      return { ...owner, offsets: moved, ahead };
     },
     async noteCaughtUp(readModel, signal) {
       if (!isIndexed(connection, readModel) && !(await makeIndexes(deps, view.model(readModel), signal))) return;
@@ -115,6 +120,23 @@ function move(connection: Connection, view: View, owner: Ownership, moved: Reado
   if (Number(changes) !== 1) {
     throw new StaleOwnerError(`number ${partition} of ${readModel} was taken over from the owner of epoch ${epoch}`);
   }
+}
+
+function noteAhead(
+  connection: Connection,
+  view: View,
+  { readModel, partition }: Ownership,
+  ahead: FoldedAhead | null,
+): void {
+  const key = [readModel, view.model(readModel).version, partition];
+  if (ahead === null) {
+    const sql = 'DELETE FROM folded_ahead WHERE read_model = ? AND version = ? AND partition = ?';
+    connection.statement(sql).run(...key);
+    return;
+  }
+  const sql = `INSERT INTO folded_ahead (read_model, version, partition, ahead) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET ahead = excluded.ahead`;
+  connection.statement(sql).run(...key, foldedAheadText(ahead));
 }
 
 function write(connection: Connection, view: View, writes: readonly Write[]): void {

@@ -51,7 +51,8 @@ export function createAheadShares(ahead: FoldedAhead | null): AheadShares {
   let goesAhead = 0;
 
   function judge(): void {
-    while (total >= judgedFrom && goesAhead > total * aheadShare && counts.size > 0) {
+    if (total < judgedFrom) return;
+    while (goesAhead > total * aheadShare && counts.size > 0) {
       const [most, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
       counts.delete(most);
       goesAhead -= count;

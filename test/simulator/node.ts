@@ -95,7 +95,9 @@ export function startNode(world: World, name: string): Node {
           ),
         ]),
     // Whatever is late or not: all that was looked at before its turn is folded again when that comes.
-    ...projectedBy(plan).map((readModel) => runProjector({ ...common, store, readModel, keepsOthers: () => true })),
+    ...projectedBy(plan).map((readModel) =>
+      runProjector({ ...common, store, readModel, keepsOthers: ({ length }) => length > 2 }),
+    ),
   ];
   const parts =
     erasures === null

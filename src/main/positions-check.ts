@@ -3,6 +3,7 @@
 import { allTopics, type Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
+import { furthest } from '../ports/folded-ahead.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { readModels } from '../projections/index.ts';
 import { eventLogShape } from './event-log-shape.ts';
@@ -10,7 +11,7 @@ import { StartError } from './start-error.ts';
 
 interface Dependencies {
   readonly log: Pick<EventLog, 'ends' | 'committed' | 'partitioning'>;
-  readonly reader: Pick<ReadModelReader, 'positions'>;
+  readonly reader: Pick<ReadModelReader, 'positions' | 'ahead'>;
   readonly clock: Pick<Clock, 'sleep'>;
 }
 
@@ -49,11 +50,14 @@ export async function checkPositions(deps: Dependencies): Promise<void> {
   }
 }
 
+/** With what is folded before its turn. */
 async function positionsOf({ log, reader }: Dependencies, readModel: string): Promise<Place[]> {
   const numbers = Array.from({ length: log.partitioning.partitions }, (_, partition) => partition);
   const byNumber = await Promise.all(
     numbers.map(async (partition) => {
-      const offsets = await reader.positions(readModel, partition);
+      const position = await reader.positions(readModel, partition);
+      const ahead = await reader.ahead(readModel, partition);
+      const offsets = ahead === null ? position : furthest(position, ahead);
       return [...offsets].map(([topic, offset]) => ({ topic, partition, offset }));
     }),
   );

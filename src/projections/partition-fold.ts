@@ -162,8 +162,8 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       const slice = await others.next(owner);
       const entries = slice === null ? [] : meantAhead(slice.entries, owner, deps.log);
       if (slice !== null && entries.length > 0) {
-        const small = { isLarge: false, isHeavy: false };
-        const written = await foldAll(entries, small, (_piece, isLast) => ({
+        const batch = { isLarge: isLarge(entries), isHeavy: isHeavy(entries) };
+        const written = await foldAll(entries, batch, (_piece, isLast) => ({
           offsets: new Map(),
           ahead: isLast ? slice.ahead : owner.ahead,
         }));

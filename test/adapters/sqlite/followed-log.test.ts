@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A start: what was said of the read models, and, where events are appended, they are folded. */
-async function start(appended = 0, file = 'log.db'): Promise<unknown> {
+async function start(appended = 0, file = 'log.db', how: 'folded' | 'folded ahead' = 'folded'): Promise<unknown> {
   const said: unknown[] = [];
   const log = openEventLog({
     path: at(file),
@@ -45,17 +45,20 @@ async function start(appended = 0, file = 'log.db'): Promise<unknown> {
     logger: { ...silentLogger, warn: (_, of) => said.push(of) },
   });
   for (let n = 0; n < appended; n++) await log.append(requested(0, n));
-  if (appended > 0) await fold(log);
+  if (appended > 0) await fold(log, how);
   await log.close();
   return said[0] ?? null;
 }
 
-async function fold(log: SqliteEventLog): Promise<void> {
+async function fold(log: SqliteEventLog, how: 'folded' | 'folded ahead'): Promise<void> {
   const store = openReadModelStore({ path: at('views.db'), clock: createClock(), logger: silentLogger });
   await store.prepare(definition);
   const owner = await store.own('test', 0, { generation: 1 });
   const [end = 0] = await log.ends(topic);
-  await store.transact(owner, new Map([[topic, end]]), [{ collection: 'tests', id: 'one', document: { end } }]);
+  const offsets = new Map([[topic, end]]);
+  const writes = [{ collection: 'tests', id: 'one', document: { end } }];
+  if (how === 'folded') await store.transact(owner, offsets, writes);
+  else await store.transact(owner, new Map(), writes, { offsets, behind: new Set() });
   await store.close();
 }
 
@@ -88,6 +91,15 @@ it('is folded anew when the log is of an earlier time, and the events that are g
   expect(await start()).toMatchObject({ events: 4 });
   expect(hasPositions()).toBe(false);
   expect(await start()).toBeNull();
+});
+
+it('is folded anew when the log is of a time before what was folded before its turn', async () => {
+  await start(3);
+  keep('log.db', 'backup');
+  await start(4, 'log.db', 'folded ahead');
+  restore('backup', 'log.db');
+  expect(await start()).toMatchObject({ events: 4 });
+  expect(hasPositions()).toBe(false);
 });
 
 it('is folded anew when the log went back and on again meanwhile, as far as before and further', async () => {

@@ -24,6 +24,8 @@ const pageRowsFirst = 32;
 /** What is read and what its taker does with it, before others of the thread have their turn; looked at every so many rows. */
 const turnMs = 2;
 const rowsPerLook = 16;
+/** Of those that no page holds, each a look into the file: others have their turn after so many bytes. */
+const turnBytes = 256 * 1024;
 
 export async function* readRange(
   rows: Rows,
@@ -34,13 +36,17 @@ export async function* readRange(
   let pageRows = Math.min(pageRowsFirst, rowsMax);
   let next = from;
   let readRows = 0;
+  let readBytes = 0;
   let turnedAt = performance.now();
   while (next < to) {
     const found = page(slot, next, to, pageRows);
     for (const row of found) {
       const entry = rows.entry(slot, row);
       if (!isPassedOver(entry.head)) yield entry;
-      if (++readRows % rowsPerLook > 0 || performance.now() - turnedAt < turnMs) continue;
+      if (entry.size > pagedBytesMax) readBytes += entry.size;
+      const isLong = ++readRows % rowsPerLook === 0 && performance.now() - turnedAt >= turnMs;
+      if (!isLong && readBytes < turnBytes) continue;
+      readBytes = 0;
       await turn();
       turnedAt = performance.now();
     }

@@ -4,6 +4,7 @@
 import { existsSync, rmSync } from 'node:fs';
 
 import type { Topic } from '../../../domain/topics.ts';
+import { foldedAheadOf } from '../../../ports/folded-ahead.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import type { LogHistory, Reach } from '../event-log/history.ts';
@@ -47,10 +48,11 @@ function differenceFrom({ db }: Connection, history: LogHistory): Difference | n
   const followed = db.prepare('SELECT log, opening FROM followed').get();
   const rows = db.prepare("SELECT partition, offsets FROM positions WHERE offsets <> '{}'").all();
   if (rows.length === 0) return null;
-  const positions = rows.map((row) => ({
-    partition: Number(row['partition']),
-    offsets: offsetsOf(String(row['offsets'])),
-  }));
+  const ahead = db.prepare('SELECT partition, ahead FROM folded_ahead').all();
+  const positions: Position[] = [
+    ...rows.map((row) => ({ partition: Number(row['partition']), offsets: offsetsOf(String(row['offsets'])) })),
+    ...ahead.map((row) => ({ partition: Number(row['partition']), ...foldedAheadOf(String(row['ahead'])) })),
+  ];
   const reach = history.reachOf(followed === undefined ? null : String(followed['opening']));
   const events = eventsBeyond(reach ?? history.reach, positions);
   if (followed !== undefined && followed['log'] !== history.id)

@@ -28,6 +28,18 @@ export function readHead(bytes: Buffer): Head | null {
   return eventId === null || tenantId === null ? null : { eventId, occurredAt, tenantId };
 }
 
+/**
+ * The same in SQL, which counts from 1: a text, or NULL where the head has another form than ours have, with a UUID and a time of 6 bytes.
+ * @param bytes the name of a column
+ */
+export function tenantIdInSql(bytes: string): string {
+  const [eventIdLength, tenantIdLength] = [36, 30];
+  const length = 1 + eventIdLength + 6 + 1;
+  const isAt = (at: number, textLength: number) => `substr(${bytes}, ${at}, 1) = x'${(2 * textLength).toString(16)}'`;
+  const isOurs = `${isAt(1, eventIdLength)} AND ${isAt(length, tenantIdLength)}`;
+  return `CASE WHEN ${isOurs} THEN CAST(substr(${bytes}, ${length + 1}, ${tenantIdLength}) AS TEXT) END`;
+}
+
 interface Cursor {
   at: number;
 }

@@ -3,6 +3,7 @@
 import type { EventLog } from '../ports/event-log.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { JobStore } from '../ports/job-store.ts';
+import { surveyed } from '../ports/log-survey.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { LogBeside } from './cut-log.ts';
@@ -32,6 +33,7 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       appendAll: async (events) => events.map(() => notAppended),
       // The first event is the first of any time.
       starts: (topic) => Promise.all(partitions.map((partition) => log.offsetAt(topic, partition, 0))),
+      survey: (range) => surveyed(log.read(range), range),
       trim: refuse,
       // What is erased its events don't say; nothing is sent or reported to be asked about.
       isErased: () => false,

@@ -4,6 +4,7 @@
 import type { DomainEvent, EventType } from '../domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { Partitioning, Topic } from '../domain/topics.ts';
+import type { SurveyedPage, SurveyedRange } from './log-survey.ts';
 
 export interface Position {
   readonly topic: Topic;
@@ -198,6 +199,9 @@ export interface EventLog {
     /** Those of erased tenants too, without what they said: for who removes them. Absent: they are passed over. */
     readonly ofErased?: 'shown';
   }): AsyncIterable<LogEntry>;
+
+  /** The same range, for who has how much in it: page by page, ascending, those without what is wanted too. Ends early at the log's end. */
+  survey(range: SurveyedRange): AsyncIterable<SurveyedPage>;
 
   /** The offset that the next event of each partition of the topic gets, by partition number. */
   ends(topic: Topic): Promise<readonly number[]>;

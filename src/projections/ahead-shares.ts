@@ -2,15 +2,18 @@
 //
 //   waits:   A A A A A A B A A A C A A A A A ...      B and C are a quarter of it at most: they go ahead, A stays behind
 //
-// Without anybody who fills it, as where twenty tenants have a twentieth each, those with the most stay behind until what is left is a quarter: what goes ahead
-// is folded a second time when its turn comes, and must cost little.
+// What goes ahead is folded a second time when its turn comes, so it must cost little, and be of somebody who has little there. Those with the most stay behind
+// until a quarter is left, and whoever has more than half of what the least of these has is one of them: of four tenants with a quarter each nobody goes ahead.
 
 import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { FoldedAhead } from '../ports/folded-ahead.ts';
+import type { TenantShare } from '../ports/log-survey.ts';
 
-/** What goes ahead, of all that was looked at: folded twice it is a quarter more to fold. */
+/** What goes ahead at most, of all that was looked at: folded twice it is a quarter more to fold. */
 const aheadShare = 1 / 4;
+/** What one who goes ahead has at most, of what the least of those has who fill three quarters. */
+const lightPart = 1 / 2;
 /** Looked at before anybody is judged: small events, or the bytes of so many. */
 const judgedFrom = 64;
 const bytesPerUnit = 1024;
@@ -21,12 +24,9 @@ const behindMax = 64;
 /** Tenants that are counted, some 100 bytes each; with more nobody goes ahead any further. */
 const countedMax = 5_000;
 
-/** An event that waits. */
-export interface Waiting {
-  readonly tenantId: TenantId;
+/** What one has of a topic that waits. */
+export interface Waiting extends TenantShare {
   readonly topic: Topic;
-  readonly offset: number;
-  readonly bytes: number;
 }
 
 export interface AheadShares {
@@ -34,7 +34,9 @@ export interface AheadShares {
   /** So many tenants are about that it isn't worth telling them apart. */
   readonly isOver: boolean;
   /** It was looked at. */
-  note(event: Waiting): void;
+  note(waiting: Waiting): void;
+  /** What was to be looked at was: until now some may go ahead who have as much as those behind. */
+  judge(): void;
   /** Of whom everything that was looked at has had its turn, by the position, isn't behind any more. */
   passed(position: ReadonlyMap<Topic, number>): void;
 }
@@ -44,7 +46,7 @@ export function createAheadShares(ahead: FoldedAhead | null): AheadShares {
   const behind = new Set(ahead?.behind);
   /** Of those who are behind: nothing of them was looked at from there on. */
   const endOf = new Map([...behind].map((tenantId) => [tenantId, new Map(ahead?.offsets)]));
-  /** Of those who go ahead. */
+  /** Of everybody whose turn hasn't come since. */
   const counts = new Map<TenantId, number>();
   const ends = new Map(ahead?.offsets);
   let total = 0;
@@ -52,12 +54,16 @@ export function createAheadShares(ahead: FoldedAhead | null): AheadShares {
 
   function judge(): void {
     if (total < judgedFrom) return;
-    while (goesAhead > total * aheadShare && counts.size > 0) {
-      const [most, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
-      counts.delete(most);
+    let left = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    let least = Infinity;
+    for (const [tenantId, count] of [...counts].sort((a, b) => b[1] - a[1])) {
+      if (left <= total * aheadShare && count <= least * lightPart) return;
+      if (left > total * aheadShare) least = count;
+      left -= count;
+      if (behind.has(tenantId)) continue;
       goesAhead -= count;
-      behind.add(most);
-      endOf.set(most, new Map(ends));
+      behind.add(tenantId);
+      endOf.set(tenantId, new Map(ends));
     }
   }
 
@@ -72,23 +78,25 @@ export function createAheadShares(ahead: FoldedAhead | null): AheadShares {
     get isOver() {
       return behind.size > behindMax || counts.size > countedMax;
     },
-    note({ tenantId, topic, offset, bytes }) {
-      const weight = 1 + Math.floor(bytes / bytesPerUnit);
+    note({ tenantId, topic, events, bytes, last }) {
+      const weight = events + Math.floor(bytes / bytesPerUnit);
       total += weight;
-      ends.set(topic, Math.max(ends.get(topic) ?? 0, offset + 1));
-      if (behind.has(tenantId)) endOf.get(tenantId)?.set(topic, offset + 1);
+      counts.set(tenantId, (counts.get(tenantId) ?? 0) + weight);
+      ends.set(topic, Math.max(ends.get(topic) ?? 0, last + 1));
+      if (behind.has(tenantId)) endOf.get(tenantId)?.set(topic, last + 1);
       else {
-        counts.set(tenantId, (counts.get(tenantId) ?? 0) + weight);
         goesAhead += weight;
-        judge();
+        if (goesAhead > total * aheadShare) judge();
       }
       if (total >= halvedAt) halve();
     },
+    judge,
     passed(position) {
       for (const [tenantId, end] of endOf) {
         if ([...end].some(([topic, offset]) => (position.get(topic) ?? 0) < offset)) continue;
         endOf.delete(tenantId);
         behind.delete(tenantId);
+        counts.delete(tenantId);
       }
     },
   };

@@ -12,6 +12,7 @@ import type {
   RecipientErased,
   TenantErased,
 } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import { deliveriesTopic, type Topic, topicOf, workTopic } from '../../src/domain/topics.ts';
 import {
   type AppendResult,
@@ -22,6 +23,7 @@ import {
   type Position,
   StaleOwnerError,
 } from '../../src/ports/event-log.ts';
+import type { TenantShare } from '../../src/ports/log-survey.ts';
 import { anyEvent } from '../support/events.ts';
 import { requested } from '../support/requested.ts';
 import { until } from '../support/until.ts';
@@ -735,6 +737,91 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
           entries.push(entry);
         expect(entries.map(contentOf)).toEqual((await readAll(log, high, 1)).map(contentOf));
         expect(entries).toHaveLength(100);
+      });
+
+      describe('who has how much in a range', () => {
+        // Ids of the form that ours have, and others.
+        const tenants = ['tnt_01m8dfkhz3eac9cdqz0yc8rat7', 'tnt_01m8dfkhz3eac9cdqz0yc8rat8', 'tnt_x'] as TenantId[];
+        const eventOf = (n: number): NotificationRequested => {
+          const event = requested(1, n);
+          const body = 'b'.repeat(n % 100 === 0 ? 5_000 : 10 + (n % 7));
+          return {
+            ...event,
+            eventId: randomUUID() as NotificationRequested['eventId'],
+            tenantId: tenants[n % 20 === 0 ? 1 : n % 30 === 1 ? 2 : 0] as TenantId,
+            request: { ...event.request, body },
+          };
+        };
+        type Wanted = Parameters<EventLog['survey']>[0]['types'];
+        const survey = async (from: number, to: number, wanted: readonly TenantId[], types?: Wanted) => {
+          const shares = new Map<TenantId, TenantShare>();
+          const entries: LogEntry[] = [];
+          let reached = from;
+          for await (const page of log.survey({ topic: high, partition: 1, from, to, types })) {
+            expect(page.to).toBeGreaterThan(reached);
+            reached = page.to;
+            for (const share of page.shares) {
+              const { events = 0, bytes = 0 } = shares.get(share.tenantId) ?? {};
+              shares.set(share.tenantId, { ...share, events: share.events + events, bytes: share.bytes + bytes });
+            }
+            entries.push(...page.entriesOf(new Set(wanted)));
+          }
+          return { shares, entries: entries.map(contentOf), reached };
+        };
+        const sharesOf = (entries: readonly LogEntry[]) => {
+          const shares = new Map<TenantId, TenantShare>();
+          for (const { head, size, offset } of entries) {
+            if (head === null) continue;
+            const { tenantId } = head;
+            const { events = 0, bytes = 0 } = shares.get(tenantId) ?? {};
+            shares.set(tenantId, { tenantId, events: events + 1, bytes: bytes + size, last: offset });
+          }
+          return shares;
+        };
+
+        it('is told of each, whatever the form of its events, and what some have is read', async () => {
+          await append(...range(1_500).map(eventOf));
+          await opened.plantUndecodable(high, 1);
+          await append(eventOf(1));
+          const entries = await readAll(log, high, 1);
+          const [from, to] = [entries[10]?.offset ?? 0, entries[1_400]?.offset ?? 0];
+          for (const wanted of [[], tenants.slice(1, 2), tenants.slice(2), tenants.slice(1), tenants]) {
+            const whole = await survey(0, Infinity, wanted);
+            expect(whole.shares).toEqual(sharesOf(entries));
+            expect(whole.reached).toBe((await log.ends(high))[1]);
+            const isWanted = ({ head }: LogEntry) => head !== null && wanted.includes(head.tenantId);
+            expect(whole.entries).toEqual(entries.filter(isWanted).map(contentOf));
+            const part = await survey(from, to, wanted);
+            expect(part.shares).toEqual(sharesOf(entries.slice(10, 1_400)));
+            expect(part.entries).toEqual(entries.slice(10, 1_400).filter(isWanted).map(contentOf));
+          }
+          expect((await survey(0, 0, tenants)).reached).toBe(0);
+        });
+
+        it('is told of some types alone, up to the end all the same', async () => {
+          await append(...range(600).map(eventOf));
+          const ofThese = await survey(0, Infinity, tenants, new Set<EventType>(['NotificationRequested']));
+          expect(ofThese.entries).toHaveLength(600);
+          const ofOthers = await survey(0, Infinity, tenants, new Set<EventType>(['AttemptSucceeded']));
+          expect([ofOthers.shares.size, ofOthers.entries.length]).toEqual([0, 0]);
+          expect(ofOthers.reached).toBe(ofThese.reached);
+        });
+
+        it('tells nothing of what an erased tenant said', async () => {
+          await append(...range(60).map(eventOf));
+          await append({
+            type: 'TenantErased',
+            eventId: randomUUID() as TenantErased['eventId'],
+            occurredAt: 1_700_000_000_000,
+            tenantId: tenants[1] as TenantId,
+            traceparent: null,
+            partition: 1,
+            actor: null,
+          });
+          const { entries } = await survey(0, Infinity, tenants);
+          expect(entries.filter(({ head }) => head?.tenantId === tenants[1])).toEqual([]);
+          expect(entries).toHaveLength(57);
+        });
       });
 
       it('finds the offset of a time', async () => {

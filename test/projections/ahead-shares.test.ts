@@ -22,7 +22,8 @@ function sharesOf(ahead: FoldedAhead | null = null) {
       return shares.isOver;
     },
     passed: shares.passed,
-    note: (tenantId: TenantId, bytes = 600) => shares.note({ tenantId, topic, offset: offset++, bytes }),
+    judge: shares.judge,
+    note: (tenantId: TenantId, bytes = 600) => shares.note({ tenantId, topic, events: 1, bytes, last: offset++ }),
   };
 }
 
@@ -31,6 +32,31 @@ describe('the shares of a number that is late', () => {
     const shares = sharesOf();
     for (let n = 0; n < 5_000; n++) shares.note(n % 20 === 0 ? id(1 + (n % 7)) : id(0));
     expect([...shares.behind]).toEqual([id(0)]);
+  });
+
+  it.each([2, 3, 4, 7, 20, 40])('let nobody go ahead where %i tenants have as much', (tenants) => {
+    const shares = sharesOf();
+    for (let n = 0; n < 5_000; n++) shares.note(id(n % tenants));
+    shares.judge();
+    expect(shares.behind.size).toBe(tenants);
+  });
+
+  it('let one go ahead who has little beside many that have as much', () => {
+    const shares = sharesOf();
+    for (let n = 0; n < 5_000; n++) shares.note(id(n % 100 === 0 ? 0 : 1 + (n % 20)));
+    shares.judge();
+    expect(shares.behind.size).toBe(20);
+    expect(shares.behind.has(id(0))).toBe(false);
+  });
+
+  it("don't hold against anybody what had its turn", () => {
+    const shares = sharesOf();
+    for (let n = 0; n < 1_000; n++) shares.note(id(n % 100 === 0 ? 1 : 0));
+    shares.passed(new Map([[topic, 1_000]]));
+    expect(shares.behind.size).toBe(0);
+    for (let n = 0; n < 20; n++) shares.note(id(n % 2));
+    shares.judge();
+    expect(shares.behind.size).toBe(0);
   });
 
   it('judge nobody by a few events', () => {
@@ -86,8 +112,14 @@ describe('the shares of a number that is late', () => {
       fc.property(fc.array(fc.nat(12), { minLength: 64, maxLength: 800 }), (tenants) => {
         const shares = sharesOf();
         for (const tenant of tenants) shares.note(id(tenant));
-        const ahead = tenants.filter((tenant) => !shares.behind.has(id(tenant))).length;
-        expect(ahead).toBeLessThanOrEqual(tenants.length / 4);
+        shares.judge();
+        const countOf = (id: number) => tenants.filter((tenant) => tenant === id).length;
+        const ahead = [...new Set(tenants)].filter((tenant) => !shares.behind.has(id(tenant)));
+        const behind = [...new Set(tenants)].filter((tenant) => shares.behind.has(id(tenant)));
+        expect(ahead.reduce((sum, tenant) => sum + countOf(tenant), 0)).toBeLessThanOrEqual(tenants.length / 4);
+        // Somebody has twice as much, whoever goes ahead.
+        for (const tenant of ahead)
+          expect(Math.max(...behind.map(countOf))).toBeGreaterThanOrEqual(2 * countOf(tenant));
       }),
     );
   });

@@ -96,7 +96,7 @@ describe.each([
     const logger = { ...engines.logger, warn: (message: string) => void said.push(message) };
     const log: EventLog = {
       ...engines.log,
-      read: () => {
+      survey: () => {
         throw new Error('the log can not be read');
       },
     };

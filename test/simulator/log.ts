@@ -108,6 +108,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
       }),
     tail: consuming.tail,
     read: consuming.read,
+    survey: consuming.survey,
     ends: (topic) => machine.ask(() => numbers(brokers).map((partition) => brokers.entries(topic, partition).length)),
     starts: () => machine.ask(() => numbers(brokers).map(() => 0)),
     trim: () => Promise.reject(new Error('nothing is trimmed here')),

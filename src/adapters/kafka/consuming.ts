@@ -4,6 +4,7 @@ import type { Erasures } from '../../domain/erasure.ts';
 import type { Partitioning, Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Consumer, EventLog } from '../../ports/event-log.ts';
+import { surveyed } from '../../ports/log-survey.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Names } from './client.ts';
 import { startConsumer } from './consumer.ts';
@@ -27,7 +28,7 @@ export interface ConsumingDependencies {
   readonly logger: Logger;
 }
 
-export interface Consuming extends Pick<EventLog, 'consume' | 'tail' | 'read'> {
+export interface Consuming extends Pick<EventLog, 'consume' | 'tail' | 'read' | 'survey'> {
   /** This process knows that everything below `end` is in the log: the tail doesn't tell it to whoever listens from now on. */
   noteDurable(topic: Topic, partition: number, end: number): void;
   /** Stops every consumer, ends every tail; a range that is being read rejects. */
@@ -77,6 +78,13 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
     }
   };
 
+  const read: EventLog['read'] = ({ topic, partition, from, to, aheadBytes, ofErased }) => {
+    check(topic, partition);
+    const isPassedOver = ofErased === 'shown' ? () => false : erasures.isPassedOver;
+    const range = { topic, name: names.topic(topic), partition, from, to, aheadBytes, isPassedOver };
+    return readRange({ cluster: asking, decoder, clock }, range);
+  };
+
   return {
     async consume(options) {
       for (const topic of options.topics) check(topic, 0);
@@ -96,12 +104,9 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
       return tail.listen(listened, listener);
     },
 
-    read({ topic, partition, from, to, aheadBytes, ofErased }) {
-      check(topic, partition);
-      const isPassedOver = ofErased === 'shown' ? () => false : erasures.isPassedOver;
-      const range = { topic, name: names.topic(topic), partition, from, to, aheadBytes, isPassedOver };
-      return readRange({ cluster: asking, decoder, clock }, range);
-    },
+    read,
+
+    survey: (range) => surveyed(read(range), range),
 
     noteDurable: tail.noteEnd,
 

@@ -120,7 +120,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   };
 
   const { ends } = offsets;
-  const { read, tail } = consuming;
+  const { read, survey, tail } = consuming;
   try {
     endFollowing = await followErasures({ ends, read, tail }, topics, { clock, logger, signal: options.signal });
   } catch (error) {
@@ -154,6 +154,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     consume: consuming.consume,
     tail,
     read,
+    survey,
     ends,
     starts: offsets.starts,
     trim: offsets.trim,

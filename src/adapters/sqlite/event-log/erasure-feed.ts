@@ -60,6 +60,13 @@ export function createErasureFeed({
           return page(slot, from, to, limit);
         };
       },
+      pageOfTenants(wanted) {
+        const page = rows.pageOfTenants(wanted);
+        return (slot, range, tenants) => {
+          freshen();
+          return page(slot, range, tenants);
+        };
+      },
     },
     freshen,
   };

@@ -6,6 +6,7 @@ import type { Catalog } from './catalog.ts';
 import type { Ends } from './ends.ts';
 import { readRange } from './range.ts';
 import type { Rows } from './rows.ts';
+import { createSurveys } from './survey.ts';
 
 export function readingOf({
   catalog,
@@ -17,9 +18,15 @@ export function readingOf({
   rows: Rows;
   ends: Pick<Ends, 'get'>;
   erasures: Pick<Erasures, 'isPassedOver'>;
-}): Pick<EventLog, 'read' | 'ends' | 'starts' | 'offsetAt' | 'committed'> {
+}): Pick<EventLog, 'read' | 'survey' | 'ends' | 'starts' | 'offsetAt' | 'committed'> {
   const numbers = Array.from({ length: catalog.partitioning.partitions }, (_, partition) => partition);
+  const survey = createSurveys(rows);
   return {
+    survey({ topic, partition, from, to, types }) {
+      const slot = catalog.slotOf(topic, partition);
+      const { isPassedOver } = erasures;
+      return survey({ slot, from, to: Math.min(to, ends.get(slot)), types, isPassedOver });
+    },
     read({ topic, partition, from, to, aheadBytes, ofErased }) {
       const isPassedOver = ofErased === 'shown' ? () => false : erasures.isPassedOver;
       return readRange(rows, { slot: catalog.slotOf(topic, partition), from, to, aheadBytes, isPassedOver });

@@ -3,6 +3,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import { deadEntry, entryOf } from '../../../codec/entry.ts';
+import { tenantIdInSql } from '../../../codec/head.ts';
 import { type Codec, type EventSchema, UnknownSchemaError } from '../../../codec/index.ts';
 import type { DomainEvent, EventType } from '../../../domain/events.ts';
 import type { Topic } from '../../../domain/topics.ts';
@@ -34,9 +35,22 @@ export const pagedBytesMax = 2048;
 /** Rows [from, to) of a slot, ascending, at most `limit`. */
 export type Page = (slot: number, from: number, to: number, limit: number) => readonly Row[];
 
+/** The same of some tenants, or of whom only reading all of a row tells whose it is. @param tenants a list in JSON */
+export type PageOfTenants = (
+  slot: number,
+  range: readonly [from: number, to: number],
+  tenants: string,
+) => readonly Row[];
+
+/** What each has of the rows [from, to) of a slot; null: those of whom only reading all of a row tells whose it is. */
+export type Counts = (slot: number, from: number, to: number) => readonly TenantCount[];
+export type TenantCount = readonly [tenantId: string | null, events: number, bytes: number, last: number];
+
 export interface Rows {
   /** A page of all rows, or of those of some types alone. */
   page(types?: ReadonlySet<EventType>): Page;
+  counts(types?: ReadonlySet<EventType>): Counts;
+  pageOfTenants(types?: ReadonlySet<EventType>): PageOfTenants;
   /** @throws UnknownSchemaError when neither the codec nor the log's own table knows its schema */
   entry(slot: number, row: Row): LogEntry;
   /** @throws UndecodableError @throws UnknownSchemaError */
@@ -70,12 +84,14 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
     return stored as unknown as StoredContent;
   };
 
+  const inRange = 'FROM events WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ?';
+  const row = `"offset", appended_at, type, schema, ${ifPaged('bytes')}, ${ifPaged('checksum')}`;
+  const ofTypes = (types?: ReadonlySet<EventType>) =>
+    types === undefined ? '' : `AND type IN (${typeIds(db, types).join(', ')})`;
+  const tenantId = ifPaged(tenantIdInSql('bytes'));
+
   const pageWhere = (condition: string): Page => {
-    const statement = arrays(
-      db,
-      `SELECT "offset", appended_at, type, schema, ${ifPaged('bytes')}, ${ifPaged('checksum')} FROM events
-       WHERE topic = ? AND "partition" = ? AND "offset" >= ? AND "offset" < ? ${condition} ORDER BY "offset" LIMIT ?`,
-    );
+    const statement = arrays(db, `SELECT ${row} ${inRange} ${condition} ORDER BY "offset" LIMIT ?`);
     return (slot, from, to, limit) =>
       statement.all(topicId(slot), slot % partitions, from, to, limit) as unknown as Row[];
   };
@@ -83,7 +99,21 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
   const pageOfAll = pageWhere('');
 
   return {
-    page: (types) => (types === undefined ? pageOfAll : pageWhere(`AND type IN (${typeIds(db, types).join(', ')})`)),
+    page: (types) => (types === undefined ? pageOfAll : pageWhere(ofTypes(types))),
+
+    counts(types) {
+      const sums = 'count(*), sum(length(bytes)), max("offset")';
+      const statement = arrays(db, `SELECT ${tenantId}, ${sums} ${inRange} ${ofTypes(types)} GROUP BY 1`);
+      return (slot, from, to) =>
+        statement.all(topicId(slot), slot % partitions, from, to) as unknown as readonly TenantCount[];
+    },
+
+    pageOfTenants(types) {
+      const ofTenants = `coalesce(${tenantId}, '') IN (SELECT '' UNION ALL SELECT value FROM json_each(?))`;
+      const statement = arrays(db, `SELECT ${row} ${inRange} ${ofTypes(types)} AND ${ofTenants} ORDER BY "offset"`);
+      return (slot, [from, to], tenants) =>
+        statement.all(topicId(slot), slot % partitions, from, to, tenants) as unknown as Row[];
+    },
 
     entry(slot, [offset, appendedAt, type, schema, paged, checksum]) {
       const [stored, sum] = paged === null ? contentAt(slot, offset) : [paged, checksum];

@@ -111,8 +111,8 @@ const surelySmall = documentBytesMax / 8;
 const besideCharactersMax = 1000;
 
 /** null: it is kept as it is. */
-function valuesOf({ slots }: Packing, id: string, document: Fields): unknown[] | null {
-  if (!hasKeys(document, slots)) return null;
+function valuesOf({ slots, shape: { keys } }: Packing, id: string, document: Fields): unknown[] | null {
+  if (!hasKeys(document, keys)) return null;
   const values: unknown[] = [];
   for (const { key, at, inside, characters } of slots) {
     const value = document[key];
@@ -125,10 +125,11 @@ function valuesOf({ slots }: Packing, id: string, document: Fields): unknown[] |
   return values;
 }
 
-function hasKeys(document: Fields, slots: readonly { readonly key: string }[]): boolean {
+/** These and no others, in this order. */
+function hasKeys(object: Fields, keys: readonly string[]): boolean {
   let i = 0;
-  for (const key in document) if (slots[i++]?.key !== key) return false;
-  return i === slots.length;
+  for (const key in object) if (keys[i++] !== key) return false;
+  return i === keys.length;
 }
 
 /** By a column: SQLite's texts end where a character 0 is, and have no lone surrogates; its integers may be none of JavaScript's. */
@@ -171,9 +172,8 @@ function packedValue(value: unknown, shapes: readonly ObjectShape[] | undefined)
 
 /** The list of its values, or the object where none of the shapes is its. */
 function packedObject(object: Fields, shapes: readonly ObjectShape[]): unknown {
-  const keys = Object.keys(object);
-  const shape = shapes.find((of) => of.keys.length === keys.length);
-  if (shape === undefined || !keys.every((key, i) => key === shape.keys[i])) return object;
+  const shape = shapes.find(({ keys }) => hasKeys(object, keys));
+  if (shape === undefined) return object;
   const values: unknown[] = [];
   for (const key of shape.keys) {
     const value = packedValue(object[key], shape.inside?.[key]);

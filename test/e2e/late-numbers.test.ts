@@ -43,8 +43,9 @@ it('what another tenant of the same numbers has posted is read before a flood of
     service.call(method, `/api/v1${path}`, { headers: { 'x-api-key': other.apiKey } });
   await until(async () => (await call(`/notify/${id}`)).body['notification'] !== undefined, { what: 'its record' });
   await until(async () => (await call('/notify/inapp/ada')).body['unreadCount'] === 1, { what: 'its inbox' });
-  await until(async () => (await call('/notify/inapp/ada/read', 'POST')).body['updated'] === 1, { what: 'read' });
-  expect((await call('/notify/inapp/ada')).body).toMatchObject({ unreadCount: 0 });
+  // One that is told too late has marked it all the same.
+  await until(async () => (await call('/notify/inapp/ada/read', 'POST')).status === 200, { what: 'it to be marked' });
+  await until(async () => (await call('/notify/inapp/ada')).body['unreadCount'] === 0, { what: 'it to be read' });
 
   // In the log all of these are before it.
   expect(sumOf(await countsOf(ids))).toBeLessThan(accepted);

@@ -4,13 +4,13 @@ import type { Erasures } from '../../domain/erasure.ts';
 import type { Partitioning, Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Consumer, EventLog } from '../../ports/event-log.ts';
-import { surveyed } from '../../ports/log-survey.ts';
+import type { SurveyedRange } from '../../ports/log-survey.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Names } from './client.ts';
 import { startConsumer } from './consumer.ts';
 import { createFetcher, type Fetcher } from './fetcher.ts';
 import type { LogCluster } from './log-cluster.ts';
-import { readRange } from './range.ts';
+import { readRange, surveyRange } from './range.ts';
 import { sourceBytesMax } from './reader.ts';
 import type { EntryDecoder } from './schemas.ts';
 import { createTail } from './tail.ts';
@@ -78,11 +78,10 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
     }
   };
 
-  const read: EventLog['read'] = ({ topic, partition, from, to, aheadBytes, ofErased }) => {
+  const ranges = { cluster: asking, decoder, clock };
+  const rangeOf = ({ topic, partition, from, to }: Omit<SurveyedRange, 'types'>) => {
     check(topic, partition);
-    const isPassedOver = ofErased === 'shown' ? () => false : erasures.isPassedOver;
-    const range = { topic, name: names.topic(topic), partition, from, to, aheadBytes, isPassedOver };
-    return readRange({ cluster: asking, decoder, clock }, range);
+    return { topic, name: names.topic(topic), partition, from, to, isPassedOver: erasures.isPassedOver };
   };
 
   return {
@@ -104,9 +103,12 @@ export function createConsuming(deps: ConsumingDependencies): Consuming {
       return tail.listen(listened, listener);
     },
 
-    read,
+    read({ aheadBytes, ofErased, ...range }) {
+      const shown = ofErased === 'shown' ? { isPassedOver: () => false } : {};
+      return readRange(ranges, { ...rangeOf(range), aheadBytes, ...shown });
+    },
 
-    survey: (range) => surveyed(read(range), range),
+    survey: ({ types, ...range }) => surveyRange(ranges, rangeOf(range), types),
 
     noteDurable: tail.noteEnd,
 

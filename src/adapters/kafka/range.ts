@@ -1,8 +1,11 @@
 // A range of one partition, fetched page by page; the next page while this one is handed out, unless little is to be held.
 
+import type { EventType } from '../../domain/events.ts';
 import type { Topic } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EventHead, LogEntry } from '../../ports/event-log.ts';
+import type { SurveyedPage, SurveyedRange } from '../../ports/log-survey.ts';
+import { pageOf } from '../../ports/log-survey.ts';
 import { backOffMs } from './back-off.ts';
 import type { FetchedPartition } from './fetch-wire.ts';
 import { describeFetchError, isStaleMetadata, offsetOutOfRange } from './kafka-errors.ts';
@@ -45,7 +48,42 @@ interface Page extends RecordSet {
 /** @throws Error when the log can't be read, or a schema isn't known */
 export async function* readRange(deps: RangeDependencies, range: Range): AsyncGenerator<LogEntry> {
   const { decoder } = deps;
-  const { topic, partition, to, aheadBytes } = range;
+  const { topic, partition, to } = range;
+  for await (const { records } of pagesOf(deps, range)) {
+    for (const record of records) {
+      if (record.offset >= to) return;
+      if (decoder.typeOf(record.value) === undefined) await decoder.learn(record.value);
+      const entry = decoder.decode({ topic, partition, ...record });
+      if (!range.isPassedOver(entry.head)) yield entry;
+    }
+  }
+}
+
+/** A page for each that is fetched; of types that aren't wanted no event is looked at. @throws Error as readRange does */
+export async function* surveyRange(
+  deps: RangeDependencies,
+  range: Range,
+  types: SurveyedRange['types'],
+): AsyncGenerator<SurveyedPage> {
+  const { decoder } = deps;
+  const { topic, partition, to } = range;
+  for await (const { records, next } of pagesOf(deps, range)) {
+    const entries: LogEntry[] = [];
+    for (const record of records) {
+      if (record.offset >= to) break;
+      if (decoder.typeOf(record.value) === undefined) await decoder.learn(record.value);
+      const type = decoder.typeOf(record.value);
+      // What is no event has no type, and counts for nobody.
+      if (types?.has(type as EventType) === false) continue;
+      const entry = decoder.decode({ topic, partition, ...record });
+      if (!range.isPassedOver(entry.head)) entries.push(entry);
+    }
+    yield { ...pageOf(entries, types), to: Math.min(next, to) };
+  }
+}
+
+async function* pagesOf(deps: RangeDependencies, range: Range): AsyncGenerator<Page> {
+  const { to, aheadBytes } = range;
   let coming: Promise<Page> | null = null;
   let from: number | null = range.from;
   while (from !== null && from < to) {
@@ -54,12 +92,7 @@ export async function* readRange(deps: RangeDependencies, range: Range): AsyncGe
     coming = aheadBytes !== undefined || from === null || from >= to ? null : fetchPage(deps, range, from);
     // Somebody awaits it, unless the reader stops before.
     coming?.catch(() => {});
-    for (const record of page.records) {
-      if (record.offset >= to) return;
-      if (decoder.typeOf(record.value) === undefined) await decoder.learn(record.value);
-      const entry = decoder.decode({ topic, partition, ...record });
-      if (!range.isPassedOver(entry.head)) yield entry;
-    }
+    yield page;
   }
 }
 

@@ -35,11 +35,11 @@ export const pagedBytesMax = 2048;
 /** Rows [from, to) of a slot, ascending, at most `limit`. */
 export type Page = (slot: number, from: number, to: number, limit: number) => readonly Row[];
 
-/** The same of some tenants, or of whom only reading all of a row tells whose it is. @param tenants a list in JSON */
+/** All rows [from, to) of a slot that are of some tenants. @param tenants a list in JSON; null: those rows of which only reading them tells whose they are */
 export type PageOfTenants = (
   slot: number,
   range: readonly [from: number, to: number],
-  tenants: string,
+  tenants: string | null,
 ) => readonly Row[];
 
 /** What each has of the rows [from, to) of a slot; null: those of whom only reading all of a row tells whose it is. */
@@ -113,9 +113,14 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
     },
 
     pageOfTenants(types) {
-      const ofTenants = `coalesce(${tenantId}, '') IN (SELECT '' UNION ALL SELECT value FROM json_each(?))`;
-      const rowsOf = columnsOf(db, `SELECT * ${inRange} ${ofTypes(types)} AND ${ofTenants} ORDER BY "offset" LIMIT -1`);
-      return (slot, [from, to], tenants) => rowsOf(topicId(slot), slot % partitions, from, to, tenants);
+      const rowsWhere = (condition: string) =>
+        columnsOf(db, `SELECT * ${inRange} ${ofTypes(types)} AND ${condition} ORDER BY "offset" LIMIT -1`);
+      const ofThese = rowsWhere(`${tenantId} IN (SELECT value FROM json_each(?))`);
+      const ofUntold = rowsWhere(`${tenantId} IS NULL`);
+      return (slot, [from, to], tenants) => {
+        const place = [topicId(slot), slot % partitions, from, to] as const;
+        return tenants === null ? ofUntold(...place) : ofThese(...place, tenants);
+      };
     },
 
     entry(slot, [offset, appendedAt, type, schema, paged, checksum]) {

@@ -2,11 +2,11 @@
 
 import type { EventType } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
-import type { EventHead, LogEntry } from '../../../ports/event-log.ts';
+import type { EventHead } from '../../../ports/event-log.ts';
 import type { SurveyedPage, TenantShare } from '../../../ports/log-survey.ts';
-import { addedUp, pageOf } from '../../../ports/log-survey.ts';
+import { addedUp } from '../../../ports/log-survey.ts';
 import { turn } from './reader.ts';
-import type { Counts, PageOfTenants, Rows } from './rows.ts';
+import type { Counts, PageOfTenants, Row, Rows } from './rows.ts';
 
 export interface SurveyedSlot {
   readonly slot: number;
@@ -21,6 +21,14 @@ export interface SurveyedSlot {
 const pageOffsets = 512;
 /** What is counted and what its taker does with it, before others of the thread have their turn. */
 const turnMs = 2;
+/** Of rows that are read to tell whose they are. */
+const turnBytes = 256 * 1024;
+
+interface Untold {
+  readonly row: Row;
+  readonly tenantId: TenantId;
+  readonly bytes: number;
+}
 
 interface Statements {
   readonly counts: Counts;
@@ -42,36 +50,51 @@ export function createSurveys(rows: Rows) {
   return async function* survey(range: SurveyedSlot): AsyncGenerator<SurveyedPage> {
     const { slot, types, isPassedOver } = range;
     const { counts, pageOfTenants } = statementsOf(types);
-
-    function* entries(from: number, to: number, tenants: ReadonlySet<TenantId>): Generator<LogEntry> {
-      for (const row of pageOfTenants(slot, [from, to], JSON.stringify([...tenants]))) {
-        const entry = rows.entry(slot, row);
-        if (!isPassedOver(entry.head)) yield entry;
-      }
-    }
-
     let turnedAt = performance.now();
-    for (let from = range.from; from < range.to; from += pageOffsets) {
-      const to = Math.min(range.to, from + pageOffsets);
-      const known: TenantShare[] = [];
-      let isKnown = true;
-      for (const [tenantId, events, bytes, last] of counts(slot, from, to)) {
-        if (tenantId === null) isKnown = false;
-        else known.push({ tenantId: tenantId as TenantId, events, bytes, last });
-      }
-      // Large ones and whatever has a head of another form: read, as many as there are.
-      const others = isKnown ? [] : pageOf([...entries(from, to, new Set())], types).shares;
-      yield {
-        to,
-        shares: isKnown ? known : addedUp([...known, ...others]),
-        *entriesOf(tenants) {
-          for (const entry of entries(from, to, tenants))
-            if (entry.head !== null && tenants.has(entry.head.tenantId)) yield entry;
-        },
-      };
-      if (performance.now() - turnedAt < turnMs) continue;
+    let readBytes = 0;
+    /** Others of the thread have theirs. */
+    const giveWay = async (): Promise<void> => {
+      if (readBytes < turnBytes && performance.now() - turnedAt < turnMs) return;
       await turn();
       turnedAt = performance.now();
+      readBytes = 0;
+    };
+
+    /** Of large rows and those with a head of another form: read one by one, and what they hold is let go again. */
+    async function untold(from: number, to: number): Promise<readonly Untold[]> {
+      const found: Untold[] = [];
+      for (const row of pageOfTenants(slot, [from, to], null)) {
+        const { head, size } = rows.entry(slot, row);
+        if (head !== null) found.push({ row, tenantId: head.tenantId, bytes: size });
+        readBytes += size;
+        await giveWay();
+      }
+      return found;
+    }
+
+    for (let from = range.from; from < range.to; from += pageOffsets) {
+      const to = Math.min(range.to, from + pageOffsets);
+      const told: TenantShare[] = [];
+      let isTold = true;
+      for (const [tenantId, events, bytes, last] of counts(slot, from, to)) {
+        if (tenantId === null) isTold = false;
+        else told.push({ tenantId: tenantId as TenantId, events, bytes, last });
+      }
+      const others = isTold ? [] : await untold(from, to);
+      const ofOthers = others.map(({ row, tenantId, bytes }) => ({ tenantId, events: 1, bytes, last: row[0] }));
+      yield {
+        to,
+        shares: isTold ? told : addedUp([...told, ...ofOthers]),
+        *entriesOf(tenants) {
+          const wanted = [...pageOfTenants(slot, [from, to], JSON.stringify([...tenants]))];
+          for (const { row, tenantId } of others) if (tenants.has(tenantId)) wanted.push(row);
+          for (const row of wanted.sort((a, b) => a[0] - b[0])) {
+            const entry = rows.entry(slot, row);
+            if (entry.head !== null && !isPassedOver(entry.head)) yield entry;
+          }
+        },
+      };
+      await giveWay();
     }
   };
 }

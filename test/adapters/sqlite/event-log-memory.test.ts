@@ -44,6 +44,22 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+it('an event that is held keeps nothing of the page that it came with', async () => {
+  const body = 'x'.repeat(1_500);
+  const events = Array.from({ length: 48 }, (_, n) => requested(0, n));
+  await log.appendAll(events.map((event) => ({ ...event, request: { ...event.request, body } })));
+  const db = openDatabase(join(folder, 'log.db'), { readOnly: true });
+  const rows = createRows({ db, catalog: createCatalog(allTopics, defaultPartitioning), codec: createCodec() });
+  const page = rows.page()(slot, 0, 48, 48);
+  const entries = page.map((row) => rows.entry(slot, row));
+  const memoryOf = (entry: object) =>
+    Object.values(entry).find((value): value is Buffer => Buffer.isBuffer(value))?.buffer.byteLength;
+  // Small ones share a few KiB of Node's.
+  expect(entries.map(memoryOf)).toEqual(Array.from(entries, () => Buffer.poolSize));
+  expect(page.at(-1)?.[4]?.buffer.byteLength).toBeGreaterThan(48 * 1_500);
+  db.close();
+});
+
 describe('events of 200 KiB', () => {
   it("stay in the file until their turn: a reader's page holds none of them", async () => {
     for (let n = 0; n < 40; n++) await log.append(large(n));

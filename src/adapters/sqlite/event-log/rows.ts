@@ -125,7 +125,7 @@ export function createRows({ db, catalog, codec }: { db: DatabaseSync; catalog: 
 
     entry(slot, [offset, appendedAt, type, schema, paged, checksum]) {
       const [stored, sum] = paged === null ? contentAt(slot, offset) : [paged, checksum];
-      const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+      const bytes = ownBytes(stored);
       const place = {
         topic: topics[topicId(slot)] as Topic,
         partition: slot % partitions,
@@ -197,6 +197,12 @@ function columnsOf(db: DatabaseSync, sql: string): (...parameters: readonly (num
 }
 
 const noBytes = new Uint8Array(0);
+
+/** An event may be held long after the page that it came with. */
+function ownBytes(stored: Uint8Array): Buffer {
+  const isWhole = stored.byteLength === stored.buffer.byteLength;
+  return isWhole ? Buffer.from(stored.buffer, 0, stored.byteLength) : Buffer.from(stored);
+}
 
 function arrays(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);

@@ -174,7 +174,7 @@ const manyRows = 16;
 
 /**
  * The rows of a query, which come as two values: their numbers as one JSON text, their bytes as one piece of memory. A value and a piece of memory for each row
- * and column take half as much again of the processor from 48 rows on, and twice as much from 256 on.
+ * and column take half as much again of the processor, from 48 rows on.
  * @param sql all columns of events, ascending; with a LIMIT, without which SQLite is free to order them anew
  */
 function columnsOf(db: DatabaseSync, sql: string): (...parameters: readonly (number | string)[]) => readonly Row[] {

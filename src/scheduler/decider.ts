@@ -15,8 +15,17 @@ import type { TimersDocument, Times } from '../projections/timers/document.ts';
 import { decide, timersCollection } from '../projections/timers/document.ts';
 import type { Decision } from './decisions.ts';
 import { decisionsOf } from './decisions.ts';
+import { createDueLines } from './due-lines.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { createSteadyTime } from './steady-time.ts';
+
+/** Timers that are decided in one transaction. */
+export interface DecidedAtOnce {
+  /** By their time. */
+  readonly page: number;
+  /** In turns, while more are due than a page holds: whoever comes next waits for as many. */
+  readonly inTurns: number;
+}
 
 export interface DeciderDependencies {
   readonly log: EventLog;
@@ -31,6 +40,8 @@ export interface DeciderDependencies {
   readonly signal: AbortSignal;
   /** Told how many of those looked at are due and not decided yet. */
   noteDue(count: number): void;
+  /** Absent: 500, and 200 in turns. */
+  readonly decidedAtOnce?: DecidedAtOnce;
 }
 
 /** Its calls say false when the number was lost meanwhile: whoever has it now goes on. */
@@ -39,13 +50,17 @@ export interface Decider {
   resume(): Promise<boolean>;
   /** Takes note of folded documents. */
   noticed(writes: readonly Write[]): void;
-  /** Decides documents that are due, the earliest first, as many as there is room for (500 at most), and removes what is long done. */
+  /**
+   * Decides documents that are due, as many as there is room for, and removes what is long done. The earliest first; where more are due,
+   * tenants in turn.
+   */
   decideDue(): Promise<boolean>;
   /** ms until there is something to do. */
   waitMs(): number;
 }
 
 const batchMax = 500;
+const usuallyAtOnce: DecidedAtOnce = { page: batchMax, inTurns: 200 };
 /** A repeated cause within this time sets no second timer. */
 const keptDoneMs = 7 * 24 * 60 * 60 * 1000;
 const pruneEveryMs = 60_000;
@@ -56,10 +71,13 @@ const setBackMinMs = 1000;
 const byDueTime = { fields: ['nextDueAt'], direction: 'ascending' } as const;
 
 export function createDecider(deps: DeciderDependencies): Decider {
-  const { clock, fold, partition, budget, noteDue } = deps;
+  const { clock, fold, partition, budget, noteDue, decidedAtOnce = usuallyAtOnce } = deps;
   /** The least due time that may be in the store; 0: look. */
   let nextDueAt = 0;
   let prunedAt = 0;
+  const lines = createDueLines({ fold, clock, partition });
+  /** More is due than was decided at once. */
+  let isBehind = false;
   const steadyTime = createSteadyTime(clock);
   /** How far the delays that were set ahead were looked through, and when, by the monotonic clock; null: begin anew. */
   let sweptTo: readonly FieldValue[] | null = null;
@@ -76,7 +94,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
   /** The earliest that are due, as many as there is room for; without one, the next to come. */
   const duePage = async (now: number, bytesMax: number): Promise<Page<TimersDocument> | null> => {
     const range = { field: 'nextDueAt', to: now + 1 };
-    const due = await find({ equals: { partition }, range, order: byDueTime, limit: batchMax, bytesMax });
+    const due = await find({ equals: { partition }, range, order: byDueTime, limit: decidedAtOnce.page, bytesMax });
     return due === null || due.documents.length > 0 ? due : find({ equals: { partition }, order: byDueTime, limit: 1 });
   };
 
@@ -101,13 +119,28 @@ export function createDecider(deps: DeciderDependencies): Decider {
     return writes.length;
   };
 
+  /** How many were decided of what is due, in turns; null when the number was lost. */
+  const decideInTurns = async (bytes: number): Promise<number | null> => {
+    const documents = await lines.next(clock.now(), { documents: decidedAtOnce.inTurns, bytes });
+    return documents === null ? null : decideThese(documents);
+  };
+
   const decideBatch = async (bytesMax: number): Promise<boolean> => {
-    const page = await duePage(clock.now(), bytesMax);
+    if (isBehind) {
+      const inTurns = await decideInTurns(bytesMax);
+      isBehind = inTurns !== 0;
+      if (isBehind) return inTurns !== null;
+    }
+    const now = clock.now();
+    const page = await duePage(now, bytesMax);
     const decided = page === null ? null : await decideThese(page.documents);
     if (page === null || decided === null) return false;
     // Decided ones may wait for another timer: the next call looks again.
     nextDueAt = decided > 0 ? 0 : (page.documents[0]?.nextDueAt ?? Number.POSITIVE_INFINITY);
-    return true;
+    if (decided === 0 || Number(page.next?.[0] ?? Infinity) > now) return true;
+    const isLearnt = await lines.learn();
+    isBehind = isLearnt === true;
+    return isLearnt !== null;
   };
 
   /** Delays that were set by a clock that was ahead stand among times to come: looked through a page at a time. */
@@ -172,8 +205,10 @@ export function createDecider(deps: DeciderDependencies): Decider {
     noticed(writes) {
       for (const { document } of writes) {
         const folded = document as TimersDocument | null;
-        if (folded !== null) noteSet(folded);
-        const dueAt = folded?.nextDueAt ?? null;
+        if (folded === null) continue;
+        noteSet(folded);
+        lines.note(folded);
+        const dueAt = folded.nextDueAt;
         if (dueAt !== null) nextDueAt = Math.min(nextDueAt, dueAt);
       }
     },

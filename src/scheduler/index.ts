@@ -10,11 +10,14 @@ import type { FoldDependencies, PartitionFold } from '../projections/partition-f
 import type { RunningProjector } from '../projections/projector.ts';
 import { runOnClaims } from '../projections/projector.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
+import type { DecidedAtOnce } from './decider.ts';
 import { createDecider } from './decider.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { createRequestBudget } from './request-budget.ts';
 
-export type SchedulerDependencies = Omit<FoldDependencies, 'readModel'>;
+export interface SchedulerDependencies extends Omit<FoldDependencies, 'readModel'> {
+  readonly decidedAtOnce?: DecidedAtOnce;
+}
 
 /** In place of a projector of the timers: it consumes the same group. */
 export async function runScheduler(deps: SchedulerDependencies): Promise<RunningProjector> {
@@ -33,7 +36,7 @@ export async function runScheduler(deps: SchedulerDependencies): Promise<Running
 /** How often a number that isn't at the log's end looks whether it is. */
 const catchUpStepMs = 5;
 
-interface PartitionDependencies extends FoldDependencies {
+interface PartitionDependencies extends FoldDependencies, Pick<SchedulerDependencies, 'decidedAtOnce'> {
   readonly due: Map<number, number>;
   readonly budget: RequestBudget;
 }
@@ -47,11 +50,11 @@ function measureDue({ metrics }: Pick<FoldDependencies, 'metrics'>): Map<number,
 }
 
 async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold: PartitionFold): Promise<void> {
-  const { log, clock, logger, metrics, report, due, budget } = deps;
+  const { clock, report, due } = deps;
   const { name } = timersReadModel.definition;
   const { partition, signal } = claim;
   const noteDue = (count: number) => due.set(partition, count);
-  const decider = createDecider({ log, clock, logger, metrics, fold, budget, partition, signal, noteDue });
+  const decider = createDecider({ ...deps, fold, partition, signal, noteDue });
   const taking = startTaking(fold, clock);
   let isCaughtUp = false;
   while (!signal.aborted) {

@@ -97,6 +97,40 @@ describe('a timer', () => {
   });
 });
 
+describe('a timer of a tenant, while thousands of another are due', () => {
+  const other = 'tnt_other' as TenantId;
+  const campaign = (count: number) =>
+    Array.from({ length: count }, (_, i) => failedOf(i + 1, { retryAt: Date.now() - 10_000 }));
+  const ofOther = (number: number, retryAt: number): NotificationEvent => ({
+    ...failedOf(number, { retryAt }),
+    tenantId: other,
+  });
+  /** Of all that were said to be due, in the order of the log, where those of the other stand. */
+  const placesOfOther = async (): Promise<number[]> =>
+    (await eventsOf('DeliveryDue')).flatMap(({ tenantId }, i) => (tenantId === other ? [i] : []));
+
+  it('is among the first, though it was due after all of these', async () => {
+    const due = [1, 2, 3].map((i) => ofOther(3_000 + i, Date.now() - 100));
+    await appendAll(engines.log, [...campaign(3_000), ...due]);
+    await start();
+    await until(async () => (await dueIds()).length === 3_003, { what: 'all timers' });
+    const places = await placesOfOther();
+    expect(places).toHaveLength(3);
+    // After a page of 500 that was taken by time.
+    expect(Math.max(...places)).toBeLessThan(1_000);
+  });
+
+  it('is among the next that is set meanwhile, at its time', async () => {
+    await appendAll(engines.log, campaign(4_000));
+    await start();
+    await until(async () => (await dueIds()).length >= 1_000, { everyMs: 5, what: 'the first of them' });
+    await appendAll(engines.log, [ofOther(4_001, Date.now())]);
+    await until(async () => (await dueIds()).length === 4_001, { what: 'all timers' });
+    const [place = Infinity] = await placesOfOther();
+    expect(place).toBeLessThan(3_500);
+  });
+});
+
 describe('a clock that was an hour ahead and is set back', () => {
   const hourMs = 3_600_000;
   let aheadMs: number;

@@ -86,7 +86,8 @@ export function startNode(world: World, name: string): Node {
         startsPerTurn: 8,
       },
     }),
-    runScheduler({ ...common, store }),
+    // So few are due at once that tenants take turns often.
+    runScheduler({ ...common, store, decidedAtOnce: { page: 2, inTurns: 2 } }),
     ...(world.jobs === null
       ? []
       : [

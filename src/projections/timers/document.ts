@@ -64,9 +64,18 @@ export interface TimersDocument {
 
 export const timersCollection: CollectionDefinition = {
   name: 'timers',
-  fields: { partition: 'number', nextDueAt: 'number', decided: 'number', cancelAsked: 'number', doneAt: 'number' },
+  fields: {
+    partition: 'number',
+    tenantId: 'text',
+    priority: 'text',
+    nextDueAt: 'number',
+    decided: 'number',
+    cancelAsked: 'number',
+    doneAt: 'number',
+  },
   indexes: [
     { fields: ['partition', 'nextDueAt'], sparse: true },
+    { fields: ['partition', 'tenantId', 'priority', 'nextDueAt'], sparse: true },
     { fields: ['partition', 'decided'], sparse: true },
     { fields: ['partition', 'cancelAsked'], sparse: true },
     { fields: ['partition', 'doneAt'], sparse: true },

@@ -1,6 +1,7 @@
 // What ends while it waits for its turn, its tenant's rate or its provider: it has expired, or a person wants it stopped.
 
 import { isExpired } from '../domain/delivery-request.ts';
+import type { NotificationId } from '../domain/ids.ts';
 import type { Cancels } from '../ports/cancels.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -60,18 +61,21 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
   }
 
   /** Only what a timer has made due can have been cancelled by then: for what waits in a timer the scheduler decides. */
-  function numbersOfDue(): ReadonlySet<number> {
-    const numbers = new Set<number>();
+  function dueByNumber(): ReadonlyMap<number, readonly NotificationId[]> {
+    const numbers = new Map<number, NotificationId[]>();
     lanes.removeWhere(({ event }) => {
-      if (event.type === 'DeliveryDue') numbers.add(event.partition);
+      if (event.type !== 'DeliveryDue') return false;
+      const waiting = numbers.get(event.partition);
+      if (waiting === undefined) numbers.set(event.partition, [event.notificationId]);
+      else waiting.push(event.notificationId);
       return false;
     });
     return numbers;
   }
 
   async function endCancelled({ asked }: Cancels): Promise<void> {
-    for (const partition of numbersOfDue()) {
-      const stopped = new Set((await asked(partition)).map(keyOf));
+    for (const [partition, waiting] of dueByNumber()) {
+      const stopped = new Set((await asked(partition, waiting)).map(keyOf));
       // It may have begun meanwhile, or be another's: what still waits here nobody else begins.
       if (stopped.size === 0 || !standing.isSure()) continue;
       for (const item of removed(({ event }) => event.type === 'DeliveryDue' && stopped.has(keyOf(event))))

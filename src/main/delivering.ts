@@ -34,7 +34,7 @@ export interface Delivering {
 
 interface DeliveringOptions extends Dispatching {
   readonly roles: ReadonlySet<Role>;
-  readonly reader: Pick<ReadModelReader, 'find'>;
+  readonly reader: Pick<ReadModelReader, 'find' | 'get'>;
   readonly signal: AbortSignal;
 }
 
@@ -60,7 +60,7 @@ export async function startDelivering(
   if (usesLists) adapters.metrics.gauge('herald_suppressions', () => list.size);
   const following = followed === null ? [] : [{ stop: async () => followed.stop() }];
   const dispatching = { from, channels: roles.has('dispatcher') ? channels : [] };
-  const cancels: Cancels = { asked: (partition) => cancelsAsked(reader, partition) };
+  const cancels: Cancels = { asked: (...of) => cancelsAsked(reader, ...of) };
   if (!hasThread) return inThisThread(adapters, config, { ...dispatching, suppressions: list, cancels }, following);
   const engines = adapters.engines.forDispatchers();
   const input = { ...dispatching, config, engines, measuresSuppressions: !usesLists };

@@ -8,6 +8,8 @@ export interface AskedCancel {
 }
 
 export interface Cancels {
-  /** Of a partition number. @throws Error when they can't be had now */
-  asked(partition: number): Promise<readonly AskedCancel[]>;
+  /**
+   * Of a partition number; where those are many, of these notifications, which wait at whoever asks. @throws Error when they can't be had now
+   */
+  asked(partition: number, waiting: readonly NotificationId[]): Promise<readonly AskedCancel[]>;
 }

@@ -15,18 +15,22 @@ let world: World;
 let asked: AskedCancel[];
 let isAway: boolean;
 const numbers = new Set<number>();
+/** What was said to wait. */
+const waited = new Set<string>();
 
 beforeEach(async () => {
   world = await makeWorld();
   asked = [];
   isAway = false;
   numbers.clear();
+  waited.clear();
 });
 afterEach(() => world.close());
 
 const cancels = {
-  async asked(partition: number) {
+  async asked(partition: number, waiting: readonly string[]) {
     numbers.add(partition);
+    for (const id of waiting) waited.add(id);
     if (isAway) throw new Error('away');
     return asked;
   },
@@ -52,6 +56,7 @@ describe('a cancel of what is due while its provider is away', () => {
     await world.append([stopped]);
     const [event] = await until(() => cancelled().length > 0 && cancelled(), { what: 'the cancel' });
     const { notificationId, round, partition, eventId: causeId } = stopped;
+    expect([...waited]).toEqual([notificationId]);
     const eventId = eventIdFrom('cancelled', causeId);
     expect(event).toMatchObject({ eventId, notificationId, round, partition, causeId });
     await dispatcher.stop();

@@ -77,7 +77,7 @@ export function startNode(world: World, name: string): Node {
       providers: createReceivers({ machine, tenants, time, random, witness, healedAt: plan.healedAt }),
       retryPolicy: retryPolicyOf(plan.retryDelaysMs),
       limiter: createLimiter(machine, world.takeRate, witness),
-      cancels: { asked: (partition) => cancelsAsked(store, partition) },
+      cancels: { asked: (...of) => cancelsAsked(store, ...of) },
       limits: {
         inFlightMax: plan.inFlightMax,
         inFlightHighOnly: plan.inFlightHighOnly,

@@ -64,8 +64,9 @@ export async function fillTimers(store: ReadModelStore, now: number, generation 
     (i: number) => withoutTimer(i, now - 8 * dayMs + i),
     (i: number) => decide(timerOf(i, { retryAt: now - 1 }), { wall: now, steady: now }),
     (i: number) => cancelAskedOf(i, now),
+    (i: number) => timerOf(i, { retryAt: now - 1 }),
   ];
-  for (let from = 0; from < 2400; from += eventsPerBatch) {
+  for (let from = 0; from < 3000; from += eventsPerBatch) {
     const writes = Array.from({ length: eventsPerBatch }, (_, i): Write => {
       const document = kinds[i % kinds.length]?.(from + i) ?? null;
       return { collection: timersCollection.name, id: notificationIdFor(from + i + 1), document };

@@ -32,7 +32,7 @@ type Question =
   | { readonly kind: 'settings'; readonly tenantId: TenantId }
   | { readonly kind: 'changes'; readonly revision: number }
   | { readonly kind: 'breakers'; readonly notes: readonly BreakerNote[] }
-  | { readonly kind: 'cancels'; readonly partition: number };
+  | { readonly kind: 'cancels'; readonly of: Parameters<Cancels['asked']> };
 interface Asked {
   readonly id: number;
   readonly question: Question;
@@ -58,7 +58,7 @@ export function hostStores({ settings, cancels }: DeliveryStores): StoresHost {
       case 'breakers':
         return settings.noteBreakers(question.notes);
       case 'cancels':
-        return cancels.asked(question.partition);
+        return cancels.asked(...question.of);
       default:
         return assertNever(question);
     }
@@ -138,7 +138,7 @@ export function askStores({ port, forgotten }: SharedStores, forget: (tenantId: 
       changesSince: (revision) => ask<SettingsChanges>({ kind: 'changes', revision }),
       noteBreakers: (notes) => ask<void>({ kind: 'breakers', notes }),
     },
-    cancels: { asked: (partition) => ask<readonly AskedCancel[]>({ kind: 'cancels', partition }) },
+    cancels: { asked: (...of) => ask<readonly AskedCancel[]>({ kind: 'cancels', of }) },
     hear() {
       while (Atomics.load(told, 0) !== heard) {
         const next = receiveMessageOnPort(port);

@@ -1,30 +1,43 @@
 // What others than the scheduler ask the read model `timers`.
 
+import type { NotificationId } from '../../domain/ids.ts';
 import type { AskedCancel } from '../../ports/cancels.ts';
-import type { FieldValue, Page, ReadModelReader } from '../../ports/read-model-store.ts';
+import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { TimersDocument } from './document.ts';
 import { timersCollection } from './document.ts';
 
+/** So many cancels of a number are told whole. */
 const pageMax = 500;
-/** As many as a dispatcher may hold of its work: 10,000. Those after them wait until these are decided. */
-const pagesMax = 20;
 
-/** The rounds of a partition number that a person wants stopped, and for which no timer waits. @throws Error when the store is away */
-export async function cancelsAsked(reader: Pick<ReadModelReader, 'find'>, partition: number): Promise<AskedCancel[]> {
+/**
+ * The rounds of a partition number that a person wants stopped, and for which no timer waits. Where one has cancelled thousands, only those of the
+ * notifications that wait, so that another's are seen as soon as ever. @throws Error when the store is away
+ */
+export async function cancelsAsked(
+  reader: Pick<ReadModelReader, 'find' | 'get'>,
+  partition: number,
+  waiting: readonly NotificationId[],
+): Promise<AskedCancel[]> {
+  const collection = timersCollection.name;
+  const { documents, next } = await reader.find<TimersDocument>({
+    collection,
+    equals: { partition, cancelAsked: 1 },
+    order: { fields: [], direction: 'ascending' },
+    limit: pageMax,
+  });
+  if (next === null) return documents.flatMap(roundsOf);
   const asked: AskedCancel[] = [];
-  let after: readonly FieldValue[] | null = null;
-  for (let pages = 0; pages < pagesMax; pages++) {
-    const page: Page<TimersDocument> = await reader.find<TimersDocument>({
-      collection: timersCollection.name,
-      equals: { partition, cancelAsked: 1 },
-      order: { fields: [], direction: 'ascending' },
-      limit: pageMax,
-      ...(after === null ? {} : { after }),
-    });
-    for (const { notificationId, cancels } of page.documents)
-      asked.push(...cancels.map((round) => ({ notificationId, round })));
-    after = page.next;
-    if (after === null) break;
+  for (let from = 0; from < waiting.length; from += pageMax) {
+    const ids = waiting.slice(from, from + pageMax);
+    const marks = await reader.get<Pick<TimersDocument, 'cancelAsked'>>(collection, ids, { fields: ['cancelAsked'] });
+    const meant = ids.filter((id) => marks.get(id)?.cancelAsked === 1);
+    if (meant.length === 0) continue;
+    for (const document of (await reader.get<TimersDocument>(collection, meant)).values())
+      asked.push(...roundsOf(document));
   }
   return asked;
+}
+
+function roundsOf({ notificationId, cancels }: TimersDocument): AskedCancel[] {
+  return cancels.map((round) => ({ notificationId, round }));
 }

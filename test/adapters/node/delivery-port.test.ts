@@ -19,7 +19,8 @@ let forgotten: TenantId[];
 
 function connect(store: Partial<DeliveryStores['settings']>): void {
   forgotten = [];
-  const asked = async (partition: number) => [{ notificationId: 'notif_1' as NotificationId, round: partition }];
+  const asked: DeliveryStores['cancels']['asked'] = async (round, waiting) =>
+    waiting.map((notificationId) => ({ notificationId, round }));
   host = hostStores({ settings: { ...nothing, ...store }, cancels: { asked } });
   remote = askStores(host.shared, (tenantId) => forgotten.push(tenantId));
 }
@@ -47,7 +48,9 @@ it('answers what the store answers, each question its own, in whatever order the
   const note: BreakerNote = { tenantId: bob, channel: 'EMAIL', role: 'primary', until: 5 };
   await remote.settings.noteBreakers([note]);
   expect(notes).toEqual([note]);
-  expect(await remote.cancels.asked(7)).toEqual([{ notificationId: 'notif_1', round: 7 }]);
+  expect(await remote.cancels.asked(7, ['notif_1' as NotificationId])).toEqual([
+    { notificationId: 'notif_1', round: 7 },
+  ]);
   first.resolve();
   expect(await slow).toEqual({ revision: 11, tenantIds: [anna] });
 });

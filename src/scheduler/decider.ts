@@ -55,6 +55,8 @@ export interface Decider {
    * tenants in turn.
    */
   decideDue(): Promise<boolean>;
+  /** Timers that it has decided so far. */
+  readonly decided: number;
   /** ms until there is something to do. */
   waitMs(): number;
 }
@@ -78,6 +80,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
   const lines = createDueLines({ fold, clock, partition });
   /** More is due than was decided at once. */
   let isBehind = false;
+  let decidedInAll = 0;
   const steadyTime = createSteadyTime(clock);
   /** How far the delays that were set ahead were looked through, and when, by the monotonic clock; null: begin anew. */
   let sweptTo: readonly FieldValue[] | null = null;
@@ -116,6 +119,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
     noteDue(0);
     if (!isDecided) return null;
     reportFired(deps, decisions);
+    decidedInAll += writes.length;
     return writes.length;
   };
 
@@ -216,6 +220,9 @@ export function createDecider(deps: DeciderDependencies): Decider {
       if (nextDueAt <= clock.now() && !(await within(decideBatch))) return false;
       if (isSweepDue() && !(await within(sweepAhead))) return false;
       return clock.now() - prunedAt < pruneEveryMs || prune();
+    },
+    get decided() {
+      return decidedInAll;
     },
     waitMs() {
       const now = clock.now();

@@ -35,6 +35,10 @@ export async function runScheduler(deps: SchedulerDependencies): Promise<Running
 
 /** How often a number that isn't at the log's end looks whether it is. */
 const catchUpStepMs = 5;
+/** What is decided comes back as an event that says so and one of its end. */
+const eventsOfDecided = 2;
+/** For them, before more is decided; what isn't there by then isn't waited for. */
+const owedWaitMs = 20;
 
 interface PartitionDependencies extends FoldDependencies, Pick<SchedulerDependencies, 'decidedAtOnce'> {
   readonly due: Map<number, number>;
@@ -57,6 +61,8 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold
   const decider = createDecider({ ...deps, fold, partition, signal, noteDue });
   const taking = startTaking(fold, clock);
   let isCaughtUp = false;
+  /** Events that are to be folded before more is decided: else the fold would fall behind, and who sets a timer then waits for it. */
+  let owed = 0;
   while (!signal.aborted) {
     const taken = taking.taken();
     if (taken !== null) {
@@ -69,14 +75,21 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold
       if (written === null) return;
       decider.noticed(written);
       taking.next();
+      owed -= entries.length;
     } else if (!isCaughtUp && (await fold.atEnd())) {
       // What was taken while the log was asked is on its way: let it arrive.
       await clock.sleep(0);
       isCaughtUp = taking.taken() === null;
       if (isCaughtUp && !(await decider.resume())) return;
     }
-    if (isCaughtUp && !(await decider.decideDue())) return;
-    await taking.wait(isCaughtUp ? decider.waitMs() : catchUpStepMs);
+    if (taken === null) owed = 0;
+    if (isCaughtUp && owed <= 0) {
+      const before = decider.decided;
+      if (!(await decider.decideDue())) return;
+      owed = eventsOfDecided * (decider.decided - before);
+    }
+    const waitMs = owed > 0 ? owedWaitMs : decider.waitMs();
+    await taking.wait(isCaughtUp ? waitMs : catchUpStepMs);
   }
 }
 

@@ -131,6 +131,31 @@ describe('a timer of a tenant, while thousands of another are due', () => {
   });
 });
 
+it('what is decided is folded before much more is, so that whoever sets a timer meanwhile waits for little', async () => {
+  const body = 'x'.repeat(20 * 1024);
+  for (let from = 1; from <= 1_000; from += 100)
+    await appendAll(
+      engines.log,
+      Array.from({ length: 100 }, (_, i) => {
+        const failed = failedOf(from + i, { retryAt: Date.now() });
+        return { ...failed, request: requestOf({ body }) } as NotificationEvent;
+      }),
+    );
+  await start();
+  let unfolded = 0;
+  const decided = { collection: 'timers', equals: { partition: 0, decided: 1 } };
+  const fired = () => engines.counted.get('herald_timers_fired_total') ?? 0;
+  await until(
+    async () => {
+      unfolded = Math.max(unfolded, (await engines.store.count(decided, 2_000)).count);
+      return fired() === 1_000;
+    },
+    { everyMs: 2, timeoutMs: 25_000, what: 'all timers' },
+  );
+  expect(unfolded).toBeGreaterThan(0);
+  expect(unfolded).toBeLessThan(300);
+});
+
 describe('a clock that was an hour ahead and is set back', () => {
   const hourMs = 3_600_000;
   let aheadMs: number;

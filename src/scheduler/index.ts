@@ -37,7 +37,9 @@ export async function runScheduler(deps: SchedulerDependencies): Promise<Running
 const catchUpStepMs = 5;
 /** What is decided comes back as an event that says so and one of its end. */
 const eventsOfDecided = 2;
-/** For them, before more is decided; what isn't there by then isn't waited for. */
+/** So many hold up nobody. */
+const owedMax = 50;
+/** For more of them, before more is decided; what isn't there by then isn't waited for. */
 const owedWaitMs = 20;
 
 interface PartitionDependencies extends FoldDependencies, Pick<SchedulerDependencies, 'decidedAtOnce'> {
@@ -75,7 +77,7 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold
       if (written === null) return;
       decider.noticed(written);
       taking.next();
-      owed -= entries.length;
+      owed = Math.max(0, owed - entries.length);
     } else if (!isCaughtUp && (await fold.atEnd())) {
       // What was taken while the log was asked is on its way: let it arrive.
       await clock.sleep(0);
@@ -83,12 +85,12 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold
       if (isCaughtUp && !(await decider.resume())) return;
     }
     if (taken === null) owed = 0;
-    if (isCaughtUp && owed <= 0) {
+    if (isCaughtUp && owed <= owedMax) {
       const before = decider.decided;
       if (!(await decider.decideDue())) return;
-      owed = eventsOfDecided * (decider.decided - before);
+      owed += eventsOfDecided * (decider.decided - before);
     }
-    const waitMs = owed > 0 ? owedWaitMs : decider.waitMs();
+    const waitMs = owed > owedMax ? owedWaitMs : decider.waitMs();
     await taking.wait(isCaughtUp ? waitMs : catchUpStepMs);
   }
 }

@@ -1,6 +1,7 @@
 // Everything that goes out: through one guard that checks the resolved address when it connects, with a deadline and a limit on what is read.
 
 import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -40,6 +41,8 @@ export interface Outbound {
   request(request: OutboundRequest): Promise<OutboundResponse>;
   /** A raw TCP connection (SMTP). @throws OutboundError */
   connect(to: { readonly host: string; readonly port: number; readonly signal: AbortSignal }): Promise<Socket>;
+  /** For who speaks TLS over `connect`. */
+  readonly secureContext: SecureContext;
   /** What is wrong with a URL that a tenant wants called, without resolving names: scheme, private literals, credentials in it; null when nothing is. */
   problemWithUrl(url: string): string | null;
   /** Whether every address that the host resolves to is exempt from the guard by OUTBOUND_ALLOW. */

@@ -1,5 +1,7 @@
 // Mails as their receivers and providers see them.
 
+import type { Socket } from 'node:net';
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import PostalMime from 'postal-mime';
@@ -12,6 +14,8 @@ import type { Provider } from '../../src/ports/provider-registry.ts';
 import { aDelivery, contextOf } from '../contracts/provider.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
+import { localhostRsaCertificate, localhostRsaKey } from '../support/localhost-certificate.ts';
+import { startRawServer, writeEndlessly } from '../support/raw-server.ts';
 import type { SmtpSink } from '../support/smtp-sink.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { startTakingServer } from '../support/taking-server.ts';
@@ -253,6 +257,60 @@ describe('a mail by SMTP', () => {
       await server.close();
     },
   );
+
+  describe('at a server that replies without an end', () => {
+    it.each([
+      ['empty lines', '220 mx\r\n', '\r\n'],
+      ['a greeting of more and more lines', '', '220-mx\r\n'],
+      ['a line that never ends', '220 mx\r\n250-', 'a'],
+    ])('%s: fails at once, and the connection is closed', async (_, greeting, endlessly) => {
+      await start();
+      const server = await startRawServer((socket) => {
+        socket.write(greeting);
+        writeEndlessly(socket, endlessly);
+      });
+      expect(await send({}, { port: server.port })).toMatchObject({
+        kind: 'retryable',
+        reason: { failureClass: 'network', code: 'ANSWER_TOO_LONG' },
+      });
+      await until(() => server.open() === 0, { what: 'the connection to be closed' });
+      await server.close();
+    });
+
+    it('does not use a connection again on which the server went on between two mails', async () => {
+      await start();
+      const greeted: Socket[] = [];
+      const server = await startRawServer((socket) => {
+        greeted.push(socket);
+        socket.write('220 mx\r\n');
+        socket.on('data', (chunk: Buffer) => {
+          const text = chunk.toString('latin1');
+          if (text.startsWith('DATA')) socket.write('354 go on\r\n');
+          else if (!text.includes('\r\n.\r\n') && !/^[A-Z]{4}/.test(text)) return;
+          else socket.write('250 ok\r\n');
+        });
+      });
+      const mail = () => send({}, { port: server.port, user: undefined });
+      expect(await mail()).toMatchObject({ kind: 'delivered' });
+      greeted[0]?.write('\r\n'.repeat(20_000));
+      await until(() => server.open() === 0, { what: 'the connection to be closed' });
+      expect(await mail()).toMatchObject({ kind: 'delivered' });
+      expect(greeted).toHaveLength(2);
+      await server.close();
+    });
+  });
+
+  it('does not compute with a prime that the server chooses, however long', async () => {
+    await start();
+    const dhe = { ciphers: 'DHE-RSA-AES128-GCM-SHA256', maxVersion: 'TLSv1.2', dhparam: 'auto' } as const;
+    const key = { key: localhostRsaKey, cert: localhostRsaCertificate };
+    const server = await startRawServer((socket) => void socket.write('220 mx\r\n'), { ...key, ...dhe });
+    expect(await send({}, { port: server.port, secure: true })).toMatchObject({
+      kind: 'retryable',
+      reason: { failureClass: 'network', message: expect.stringMatching(/handshake failure/i) },
+    });
+    await server.close();
+  });
 
   it('is encrypted when STARTTLS is offered, whoever signed the certificate of an exempt server', async () => {
     await start({ startTls: true });

@@ -10,6 +10,9 @@ import type { Outbound, OutboundRequest } from '../../src/ports/outbound.ts';
 import { OutboundError } from '../../src/ports/outbound.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
+import { localhostRsaCertificate, localhostRsaKey } from '../support/localhost-certificate.ts';
+import type { RawServer } from '../support/raw-server.ts';
+import { startRawServer, writeEndlessly } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 
 /** The same private addresses, spelled in the ways in which guards have been passed. All of loopback, but for the last ones. */
@@ -193,6 +196,81 @@ export function outboundContract(name: string, harness: OutboundHarness): void {
       });
       const unknown = await failure(outbound.request(get('https://no-such-host.invalid/')));
       expect(unknown.kind).toBe('network');
+    });
+
+    describe('of an answer that is made to cost', () => {
+      const ok = 'HTTP/1.1 200 OK\r\n';
+      const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
+      const fields = (count: number) => Array.from({ length: count }, (_, i) => `a${i}:\r\n`).join('');
+      const interim = (count: number) => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(count);
+      let server: RawServer;
+      afterEach(() => server.close());
+
+      /** Of a server that answers each request so. */
+      async function answered(answer: string, endlessly?: string) {
+        server = await startRawServer((socket) => {
+          socket.on('data', () => {
+            socket.write(answer);
+            if (endlessly !== undefined) writeEndlessly(socket, endlessly);
+          });
+        });
+        return make(loopback).request(get(`http://127.0.0.1:${server.port}/`));
+      }
+
+      it.each([
+        ['at once', `${'1\r\nx\r\n'.repeat(5000)}0\r\n\r\n`, undefined],
+        ['without an end', '', '1\r\nx\r\n'],
+      ])('reads some hundred pieces of a byte each that come %s, and drops the rest', async (_, pieces, endlessly) => {
+        const { status, body } = await answered(chunked + pieces, endlessly);
+        expect(status).toBe(200);
+        expect(body).toMatch(/^x{200,300}$/);
+        await until(() => server.open() === 0, { what: 'the connection to be closed' });
+      });
+
+      it.each([
+        ['interim answers without an end', '', interim(1), 'NO_ANSWER'],
+        ['one interim answer too many', `${interim(5)}${ok}content-length: 2\r\n\r\nok`, undefined, 'NO_ANSWER'],
+        ['too many headers', `${ok}${fields(501)}content-length: 0\r\n\r\n`, undefined, 'ANSWER_TOO_LONG'],
+        ['headers without an end', ok, 'a:\r\n', 'ANSWER_TOO_LONG'],
+        ['a long header', `${ok}a: ${'b'.repeat(20_000)}\r\n\r\n`, undefined, 'ANSWER_TOO_LONG'],
+        ['too many trailers', `${chunked}2\r\nok\r\n0\r\n${fields(501)}\r\n`, undefined, 'ANSWER_TOO_LONG'],
+        ['a size of a chunk without an end', `${chunked}1;`, 'a', 'ANSWER_TOO_LONG'],
+      ])('refuses %s, and closes the connection', async (_, answer, endlessly, code) => {
+        expect(await failure(answered(answer, endlessly))).toMatchObject({ kind: 'network', code });
+        await until(() => server.open() === 0, { what: 'the connection to be closed' });
+      });
+
+      it('takes what servers send: some interim answers, hundreds of headers, pieces of the usual size', async () => {
+        const pieces = `3e8\r\n${'y'.repeat(1000)}\r\n`.repeat(60);
+        const answer = `${interim(4)}${ok}${fields(400)}transfer-encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`;
+        const { status, body, headers } = await answered(answer);
+        expect([status, body.length, headers['a399']]).toEqual([200, 60_000, '']);
+        expect(server.open()).toBe(1);
+      });
+
+      it('counts for each request anew, however many have one connection', async () => {
+        const body = 'z'.repeat(50_000);
+        server = await startRawServer((socket) => {
+          socket.on('data', () => socket.write(`${ok}content-length: ${body.length}\r\n\r\n${body}`));
+        });
+        const outbound = make(loopback, { connectionsPerOrigin: 1 });
+        for (let i = 0; i < 20; i++) {
+          expect((await outbound.request(get(`http://127.0.0.1:${server.port}/`))).body).toHaveLength(50_000);
+          expect(server.open()).toBe(1);
+        }
+      });
+    });
+
+    it('does not compute with a prime that the server chooses, however long', async () => {
+      const dhe = { ciphers: 'DHE-RSA-AES128-GCM-SHA256', maxVersion: 'TLSv1.2', dhparam: 'auto' } as const;
+      const server = await startRawServer((socket) => socket.end(), {
+        key: localhostRsaKey,
+        cert: localhostRsaCertificate,
+        ...dhe,
+      });
+      const refused = await failure(make(loopback).request(get(`https://127.0.0.1:${server.port}/`)));
+      expect(refused).toMatchObject({ kind: 'network', code: expect.stringMatching(/HANDSHAKE_FAILURE/) });
+      await server.close();
     });
 
     describe('the guard', () => {

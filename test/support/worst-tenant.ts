@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 
 import type { EventReader } from './event-source.ts';
 import { readEvents } from './event-source.ts';
+import { startRawServer, writeEndlessly } from './raw-server.ts';
 import { until } from './until.ts';
 
 /** A tenant of a service: what its key and its token reach. */
@@ -60,6 +61,27 @@ export const noises: Readonly<Record<string, Noise>> = {
   },
   retries: looping((i, { ids }) => ['POST', `/notifications/${ids.failed[i % ids.failed.length]}/retry`]),
   'tests of providers': looping((_, { refusing }) => ['POST', '/providers/WEBHOOK/test', { recipient: refusing.url }]),
+  'receivers whose answers cost': async (worst) => {
+    const servers = await Promise.all(
+      dearAnswers.map(([answer, endlessly]) =>
+        startRawServer((socket) => {
+          socket.on('data', () => {
+            socket.write(answer);
+            if (endlessly !== undefined) writeEndlessly(socket, endlessly);
+          });
+        }),
+      ),
+    );
+    const recipients = servers.map(({ port }) => `http://127.0.0.1:${port}/`);
+    const webhooks = recipients.flatMap((recipient) =>
+      Array.from({ length: 5 }, () => ({ channel: 'WEBHOOK', recipient, priority: 'BULK', body: 'b' })),
+    );
+    const stop = await looping(() => ['POST', '/notify/batch', { notifications: webhooks }])(worst);
+    return async () => {
+      await stop();
+      await Promise.all(servers.map((server) => server.close()));
+    };
+  },
   'half requests': async ({ tenant }) => {
     const { hostname, port } = new URL(tenant.url);
     const head = `POST /api/v1/notify HTTP/1.1\r\nHost: x\r\nx-api-key: ${tenant.apiKey}\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n{"a":"`;
@@ -89,6 +111,13 @@ const dearTemplates: readonly { readonly body: string; readonly data: object }[]
     body: '{% for i in (1..9999) %}{% for j in d %}{% if i == j %}{% endif %}{% endfor %}{% endfor %}',
     data: { d: [1, 2] },
   },
+];
+/** Each with what follows without an end. */
+const dearAnswers: readonly (readonly [answer: string, endlessly?: string])[] = [
+  [`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(65_000)}0\r\n\r\n`],
+  ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'a'],
+  ['', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  [`HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(16_000)}content-length: 0\r\n\r\n`],
 ];
 const pages = ['page=90&limit=1', 'limit=100', 'channel=SMS', 'limit=100&status=DELIVERED'];
 const searches = ['q=nothing', 'q=invoice&channel=SMS', 'q=x%20y%20z', 'recipientPrefix=a&q=invoice&metadata.a=b'];

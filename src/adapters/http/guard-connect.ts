@@ -6,10 +6,12 @@
 import { createRequire } from 'node:module';
 import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectTcp, isIP } from 'node:net';
+import type { SecureContext } from 'node:tls';
 
 import type { buildConnector as BuildConnector } from 'undici';
 
 import { OutboundError } from '../../ports/outbound.ts';
+import { boundAnswers } from './answer-limits.ts';
 import type { AddressPolicy, ConnectionUse } from './guard-addresses.ts';
 import type { Resolve } from './guard-names.ts';
 import { toOutboundError } from './outbound-errors.ts';
@@ -24,13 +26,18 @@ interface Guard {
 /** The `connect` of undici's Agent. */
 export function guardedConnector(
   guard: Guard,
+  secureContext: SecureContext,
   limits: { readonly connectTimeoutMs: number },
 ): BuildConnector.connector {
   const timeout = limits.connectTimeoutMs;
-  const https = buildConnector({ allowH2: false, timeout, lookup: guardedLookup(guard, 'https') });
+  const https = buildConnector({ allowH2: false, timeout, secureContext, lookup: guardedLookup(guard, 'https') });
   const plain = buildConnector({ allowH2: false, timeout, lookup: guardedLookup(guard, 'plain-http') });
 
-  return (options, callback) => {
+  return (options, taken) => {
+    const callback: BuildConnector.Callback = (...came) => {
+      taken(...came);
+      if (came[0] === null && !came[1].destroyed) boundAnswers(came[1]);
+    };
     const use = options.protocol === 'https:' ? 'https' : 'plain-http';
     const refusal = refusalOfLiteral(guard.policy, options.hostname, use);
     if (refusal !== null) queueMicrotask(() => callback(refusal, null));

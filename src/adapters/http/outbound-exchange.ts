@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 
 import type { OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
+import { bodyPiecesMax, interimMax } from './answer-limits.ts';
 import { toOutboundError } from './outbound-errors.ts';
 
 const bodyBytesMax = 64 * 1024;
@@ -23,6 +24,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #first: Buffer | null = null;
   #rest: Buffer[] | null = null;
   #size = 0;
+  #interim = 0;
 
   constructor(
     signal: AbortSignal,
@@ -47,7 +49,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: unknown, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
-    if (status < 200) return;
+    if (status < 200) {
+      if (++this.#interim > interimMax)
+        this.#fail(new OutboundError('network', 'NO_ANSWER', 'more and more interim answers (1xx) came, and no other'));
+      return;
+    }
     this.#status = status;
     this.#headers = withJoinedValues(headers);
   }
@@ -57,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length;
     if (this.#first === null) this.#first = chunk;
     else (this.#rest ??= []).push(chunk);
-    if (this.#size >= bodyBytesMax) this.#succeed();
+    if (this.#size >= bodyBytesMax || this.#rest?.length === bodyPiecesMax) this.#succeed();
   }
 
   onResponseEnd(): void {

@@ -19,6 +19,7 @@ import { createNameCache } from './guard-names.ts';
 import { createUrlCheck } from './guard-urls.ts';
 import { createLookUp } from './name-servers.ts';
 import { Exchange } from './outbound-exchange.ts';
+import { createTlsClient } from './tls-client.ts';
 
 // The package's index loads fetch, caches, mocks and proxies as well: 29 MB of memory where the Agent alone takes 15.
 const Agent = createRequire(import.meta.url)('undici/lib/dispatcher/agent.js') as typeof UndiciAgent;
@@ -60,11 +61,12 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
   const { clock, lookUp = createLookUp({ clock }) } = dependencies;
   const resolve = createNameCache({ clock, lookUp });
   const guard = { policy, resolve };
+  const secureContext = createTlsClient();
   const sockets = new Set<Socket>();
   let exchanges = 0;
   dependencies.metrics?.gauge('herald_outbound_in_flight', () => exchanges + sockets.size);
   const agent = new Agent({
-    connect: guardedConnector(guard, limits),
+    connect: guardedConnector(guard, secureContext, limits),
     connections: limits.connectionsPerOrigin,
     maxOrigins: limits.origins,
     pipelining: 1,
@@ -116,6 +118,8 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
       socket.once('close', () => sockets.delete(socket));
       return socket;
     },
+
+    secureContext,
 
     problemWithUrl: createUrlCheck(policy),
 

@@ -9,6 +9,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Outbound } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
 import { endWhenRefused, refusalOf } from './smtp-refusal.ts';
+import { boundReplies } from './smtp-replies.ts';
 
 export interface SmtpServer {
   readonly tenantId: string;
@@ -52,6 +53,8 @@ interface Session {
   alive: boolean;
   /** Rejects the step that is under way. */
   fail: ((error: Error) => void) | null;
+  /** A step begins: what the server replies is counted from here. */
+  listen: () => void;
   timer: NodeJS.Timeout | null;
 }
 
@@ -94,7 +97,7 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
     const socket = await outbound.connect({ host, port, signal });
     // Where it really is connected to decides whether a plain login and an unknown certificate will do.
     const exempt = await outbound.isAllowListed(socket.remoteAddress ?? '');
-    const tls = { rejectUnauthorized: !exempt, minVersion: 'TLSv1.2' as const };
+    const tls = { rejectUnauthorized: !exempt, secureContext: outbound.secureContext };
     const connection = new Connection({
       ...belts,
       name,
@@ -106,7 +109,8 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
       tls,
     });
     endWhenRefused(connection);
-    const session: Session = { key, connection, socket: null, mails: 0, alive: true, fail: null, timer: null };
+    const listen = boundReplies(connection, (error) => lost(error));
+    const session: Session = { key, connection, socket: null, mails: 0, alive: true, fail: null, listen, timer: null };
     const lost = (error?: Error): void => {
       session.alive = false;
       forget(session);
@@ -178,6 +182,7 @@ function step(
     if (signal.aborted) return cut();
     signal.addEventListener('abort', cut, { once: true });
     session.fail = settle;
+    session.listen();
     run(settle);
   });
 }

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -52,7 +52,10 @@ export const privateSpellings = [
 ];
 
 export interface OutboundHarness {
-  make(allow: readonly string[], limits?: { readonly connectionsPerOrigin?: number }): Outbound;
+  make(
+    allow: readonly string[],
+    limits?: { readonly connectionsPerOrigin?: number; readonly connections?: number },
+  ): Outbound;
 }
 
 export function outboundContract(name: string, harness: OutboundHarness): void {
@@ -196,6 +199,59 @@ export function outboundContract(name: string, harness: OutboundHarness): void {
       });
       const unknown = await failure(outbound.request(get('https://no-such-host.invalid/')));
       expect(unknown.kind).toBe('network');
+    });
+
+    describe('to many receivers', () => {
+      const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+      let servers: RawServer[];
+      let accepted: number;
+      let waiting: Socket[];
+      const start = async (count: number, answer: (socket: Socket) => void): Promise<void> => {
+        accepted = 0;
+        waiting = [];
+        servers = [];
+        for (let i = 0; i < count; i++)
+          servers.push(
+            await startRawServer((socket) => {
+              accepted++;
+              socket.on('data', () => answer(socket));
+            }),
+          );
+      };
+      const urls = () => servers.map(({ port }) => `http://127.0.0.1:${port}/`);
+      const open = () => servers.reduce((sum, server) => sum + server.open(), 0);
+      afterEach(() => Promise.all(servers.map((server) => server.close())));
+
+      it('refuses none of them, however many there are, and keeps the connections that were used last', async () => {
+        await start(30, (socket) => socket.write(ok));
+        const outbound = make(loopback, { connections: 8 });
+        for (const url of urls()) expect(await outbound.request(get(url))).toMatchObject({ status: 200 });
+        await until(() => open() <= 8, { what: 'what is over to be closed' });
+        expect(open()).toBe(8);
+        for (const url of urls().slice(-8)) await outbound.request(get(url));
+        expect(accepted).toBe(30);
+        await outbound.request(get(urls()[0] ?? ''));
+        expect(accepted).toBe(31);
+      });
+
+      it('closes none that is in use, and takes those for which there is no room', async () => {
+        await start(12, (socket) => waiting.push(socket));
+        const outbound = make(loopback, { connections: 4 });
+        const asked = urls().map((url) => outbound.request(get(url)));
+        await until(() => waiting.length === 12, { what: 'all to have asked' });
+        for (const socket of waiting) socket.write(ok);
+        expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(12).fill(200));
+        // Those that were taken beyond it are closed as others come.
+        expect(open()).toBe(12);
+      });
+
+      it('opens none any more once it is closed', async () => {
+        await start(1, (socket) => socket.write(ok));
+        const outbound = make(loopback);
+        await outbound.close();
+        expect(await failure(outbound.request(get(urls()[0] ?? '')))).toMatchObject({ kind: 'network' });
+        expect(accepted).toBe(0);
+      });
     });
 
     describe('of an answer that is made to cost', () => {

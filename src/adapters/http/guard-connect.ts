@@ -23,11 +23,12 @@ interface Guard {
   readonly resolve: Resolve;
 }
 
-/** The `connect` of undici's Agent. */
+/** The `connect` of undici's pools. @param opened is told of each connection that one of them has taken */
 export function guardedConnector(
   guard: Guard,
   secureContext: SecureContext,
   limits: { readonly connectTimeoutMs: number },
+  opened: (socket: Socket) => void,
 ): BuildConnector.connector {
   const timeout = limits.connectTimeoutMs;
   const https = buildConnector({ allowH2: false, timeout, secureContext, lookup: guardedLookup(guard, 'https') });
@@ -36,7 +37,10 @@ export function guardedConnector(
   return (options, taken) => {
     const callback: BuildConnector.Callback = (...came) => {
       taken(...came);
-      if (came[0] === null && !came[1].destroyed) boundAnswers(came[1]);
+      const [failure, socket] = came;
+      if (failure !== null || socket.destroyed) return;
+      boundAnswers(socket);
+      opened(socket);
     };
     const use = options.protocol === 'https:' ? 'https' : 'plain-http';
     const refusal = refusalOfLiteral(guard.policy, options.hostname, use);

@@ -9,7 +9,6 @@ const codes = new Map([
   ['UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'],
   ['UND_ERR_SOCKET', 'ECONNRESET'],
   ['UND_ERR_HEADERS_OVERFLOW', 'ANSWER_TOO_LONG'],
-  ['UND_ERR_MAX_ORIGINS_REACHED', 'TOO_MANY_ORIGINS'],
 ]);
 
 /** @param signal the request's own; once it has aborted, that is the reason, whatever broke on the way */

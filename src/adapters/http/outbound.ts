@@ -1,12 +1,9 @@
-// The one way out: HTTP over one undici Agent and raw TCP, both through the guard that checks the address at the moment of connecting.
+// The one way out: HTTP over undici's pools and raw TCP, both through the guard that checks the address at the moment of connecting.
 //
 // Connections are pooled per origin, so the guard and the name server are asked per connection, not per request.
 
-import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { isIP } from 'node:net';
-
-import type { Agent as UndiciAgent } from 'undici';
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Metrics } from '../../ports/metrics.ts';
@@ -18,17 +15,15 @@ import type { LookUp } from './guard-names.ts';
 import { createNameCache } from './guard-names.ts';
 import { createUrlCheck } from './guard-urls.ts';
 import { createLookUp } from './name-servers.ts';
+import { createOrigins } from './origins.ts';
 import { Exchange } from './outbound-exchange.ts';
 import { createTlsClient } from './tls-client.ts';
-
-// The package's index loads fetch, caches, mocks and proxies as well: 29 MB of memory where the Agent alone takes 15.
-const Agent = createRequire(import.meta.url)('undici/lib/dispatcher/agent.js') as typeof UndiciAgent;
 
 export interface OutboundLimits {
   /** Requests to one origin at the same time; further ones wait for a connection, within their own deadline. */
   readonly connectionsPerOrigin: number;
-  /** Origins with open connections; a request to one more fails as a network error. An origin is let go of with its last idle connection. */
-  readonly origins: number;
+  /** Of all origins together, beyond which those that aren't in use are closed, the longest at rest first. */
+  readonly connections: number;
   /** How long an idle connection is kept, unless the server says less. Most servers close after 5 s or more; shorter than theirs means few races. */
   readonly keepAliveMs: number;
   readonly connectTimeoutMs: number;
@@ -38,7 +33,7 @@ export interface OutboundLimits {
 
 const defaultOutboundLimits: OutboundLimits = {
   connectionsPerOrigin: 256,
-  origins: 4_096,
+  connections: 1_024,
   keepAliveMs: 4_000,
   connectTimeoutMs: 10_000,
   answerTimeoutMs: 60_000,
@@ -65,17 +60,20 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
   const sockets = new Set<Socket>();
   let exchanges = 0;
   dependencies.metrics?.gauge('herald_outbound_in_flight', () => exchanges + sockets.size);
-  const agent = new Agent({
-    connect: guardedConnector(guard, secureContext, limits),
-    connections: limits.connectionsPerOrigin,
-    maxOrigins: limits.origins,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: limits.keepAliveMs,
-    keepAliveMaxTimeout: limits.keepAliveMs,
-    headersTimeout: limits.answerTimeoutMs,
-    bodyTimeout: limits.answerTimeoutMs,
+  const origins = createOrigins({
+    connections: limits.connections,
+    pool: {
+      connect: guardedConnector(guard, secureContext, limits, (socket) => origins.opened(socket)),
+      connections: limits.connectionsPerOrigin,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: limits.keepAliveMs,
+      keepAliveMaxTimeout: limits.keepAliveMs,
+      headersTimeout: limits.answerTimeoutMs,
+      bodyTimeout: limits.answerTimeoutMs,
+    },
   });
+  dependencies.metrics?.gauge('herald_outbound_connections', () => origins.open());
 
   function exchange(
     request: OutboundRequest,
@@ -89,11 +87,9 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
       return failed(new OutboundError('blocked', 'URL_REFUSED', 'it is not an http or https URL'));
     }
     const { method, headers, body } = request;
-    // `dispatch` never throws when the handler has onResponseError.
-    agent.dispatch(
-      { origin: url.origin, path: url.pathname + url.search, method, headers, body },
-      new Exchange(signal, done, failed),
-    );
+    const { origin, pathname, search } = url;
+    const dispatched = { origin, path: pathname + search, method, headers, body };
+    origins.dispatch(origin, dispatched, new Exchange(signal, done, failed));
   }
 
   return {
@@ -136,7 +132,7 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
 
     async close() {
       for (const socket of sockets) socket.destroy();
-      await agent.destroy();
+      await origins.destroy();
     },
   };
 }

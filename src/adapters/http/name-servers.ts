@@ -28,6 +28,8 @@ const questionTries = 2;
 const lookupMsMax = 5_000;
 /** Who has an IPv4 address waits no longer for the other: some name servers never answer AAAA. */
 const secondFamilyMs = 300;
+/** Of each family, as the name server has them first: an answer of 64 KiB has 4,000, which would all be kept, and tried one after another. */
+const addressesMax = 16;
 /** Files that seldom change are read again after so long. */
 const filesKeptMs = 5_000;
 const searchMax = 6;
@@ -93,14 +95,18 @@ async function askBoth(resolver: Resolver, clock: Clock, name: string): Promise<
   // Without an IPv4 address the other family is all there is.
   const [ofSix] = await Promise.allSettled([ofFour.status === 'fulfilled' ? within(clock, secondFamilyMs, six) : six]);
   const found = [
-    ...(ofFour.status === 'fulfilled' ? ofFour.value.map((record) => ({ ...record, family: 4 })) : []),
-    ...(ofSix.status === 'fulfilled' ? ofSix.value.map((record) => ({ ...record, family: 6 })) : []),
+    ...(ofFour.status === 'fulfilled' ? firstOf(ofFour.value, 4) : []),
+    ...(ofSix.status === 'fulfilled' ? firstOf(ofSix.value, 6) : []),
   ];
   if (found.length > 0) {
     const ttlMs = Math.min(...found.map(({ ttl }) => ttl)) * 1000;
     return { addresses: found.map(({ address, family }) => ({ address, family })), ttlMs };
   }
   throw named(ofFour.status === 'rejected' && ofSix.status === 'rejected' ? worse(ofFour.reason, ofSix.reason) : null);
+}
+
+function firstOf<T extends object>(records: readonly T[], family: number): (T & { readonly family: number })[] {
+  return records.slice(0, addressesMax).map((record) => ({ ...record, family }));
 }
 
 /** Of two families that failed, what isn't a plain "there is none". */

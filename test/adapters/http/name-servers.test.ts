@@ -36,6 +36,7 @@ beforeAll(async () => {
     'postbox.cluster.test': ['127.0.0.1'],
     'far.other.test': ['192.0.2.7'],
     'good.example.test': ['127.0.0.1'],
+    'many.example.test': Array.from({ length: 60 }, (_, i) => `192.0.2.${i + 1}`),
   });
   lookUp = createLookUp({ clock: wallClock, servers: [server.address], hostsPath, resolvConfPath });
 });
@@ -68,6 +69,10 @@ describe('a name', () => {
     expect(await addressesOf('0x7f.1')).toEqual(['127.0.0.1']);
     expect(await addressesOf('2001:db8::1')).toEqual(['2001:db8::1']);
     expect(server.asked.length).toBe(before);
+  });
+
+  it('with very many addresses has the first ones', async () => {
+    expect(await addressesOf('many.example.test')).toEqual(Array.from({ length: 16 }, (_, i) => `192.0.2.${i + 1}`));
   });
 
   it('with few dots is looked for in the domains of the system as well, in their order', async () => {

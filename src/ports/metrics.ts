@@ -87,6 +87,7 @@ export type GaugeName =
   | 'herald_log_wal_pages'
   | 'herald_outbound_in_flight'
   | 'herald_outbound_connections'
+  | 'herald_tls_handshakes_waiting'
   | 'herald_projector_lag'
   | 'herald_rebuild_events'
   | 'herald_rebuild_standing_still'

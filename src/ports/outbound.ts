@@ -8,6 +8,8 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | null;
+  /** Whose receiver it is, where a tenant says where it is: what its connections cost is bounded for that tenant. */
+  readonly tenantId?: string;
   /** The caller's deadline. */
   readonly signal: AbortSignal;
 }
@@ -43,6 +45,15 @@ export interface Outbound {
   connect(to: { readonly host: string; readonly port: number; readonly signal: AbortSignal }): Promise<Socket>;
   /** For who speaks TLS over `connect`. */
   readonly secureContext: SecureContext;
+  /**
+   * For him too: calls one of these once. @param begin when the tenant may have one more handshake under way, with what to call when it is over, whether it
+   * came to a connection @param refuse with why, after 10 s: others of the tenant's fail
+   */
+  takeHandshake(
+    tenantId: string,
+    begin: (over: (isWell: boolean) => void) => void,
+    refuse: (error: OutboundError) => void,
+  ): void;
   /** What is wrong with a URL that a tenant wants called, without resolving names: scheme, private literals, credentials in it; null when nothing is. */
   problemWithUrl(url: string): string | null;
   /** Whether every address that the host resolves to is exempt from the guard by OUTBOUND_ALLOW. */

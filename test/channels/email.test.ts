@@ -312,6 +312,26 @@ describe('a mail by SMTP', () => {
     await server.close();
   });
 
+  it('begins TLS after a rest where it has just failed, with STARTTLS and from the first byte', async () => {
+    await start({ startTls: true });
+    const greetings: number[] = [];
+    const server = await startRawServer((socket) => {
+      socket.once('data', () => {
+        greetings.push(performance.now());
+        socket.destroy();
+      });
+    });
+    const failing = () => send({}, { port: server.port, secure: true });
+    expect((await failing()).kind).toBe('retryable');
+    expect((await failing()).kind).toBe('retryable');
+    expect(greetings).toHaveLength(2);
+    const [first = 0, second = 0] = greetings;
+    expect(second - first).toBeGreaterThan(900);
+    expect(await send()).toMatchObject({ kind: 'delivered' });
+    expect(performance.now() - second).toBeGreaterThan(900);
+    await server.close();
+  });
+
   it('is encrypted when STARTTLS is offered, whoever signed the certificate of an exempt server', async () => {
     await start({ startTls: true });
     await send();

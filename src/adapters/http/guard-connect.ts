@@ -14,6 +14,8 @@ import { OutboundError } from '../../ports/outbound.ts';
 import { boundAnswers } from './answer-limits.ts';
 import type { AddressPolicy, ConnectionUse } from './guard-addresses.ts';
 import type { Resolve } from './guard-names.ts';
+import type { TakeHandshake } from './handshakes.ts';
+import type { Connect } from './origins.ts';
 import { toOutboundError } from './outbound-errors.ts';
 
 const buildConnector = createRequire(import.meta.url)('undici/lib/core/connect.js') as typeof BuildConnector;
@@ -23,18 +25,57 @@ interface Guard {
   readonly resolve: Resolve;
 }
 
-/** The `connect` of undici's pools. @param opened is told of each connection that one of them has taken */
-export function guardedConnector(
-  guard: Guard,
-  secureContext: SecureContext,
-  limits: { readonly connectTimeoutMs: number },
-  opened: (socket: Socket) => void,
-): BuildConnector.connector {
-  const timeout = limits.connectTimeoutMs;
-  const https = buildConnector({ allowH2: false, timeout, secureContext, lookup: guardedLookup(guard, 'https') });
-  const plain = buildConnector({ allowH2: false, timeout, lookup: guardedLookup(guard, 'plain-http') });
+interface ConnectorOf {
+  readonly guard: Guard;
+  readonly secureContext: SecureContext;
+  readonly takeHandshake: TakeHandshake;
+  readonly connectTimeoutMs: number;
+  /** Is told of each connection that one of undici's pools has taken. */
+  readonly opened: (socket: Socket) => void;
+}
 
-  return (options, taken) => {
+/** The `connect` of undici's pools. A handshake with a tenant's receiver is begun when the tenant may have one more, on a connection that is open by then. */
+export function guardedConnector({
+  guard,
+  secureContext,
+  takeHandshake,
+  connectTimeoutMs,
+  opened,
+}: ConnectorOf): Connect {
+  const always = { allowH2: false, timeout: connectTimeoutMs };
+  const https = buildConnector({ ...always, secureContext, lookup: guardedLookup(guard, 'https') });
+  const httpsTcp = buildConnector({ ...always, lookup: guardedLookup(guard, 'https') });
+  const plain = buildConnector({ ...always, lookup: guardedLookup(guard, 'plain-http') });
+
+  function connectInTurn(options: BuildConnector.Options, callback: BuildConnector.Callback, tenantId: string): void {
+    const tcp = { ...options, protocol: 'http:', port: options.port === '' ? '443' : options.port };
+    httpsTcp(tcp, (failure, socket) => {
+      if (failure !== null) return callback(failure, null);
+      let isBegun = false;
+      const refuse = (error: OutboundError): void => {
+        socket.destroy();
+        callback(error, null);
+      };
+      const begin = (over: (isWell: boolean) => void): void => {
+        isBegun = true;
+        if (socket.destroyed) {
+          over(true);
+          return refuse(
+            new OutboundError('network', 'ECONNRESET', 'the receiver closed the connection before TLS began'),
+          );
+        }
+        https({ ...options, httpSocket: socket }, (...came) => {
+          over(came[0] === null);
+          callback(...came);
+        });
+      };
+      takeHandshake(tenantId, begin, refuse);
+      // A server says nothing before it is greeted; that it has closed the connection is seen.
+      if (!isBegun) socket.resume();
+    });
+  }
+
+  return (options, taken, tenantId) => {
     const callback: BuildConnector.Callback = (...came) => {
       taken(...came);
       const [failure, socket] = came;
@@ -45,8 +86,9 @@ export function guardedConnector(
     const use = options.protocol === 'https:' ? 'https' : 'plain-http';
     const refusal = refusalOfLiteral(guard.policy, options.hostname, use);
     if (refusal !== null) queueMicrotask(() => callback(refusal, null));
-    else if (use === 'https') https(options, callback);
-    else plain(options, callback);
+    else if (use === 'plain-http') plain(options, callback);
+    else if (tenantId === null) https(options, callback);
+    else connectInTurn(options, callback, tenantId);
   };
 }
 

@@ -9,14 +9,19 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 
-import type { Dispatcher, Pool as UndiciPool } from 'undici';
+import type { buildConnector, Dispatcher, Pool as UndiciPool } from 'undici';
 
 // The package's index loads fetch, caches, mocks and proxies as well: 29 MB of memory where a Pool alone takes 15.
 const Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof UndiciPool;
 
 export interface Origins {
-  /** Never throws: what fails is told to the handler. */
-  dispatch(origin: string, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
+  /** Never throws: what fails is told to the handler. @param tenantId whose receiver it is, null: a provider's */
+  dispatch(
+    origin: string,
+    tenantId: string | null,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): void;
   /** To be told of each connection once it is open. */
   opened(socket: Socket): void;
   /** Connections, in use and kept. */
@@ -25,57 +30,79 @@ export interface Origins {
   destroy(): Promise<void>;
 }
 
+/** @param tenantId who asked for the origin last */
+export type Connect = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+  tenantId: string | null,
+) => void;
+
+interface Origin {
+  readonly pool: UndiciPool;
+  tenantId: string | null;
+}
+
 export interface OriginsOf {
-  readonly pool: UndiciPool.Options;
+  readonly connect: Connect;
+  readonly pool: Omit<UndiciPool.Options, 'connect'>;
   /** Open ones, of all origins, beyond which those that rest are closed. Never more than these and those in use. */
   readonly connections: number;
 }
 
-export function createOrigins({ pool: options, connections }: OriginsOf): Origins {
+export function createOrigins({ connect, pool: options, connections }: OriginsOf): Origins {
   /** The one that was used last stands last. */
-  const pools = new Map<string, UndiciPool>();
+  const origins = new Map<string, Origin>();
   let newest = '';
   let open = 0;
   let isOver = false;
 
-  function made(origin: string): UndiciPool {
-    const pool = new Pool(origin, options);
+  function made(name: string, tenantId: string | null): Origin {
+    const pool = new Pool(name, {
+      ...options,
+      connect: (to: buildConnector.Options, callback: buildConnector.Callback) =>
+        connect(to, callback, origin.tenantId),
+    });
+    const origin: Origin = { pool, tenantId };
     if (isOver) void pool.destroy();
     /** Nothing of it is open or wanted any more. */
     const forget = (): void => {
-      if (pools.get(origin) !== pool) return;
+      if (origins.get(name) !== origin) return;
       const { connected, size } = pool.stats;
       if (connected > 0 || size > 0) return;
-      pools.delete(origin);
+      origins.delete(name);
       void pool.close();
     };
     pool.on('disconnect', forget).on('connectionError', forget);
-    return pool;
+    return origin;
   }
 
-  function poolOf(origin: string): UndiciPool {
-    const known = pools.get(origin);
-    if (known !== undefined && origin === newest) return known;
-    const pool = known ?? made(origin);
-    pools.delete(origin);
-    pools.set(origin, pool);
-    newest = origin;
-    return pool;
+  function originOf(name: string, tenantId: string | null): Origin {
+    const known = origins.get(name);
+    if (known !== undefined && name === newest) return known;
+    const origin = known ?? made(name, tenantId);
+    origins.delete(name);
+    origins.set(name, origin);
+    newest = name;
+    return origin;
   }
 
   function closeLongestAtRest(): void {
-    let left = pools.size;
-    for (const [origin, pool] of pools) {
+    let left = origins.size;
+    for (const [name, origin] of origins) {
       if (left-- === 0) return;
-      pools.delete(origin);
-      if (pool.stats.size === 0) return void pool.close();
+      origins.delete(name);
+      if (origin.pool.stats.size === 0) return void origin.pool.close();
       // It is met again after all others.
-      pools.set(origin, pool);
+      origins.set(name, origin);
     }
   }
 
   return {
-    dispatch: (origin, request, handler) => void poolOf(origin).dispatch(request, handler),
+    dispatch(name, tenantId, request, handler) {
+      const origin = originOf(name, tenantId);
+      origin.tenantId = tenantId;
+      origin.pool.dispatch(request, handler);
+    },
     opened(socket) {
       open++;
       socket.once('close', () => open--);
@@ -84,9 +111,9 @@ export function createOrigins({ pool: options, connections }: OriginsOf): Origin
     open: () => open,
     async destroy() {
       isOver = true;
-      const all = [...pools.values()];
-      pools.clear();
-      await Promise.all(all.map((pool) => pool.destroy()));
+      const all = [...origins.values()];
+      origins.clear();
+      await Promise.all(all.map(({ pool }) => pool.destroy()));
     },
   };
 }

@@ -14,6 +14,7 @@ import { guardedConnector, guardedSocket } from './guard-connect.ts';
 import type { LookUp } from './guard-names.ts';
 import { createNameCache } from './guard-names.ts';
 import { createUrlCheck } from './guard-urls.ts';
+import { createHandshakes } from './handshakes.ts';
 import { createLookUp } from './name-servers.ts';
 import { createOrigins } from './origins.ts';
 import { Exchange } from './outbound-exchange.ts';
@@ -60,10 +61,14 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
   const sockets = new Set<Socket>();
   let exchanges = 0;
   dependencies.metrics?.gauge('herald_outbound_in_flight', () => exchanges + sockets.size);
+  const { metrics } = dependencies;
+  const takeHandshake = createHandshakes({ clock, metrics });
+  const opened = (socket: Socket): void => origins.opened(socket);
+  const { connectTimeoutMs } = limits;
   const origins = createOrigins({
     connections: limits.connections,
+    connect: guardedConnector({ guard, secureContext, takeHandshake, connectTimeoutMs, opened }),
     pool: {
-      connect: guardedConnector(guard, secureContext, limits, (socket) => origins.opened(socket)),
       connections: limits.connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,
@@ -73,7 +78,7 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
       bodyTimeout: limits.answerTimeoutMs,
     },
   });
-  dependencies.metrics?.gauge('herald_outbound_connections', () => origins.open());
+  metrics?.gauge('herald_outbound_connections', () => origins.open());
 
   function exchange(
     request: OutboundRequest,
@@ -86,10 +91,10 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
     if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
       return failed(new OutboundError('blocked', 'URL_REFUSED', 'it is not an http or https URL'));
     }
-    const { method, headers, body } = request;
+    const { method, headers, body, tenantId = null } = request;
     const { origin, pathname, search } = url;
     const dispatched = { origin, path: pathname + search, method, headers, body };
-    origins.dispatch(origin, dispatched, new Exchange(signal, done, failed));
+    origins.dispatch(origin, tenantId, dispatched, new Exchange(signal, done, failed));
   }
 
   return {
@@ -116,6 +121,7 @@ export function createOutbound(dependencies: OutboundDependencies): Outbound {
     },
 
     secureContext,
+    takeHandshake,
 
     problemWithUrl: createUrlCheck(policy),
 

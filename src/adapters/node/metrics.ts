@@ -132,6 +132,8 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_log_bytes: 'Bytes of the log on disk',
   herald_log_wal_pages: 'Pages of 4 KiB that the write-ahead file of the log holds and log.db does not yet',
   herald_outbound_connections: 'Connections to receivers and providers over HTTP that are open, in use or kept',
+  herald_tls_handshakes_waiting:
+    'Connections to receivers that are open and wait for their TLS handshake, since others of their tenant failed',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_read_model_catching_up: "Whether the read model is folded from the log's beginning, or its indexes are made",

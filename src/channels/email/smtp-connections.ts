@@ -8,6 +8,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 
 import type { Outbound } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
+import { shakeHandsInTurn } from './smtp-handshake.ts';
 import { endWhenRefused, refusalOf } from './smtp-refusal.ts';
 import { boundReplies } from './smtp-replies.ts';
 
@@ -93,7 +94,7 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
 
   async function open(server: SmtpServer, key: string, signal: AbortSignal): Promise<Session> {
     const { default: Connection } = await import('nodemailer/lib/smtp-connection');
-    const { host, port, secure, heloName: name, user, password } = server;
+    const { tenantId, host, port, secure, heloName: name, user, password } = server;
     const socket = await outbound.connect({ host, port, signal });
     // Where it really is connected to decides whether a plain login and an unknown certificate will do.
     const exempt = await outbound.isAllowListed(socket.remoteAddress ?? '');
@@ -116,6 +117,7 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
       forget(session);
       session.fail?.(error ?? new OutboundError('network', 'ECONNRESET', 'the mail server closed the connection'));
     };
+    shakeHandsInTurn(connection, tenantId, outbound, lost);
     connection.on('error', lost);
     connection.on('end', () => lost());
     await step(session, socket, signal, (done) => connection.connect(done));

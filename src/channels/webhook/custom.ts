@@ -52,8 +52,9 @@ export function customWebhook(dependencies: { readonly outbound: Outbound; reado
       const signature = signer.sign(secrets, { id, timestamp, body });
       const headers = headersOf(delivery, { id, timestamp, signature });
       const { signal } = context;
+      const { recipient: url, tenantId } = delivery;
       try {
-        const response = await outbound.request({ method: 'POST', url: delivery.recipient, headers, body, signal });
+        const response = await outbound.request({ method: 'POST', url, headers, body, tenantId, signal });
         return response.status >= 200 && response.status < 300 ? deliveredWebhook : refusal(response, context, now);
       } catch (error) {
         return notReached(error, context);

@@ -1,13 +1,24 @@
 // The guarded way out: the contract, and what depends on the answers of a name server.
 
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { LookUp } from '../../../src/adapters/http/guard-names.ts';
 import { createOutbound } from '../../../src/adapters/http/outbound.ts';
-import type { Outbound } from '../../../src/ports/outbound.ts';
+import type { Outbound, OutboundError } from '../../../src/ports/outbound.ts';
 import { outboundContract } from '../../contracts/outbound.ts';
 import type { HttpSink } from '../../support/http-sink.ts';
 import { startHttpSink } from '../../support/http-sink.ts';
+import {
+  localhostCertificate,
+  localhostKey,
+  localhostRsaCertificate,
+  localhostRsaKey,
+} from '../../support/localhost-certificate.ts';
+import type { RawServer } from '../../support/raw-server.ts';
+import { startRawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 
 outboundContract('undici', {
@@ -110,5 +121,83 @@ describe('names', () => {
     outbound = start([]);
     expect(() => createOutbound({ allow: ['10.0.0.0/33'], clock: wallClock })).toThrow(/10\.0\.0\.0\/33/);
     expect(() => createOutbound({ allow: ['intranet'], clock: wallClock })).toThrow(/intranet/);
+  });
+});
+
+describe('TLS', () => {
+  const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+  const trusted = { key: localhostKey, cert: localhostCertificate };
+  const untrusted = { key: localhostRsaKey, cert: localhostRsaCertificate };
+  let before: string[];
+  let outbound: Outbound;
+  let servers: RawServer[];
+  /** Greetings that servers have seen. */
+  let greeted: number;
+
+  beforeEach(() => {
+    before = getCACertificates('default');
+    setDefaultCACertificates([...before, localhostCertificate]);
+    outbound = createOutbound({ allow: ['127.0.0.1/32'], clock: wallClock });
+    servers = [];
+    greeted = 0;
+  });
+  afterEach(async () => {
+    await outbound.close();
+    await Promise.all(servers.map((server) => server.close()));
+    setDefaultCACertificates(before);
+  });
+
+  async function start(of: typeof trusted | null): Promise<RawServer> {
+    const server =
+      of === null
+        ? await startRawServer((socket) => socket.once('data', () => greeted++))
+        : await startRawServer((socket) => socket.on('data', () => socket.write(ok)), of);
+    servers.push(server);
+    return server;
+  }
+  const ask = ({ port }: RawServer, tenantId?: string) =>
+    outbound.request({
+      method: 'POST',
+      url: `https://127.0.0.1:${port}/`,
+      headers: {},
+      body: '{}',
+      ...(tenantId === undefined ? {} : { tenantId }),
+      signal: AbortSignal.timeout(15_000),
+    });
+
+  it('is spoken with whoever has a certificate that is trusted, and its connections are used again', async () => {
+    const server = await start(trusted);
+    for (const tenantId of ['a', 'a', 'b', undefined])
+      expect(await ask(server, tenantId)).toMatchObject({ body: 'ok' });
+    // At the moment of an answer its connection is not free yet.
+    expect(server.open()).toBeLessThanOrEqual(2);
+    await expect(ask(await start(untrusted), 'a')).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  it('of a tenant whose receivers answer no greeting is begun sixteen times at once; nobody else waits', async () => {
+    const silent = await Promise.all(Array.from({ length: 20 }, () => start(null)));
+    const good = await start(trusted);
+    const asked = Promise.allSettled(silent.map((server) => ask(server, 'a')));
+    await until(() => greeted === 16, { what: 'sixteen greetings' });
+    expect(await ask(good, 'b')).toMatchObject({ body: 'ok' });
+    expect(await ask(good)).toMatchObject({ body: 'ok' });
+    expect([greeted, silent.reduce((sum, server) => sum + server.open(), 0)]).toEqual([16, 20]);
+    // A receiver that closes a connection that waits is noticed.
+    await Promise.all(silent.map((server) => server.close()));
+    const ends = (await asked).map((end) => (end.status === 'rejected' ? (end.reason as OutboundError).code : 'sent'));
+    expect(ends).toEqual(Array(20).fill('ECONNRESET'));
+  }, 20_000);
+
+  it('of a tenant with a receiver that fails goes on after a rest', async () => {
+    const [bad, good] = [await start(untrusted), await start(trusted)];
+    await expect(ask(bad, 'a')).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    const since = performance.now();
+    expect(await ask(good, 'a')).toMatchObject({ body: 'ok' });
+    expect(performance.now() - since).toBeGreaterThan(900);
+    // Now it is connected.
+    await expect(ask(bad, 'a')).rejects.toMatchObject({ kind: 'network' });
+    const next = performance.now();
+    expect(await ask(good, 'a')).toMatchObject({ body: 'ok' });
+    expect(performance.now() - next).toBeLessThan(900);
   });
 });

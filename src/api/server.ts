@@ -3,13 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
 
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import { createClientAddresses } from './client-addresses.ts';
+import { createConnectionLimits } from './connection-limits.ts';
 import { hasOwnTime } from './own-time.ts';
+import { createSlowStarts } from './slow-starts.ts';
 
 export interface HttpServer {
   /** The port it really listens on. */
@@ -57,8 +60,19 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   const tellRefused = (reason: 'address' | 'process') =>
     metrics?.increment('herald_connections_refused_total', { reason });
   for (const reason of ['address', 'process']) metrics?.increment('herald_connections_refused_total', { reason }, 0);
+  for (const reason of ['pieces', 'unanswered']) metrics?.increment('herald_connections_cut_total', { reason }, 0);
+  const slowStarts = createSlowStarts(() => performance.now());
+  const connectionLimits = createConnectionLimits((socket, reason) => {
+    metrics?.increment('herald_connections_cut_total', { reason });
+    const { remoteAddress } = socket;
+    if (remoteAddress !== undefined && !addresses.isProxy(remoteAddress))
+      slowStarts.cut(addresses.keyOf(remoteAddress, undefined));
+    if (reason === 'pieces') endWith(socket, '413 Payload Too Large', refusalOf(tooFine, 'PAYLOAD_TOO_LARGE'));
+    else socket.destroy();
+  });
   // What is wrong with a request's hosts is refused here, in the shape of every refusal.
   const server = createServer({ ...timeouts, noDelay: true, requireHostHeader: false }, (req, res) => {
+    if (!connectionLimits.admits(req, res)) return;
     const problem = problemWithHost(req);
     if (problem !== null) return refuse(res, 400, refusalOf(problem));
     if (hasPlace(req, res, addresses)) return app(req, res);
@@ -66,16 +80,25 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     refuse(res, 429, tooMany());
   });
   server.on('connection', (socket) => {
+    connectionLimits.bound(socket);
     const address = socket.remoteAddress;
     // undefined: it has gone already.
     if (address === undefined || addresses.isProxy(address)) return;
     const giveBack = addresses.take(address);
-    if (giveBack === null) {
+    const forget =
+      giveBack === null
+        ? null
+        : startSlowly(socket, (start) => slowStarts.open(addresses.keyOf(address, undefined), start));
+    if (giveBack === null || forget === null) {
       tellRefused('address');
       socket.destroy();
-    } else {
-      socket.once('close', giveBack);
+      giveBack?.();
+      return;
     }
+    socket.once('close', () => {
+      giveBack();
+      forget();
+    });
   });
   server.on('drop', () => tellRefused('process'));
   server.maxHeadersCount = 100;
@@ -106,6 +129,31 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   });
   return { port: portOf(server), close: (graceMs) => closeServer(server, graceMs) };
 }
+
+/** Its handle is reached by a name of Node's own: what is read of a connection that HTTP has taken goes past its stream. */
+function startSlowly<T>(socket: Socket, open: (start: () => void) => T): T {
+  const { _handle: handle } = socket as unknown as {
+    readonly _handle: { readStart(): void; readStop(): void } | null;
+  };
+  let isStopped: boolean | null = null;
+  const opened = open(() => {
+    if (isStopped === true && !socket.destroyed) handle?.readStart();
+    isStopped = false;
+  });
+  if (isStopped === false) return opened;
+  isStopped = true;
+  handle?.readStop();
+  return opened;
+}
+
+/** Of a client that sends on: nothing more is read of it, so that it may miss the answer. */
+function endWith(socket: Socket, status: string, refusal: Refusal): void {
+  socket.end(asText(status, refusal));
+  setImmediate(() => socket.destroy());
+}
+
+const tooFine =
+  'The body comes in too many pieces: after the first 1,000 chunks they should have 32 bytes each on the average.';
 
 /** A refused client has so long to take the answer and to close. */
 const closeWithinMs = 1000;

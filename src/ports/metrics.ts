@@ -39,6 +39,7 @@ export type CounterName =
   | 'herald_breakers_opened_total'
   | 'herald_callbacks_total'
   | 'herald_connections_refused_total'
+  | 'herald_connections_cut_total'
   | 'herald_dead_letters_total'
   | 'herald_documents_cut_total'
   | 'herald_downloads_ended_total'

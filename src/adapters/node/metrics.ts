@@ -78,6 +78,8 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_attempts_total: 'Delivery attempts that ended, by provider, what became of them, and the class of failure',
   herald_connections_refused_total:
     'Connections closed as they came, and requests of a proxy refused, by whose room was taken',
+  herald_connections_cut_total:
+    'Connections of callers cut for a body in too many pieces, or for requests without waiting for answers',
   herald_callbacks_total: 'Calls of providers that report what became of messages, by how they ended',
   herald_dead_letters_total: 'Events whose bytes do not decode',
   herald_documents_cut_total: 'Documents too large for the store, stored with their texts cut or not at all',

@@ -1,0 +1,70 @@
+// What one connection may bring before anybody knows whose it is: each request and each piece of a body is an object and some 2 to 20 us of the thread, which
+// Node makes as fast as they come. A sender that asks for more is cut off.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Requests of a connection without their answers (pipelining): 1,500 of 40 bytes come in one read, and the next ones behind them, without an end. */
+const unansweredMax = 100;
+/** Of a body, however small: a client that streams sends its items or its tokens in chunks of their own. */
+const piecesFree = 1_000;
+/** On the average, beyond these. An item of a batch has 48 at least. */
+const pieceBytesMin = 32;
+
+export type Excess = 'pieces' | 'unanswered';
+
+interface Parser {
+  readonly constructor: { readonly kOnBody: number };
+  readonly socket: Socket | null;
+  readonly incoming: IncomingMessage | null;
+  [callback: number]: (piece: Buffer) => void;
+}
+
+/** @param cut is told once of a connection that is over its limits; nothing of what else it has brought is served */
+export function createConnectionLimits(cut: (socket: Socket, excess: Excess) => void) {
+  const unanswered = new WeakMap<Socket, number>();
+  const bounded = new WeakSet<Parser>();
+
+  /** Node keeps parsers, for one connection after another. */
+  function boundPieces(parser: Parser): void {
+    if (bounded.has(parser)) return;
+    bounded.add(parser);
+    const { kOnBody } = parser.constructor;
+    const onBody = parser[kOnBody] as Parser[number];
+    let of: IncomingMessage | null = null;
+    let pieces = 0;
+    let bytes = 0;
+    parser[kOnBody] = function counted(this: Parser, piece) {
+      if (this.incoming !== of) {
+        of = this.incoming;
+        pieces = 0;
+        bytes = 0;
+      }
+      pieces++;
+      bytes += piece.length;
+      if (pieces <= piecesFree || bytes >= pieces * pieceBytesMin) return onBody.call(this, piece);
+      if (this.socket?.destroyed === false && this.socket.writable) cut(this.socket, 'pieces');
+    };
+  }
+
+  return {
+    /** A connection that has just been opened: its parser is reached by names of Node's own, which the tests hold. */
+    bound(socket: Socket): void {
+      const { parser } = socket as unknown as { readonly parser: Parser | null };
+      if (parser !== null) boundPieces(parser);
+    },
+
+    /** Whether the request may be served; not that of a connection which was cut. */
+    admits({ socket }: IncomingMessage, res: ServerResponse): boolean {
+      if (socket.destroyed) return false;
+      const waiting = (unanswered.get(socket) ?? 0) + 1;
+      if (waiting > unansweredMax) {
+        cut(socket, 'unanswered');
+        return false;
+      }
+      unanswered.set(socket, waiting);
+      res.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+      return true;
+    },
+  };
+}

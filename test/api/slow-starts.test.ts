@@ -1,0 +1,80 @@
+// When connections are read for the first time: twenty of an address at once, then one in a ms; one in 100 ms once one of them was cut.
+
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import type { SlowStarts } from '../../src/api/slow-starts.ts';
+import { createSlowStarts } from '../../src/api/slow-starts.ts';
+
+let slowStarts: SlowStarts;
+let started: number[];
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  slowStarts = createSlowStarts(() => performance.now());
+  started = [];
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const open = (id: number, address = 'a') => slowStarts.open(address, () => started.push(id));
+const openAll = (count: number, address = 'a') => Array.from({ length: count }, (_, i) => open(i, address));
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+describe('connections of an address', () => {
+  it('start twenty at once, then one in a ms, in their order', () => {
+    openAll(60);
+    expect(started).toEqual(upTo(20));
+    jest.advanceTimersByTime(10);
+    expect(started).toEqual(upTo(30));
+    jest.advanceTimersByTime(30);
+    expect(started).toEqual(upTo(60));
+    jest.advanceTimersByTime(20);
+    openAll(21);
+    expect(started).toHaveLength(80);
+  });
+
+  it('start one in 100 ms after one was cut, those that waited too, for ten seconds', () => {
+    openAll(25);
+    slowStarts.cut('a');
+    expect(started).toHaveLength(20);
+    jest.advanceTimersByTime(99);
+    expect(started).toHaveLength(20);
+    jest.advanceTimersByTime(1);
+    expect(started).toHaveLength(21);
+    jest.advanceTimersByTime(400);
+    expect(started).toHaveLength(25);
+    jest.advanceTimersByTime(9_499);
+    openAll(3);
+    expect(started).toHaveLength(26);
+    jest.advanceTimersByTime(100);
+    expect(started).toHaveLength(28);
+    jest.advanceTimersByTime(20);
+    openAll(20);
+    expect(started).toHaveLength(48);
+  });
+
+  it('that would wait for over ten seconds are refused', () => {
+    slowStarts.cut('a');
+    const opened = openAll(120);
+    expect(opened.filter((one) => one === null)).toHaveLength(20);
+    expect(started).toEqual([]);
+    jest.advanceTimersByTime(10_100);
+    expect(started).toHaveLength(100);
+  });
+
+  it('that have gone before their turn take none', () => {
+    slowStarts.cut('a');
+    const [first] = openAll(2);
+    first?.();
+    jest.advanceTimersByTime(100);
+    expect(started).toEqual([1]);
+  });
+
+  it('are not held up by those of another', () => {
+    slowStarts.cut('a');
+    openAll(50);
+    openAll(20, 'b');
+    expect(started).toHaveLength(20);
+  });
+});

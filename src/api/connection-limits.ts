@@ -22,7 +22,8 @@ interface Parser {
 
 /** @param cut is told once of a connection that is over its limits; nothing of what else it has brought is served */
 export function createConnectionLimits(cut: (socket: Socket, excess: Excess) => void) {
-  const unanswered = new WeakMap<Socket, number>();
+  /** Of a connection: requests that came before the one in front of them was answered. */
+  const behind = new WeakMap<Socket, number>();
   const bounded = new WeakSet<Parser>();
 
   /** Node keeps parsers, for one connection after another. */
@@ -57,13 +58,15 @@ export function createConnectionLimits(cut: (socket: Socket, excess: Excess) => 
     /** Whether the request may be served; not that of a connection which was cut. */
     admits({ socket }: IncomingMessage, res: ServerResponse): boolean {
       if (socket.destroyed) return false;
-      const waiting = (unanswered.get(socket) ?? 0) + 1;
-      if (waiting > unansweredMax) {
+      // Nothing stands before it: Node has given it the connection.
+      if (res.socket !== null) return true;
+      const waiting = (behind.get(socket) ?? 0) + 1;
+      if (waiting >= unansweredMax) {
         cut(socket, 'unanswered');
         return false;
       }
-      unanswered.set(socket, waiting);
-      res.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+      behind.set(socket, waiting);
+      res.once('close', () => behind.set(socket, (behind.get(socket) ?? 1) - 1));
       return true;
     },
   };

@@ -20,39 +20,53 @@ interface Parser {
   [callback: number]: (piece: Buffer) => void;
 }
 
+type Cut = (socket: Socket, excess: Excess) => void;
+
+/** Of each connection that is bounded. */
+const cuts = new WeakMap<Socket, Cut>();
+/** Of each parser how to let go of what it parsed last: Node keeps them, for one connection of the process after another. */
+const counting = new WeakMap<Parser, () => void>();
+
+/** @returns to be called when its connection has ended */
+function countPieces(parser: Parser): () => void {
+  const known = counting.get(parser);
+  if (known !== undefined) return known;
+  const { kOnBody } = parser.constructor;
+  const onBody = parser[kOnBody] as Parser[number];
+  let of: IncomingMessage | null = null;
+  let pieces = 0;
+  let bytes = 0;
+  parser[kOnBody] = function counted(this: Parser, piece) {
+    if (this.incoming !== of) {
+      of = this.incoming;
+      pieces = 0;
+      bytes = 0;
+    }
+    pieces++;
+    bytes += piece.length;
+    if (pieces <= piecesFree || bytes >= pieces * pieceBytesMin) return onBody.call(this, piece);
+    const { socket } = this;
+    if (socket?.destroyed === false && socket.writable) cuts.get(socket)?.(socket, 'pieces');
+  };
+  const letGo = (): void => {
+    of = null;
+  };
+  counting.set(parser, letGo);
+  return letGo;
+}
+
 /** @param cut is told once of a connection that is over its limits; nothing of what else it has brought is served */
-export function createConnectionLimits(cut: (socket: Socket, excess: Excess) => void) {
+export function createConnectionLimits(cut: Cut) {
   /** Of a connection: requests that came before the one in front of them was answered. */
   const behind = new WeakMap<Socket, number>();
-  const bounded = new WeakSet<Parser>();
-
-  /** Node keeps parsers, for one connection after another. */
-  function boundPieces(parser: Parser): void {
-    if (bounded.has(parser)) return;
-    bounded.add(parser);
-    const { kOnBody } = parser.constructor;
-    const onBody = parser[kOnBody] as Parser[number];
-    let of: IncomingMessage | null = null;
-    let pieces = 0;
-    let bytes = 0;
-    parser[kOnBody] = function counted(this: Parser, piece) {
-      if (this.incoming !== of) {
-        of = this.incoming;
-        pieces = 0;
-        bytes = 0;
-      }
-      pieces++;
-      bytes += piece.length;
-      if (pieces <= piecesFree || bytes >= pieces * pieceBytesMin) return onBody.call(this, piece);
-      if (this.socket?.destroyed === false && this.socket.writable) cut(this.socket, 'pieces');
-    };
-  }
 
   return {
     /** A connection that has just been opened: its parser is reached by names of Node's own, which the tests hold. */
     bound(socket: Socket): void {
       const { parser } = socket as unknown as { readonly parser: Parser | null };
-      if (parser !== null) boundPieces(parser);
+      if (parser === null) return;
+      cuts.set(socket, cut);
+      socket.once('close', countPieces(parser));
     },
 
     /** Whether the request may be served; not that of a connection which was cut. */

@@ -10,6 +10,7 @@ import { createOutbound } from '../../src/adapters/http/outbound.ts';
 import { createProviderRegistry } from '../../src/channels/registry.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
 import type { Outbound } from '../../src/ports/outbound.ts';
+import { OutboundError } from '../../src/ports/outbound.ts';
 import type { Provider } from '../../src/ports/provider-registry.ts';
 import { aDelivery, contextOf } from '../contracts/provider.ts';
 import type { HttpSink } from '../support/http-sink.ts';
@@ -309,6 +310,21 @@ describe('a mail by SMTP', () => {
       kind: 'retryable',
       reason: { failureClass: 'network', message: expect.stringMatching(/handshake failure/i) },
     });
+    await server.close();
+  });
+
+  it('closes a connection for whose TLS there was no turn', async () => {
+    await start();
+    const server = await startRawServer((socket) => void socket.write('220 mx\r\n'));
+    const none = new OutboundError('network', 'ETIMEDOUT', 'no turn');
+    const withoutTurn: Outbound = { ...outbound, takeHandshake: (_, __, refuse) => refuse(none) };
+    const found = createProviderRegistry({ outbound: withoutTurn, clock: wallClock, providerUrls: {} });
+    smtp = found.find('EMAIL', 'smtp') as Provider;
+    expect(await send({}, { port: server.port, secure: true })).toMatchObject({
+      kind: 'retryable',
+      reason: { failureClass: 'network', code: 'ETIMEDOUT', message: 'no turn' },
+    });
+    await until(() => server.open() === 0, { timeoutMs: 3_000, what: 'the connection to be closed' });
     await server.close();
   });
 

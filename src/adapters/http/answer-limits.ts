@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 
 import { OutboundError } from '../../ports/outbound.ts';
 
-/** Of the body and its first piece after the headers: chunks as the server made them, however they arrive. What is more isn't read. */
+/** Of a body: chunks as the server made them, and where these are cut by how they arrive. What is more isn't read. */
 export const bodyPiecesMax = 256;
 /** Answers of 1xx before the one that counts. */
 export const interimMax = 4;

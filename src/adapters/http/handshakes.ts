@@ -3,7 +3,7 @@
 //
 //   a tenant's 16 at once ──── one fails ───> 4 at once, and none for a second for each that failed, 5 s at most; ten minutes without one: 16 again
 //
-// So what such a chain takes is some 100 ms a second of the thread at most, however many names its tenant has for its servers. Those that wait are answered
+// So after the first sixteen such chains take a tenth of the thread at most, however many names their tenant has for its servers. Those that wait are answered
 // in 10 s, as connections that could not be opened.
 
 import type { Clock } from '../../ports/clock.ts';

@@ -63,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length;
     if (this.#first === null) this.#first = chunk;
     else (this.#rest ??= []).push(chunk);
-    if (this.#size >= bodyBytesMax || this.#rest?.length === bodyPiecesMax) this.#succeed();
+    if (this.#size >= bodyBytesMax || this.#rest?.length === bodyPiecesMax - 1) this.#succeed();
   }
 
   onResponseEnd(): void {

@@ -117,7 +117,10 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
       forget(session);
       session.fail?.(error ?? new OutboundError('network', 'ECONNRESET', 'the mail server closed the connection'));
     };
-    shakeHandsInTurn(connection, tenantId, outbound, lost);
+    shakeHandsInTurn(connection, tenantId, outbound, (error) => {
+      lost(error);
+      connection.close();
+    });
     connection.on('error', lost);
     connection.on('end', () => lost());
     await step(session, socket, signal, (done) => connection.connect(done));

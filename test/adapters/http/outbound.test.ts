@@ -17,7 +17,7 @@ import {
   localhostRsaKey,
 } from '../../support/localhost-certificate.ts';
 import type { RawServer } from '../../support/raw-server.ts';
-import { startRawServer } from '../../support/raw-server.ts';
+import { startRawServer, writeEndlessly } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 
@@ -172,6 +172,22 @@ describe('TLS', () => {
     // At the moment of an answer its connection is not free yet.
     expect(server.open()).toBeLessThanOrEqual(2);
     await expect(ask(await start(untrusted), 'a')).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  it.each([
+    ['interim answers', '', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'NO_ANSWER'],
+    ['a size of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'a', 'ANSWER_TOO_LONG'],
+    ['headers', 'HTTP/1.1 200 OK\r\n', 'a:\r\n', 'ANSWER_TOO_LONG'],
+  ])('bounds answers as plain connections do: %s without an end', async (_, answer, endlessly, code) => {
+    const server = await startRawServer((socket) => {
+      socket.on('data', () => {
+        socket.write(answer);
+        writeEndlessly(socket, endlessly);
+      });
+    }, trusted);
+    servers.push(server);
+    await expect(ask(server, 'a')).rejects.toMatchObject({ kind: 'network', code });
+    await until(() => server.open() === 0, { what: 'the connection to be closed' });
   });
 
   it('of a tenant whose receivers answer no greeting is begun sixteen times at once; nobody else waits', async () => {

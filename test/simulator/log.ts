@@ -141,7 +141,7 @@ function numbers({ partitions }: Brokers): number[] {
 
 /** Connections of one process. */
 function createCluster(machine: Machine, brokers: Brokers, onHeard: (group: string) => void): LogCluster {
-  let leaders = new Map<string, number>();
+  let leaders: Leaders = new Map();
   const broker = brokerFor(machine, brokers, onHeard);
   const learn = async (): Promise<void> => {
     leaders = await machine.ask(() => leadersNow(brokers));
@@ -154,7 +154,7 @@ function createCluster(machine: Machine, brokers: Brokers, onHeard: (group: stri
       if (leaders.size === 0) await learn();
     },
     refresh: learn,
-    leaderOf: (topic, partition) => leaders.get(keyOf({ topic, partition })) ?? null,
+    leaderOf: (topic, partition) => leaders.get(topic)?.[partition] ?? null,
     partitionsOf: () => brokers.partitions,
     coordinatorOf: () => machine.ask(() => 0),
     reset() {
@@ -164,12 +164,13 @@ function createCluster(machine: Machine, brokers: Brokers, onHeard: (group: stri
   };
 }
 
-function leadersNow(brokers: Brokers): Map<string, number> {
-  const leaders = new Map<string, number>();
-  for (const topic of allTopics)
-    for (const partition of numbers(brokers))
-      leaders.set(keyOf({ topic, partition }), brokers.leaderOf(topic, partition));
-  return leaders;
+/** By topic, then by partition. */
+type Leaders = ReadonlyMap<string, readonly number[]>;
+
+function leadersNow(brokers: Brokers): Leaders {
+  return new Map(
+    allTopics.map((topic) => [topic, numbers(brokers).map((partition) => brokers.leaderOf(topic, partition))]),
+  );
 }
 
 /** What a broker answers to this machine, of all that Herald asks brokers. */

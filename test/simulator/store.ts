@@ -33,6 +33,7 @@ export interface StoredReadModels {
 /** As text, and as that reads; nobody changes what it was given. */
 export interface StoredDocument {
   readonly text: string;
+  /** Read when it is first asked for: most documents are replaced before. */
   readonly row: Row;
 }
 
@@ -193,7 +194,13 @@ type Row = Readonly<Record<string, FieldValue>> & { readonly id: string };
 function storedOf(id: string, document: Document | null): StoredDocument | null {
   if (document === null) return null;
   const text = JSON.stringify(document);
-  return { text, row: { ...(JSON.parse(text) as Row), id } };
+  let row: Row | null = null;
+  return {
+    text,
+    get row() {
+      return (row ??= { ...(JSON.parse(text) as Row), id });
+    },
+  };
 }
 
 function found<D extends Document>(collection: ReadonlyMap<string, StoredDocument>, query: Query): Page<D> {

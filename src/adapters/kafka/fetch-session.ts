@@ -4,9 +4,9 @@
 import type { FetchAnswer, FetchPartition, FetchRequest } from './fetch-wire.ts';
 
 export interface FetchSession {
-  /** What the next request says; it must be answered, or the session reset. */
+  /** What the next request says; it must be answered, or the session reset. @param wanted by key; nobody changes it afterwards */
   request(
-    wanted: readonly FetchPartition[],
+    wanted: ReadonlyMap<string, FetchPartition>,
   ): Pick<FetchRequest, 'sessionId' | 'sessionEpoch' | 'partitions' | 'forgotten'>;
   /** False: the broker knows the session no more; the next request begins one. */
   noteAnswer(answer: FetchAnswer): boolean;
@@ -21,7 +21,7 @@ export function createFetchSession(): FetchSession {
   let sessionId = 0;
   let sessionEpoch = 0;
   /** What the broker has, by key. */
-  let known = new Map<string, FetchPartition>();
+  let known: ReadonlyMap<string, FetchPartition> = new Map();
 
   const reset = () => {
     sessionId = 0;
@@ -33,17 +33,13 @@ export function createFetchSession(): FetchSession {
     reset,
 
     request(wanted) {
-      // Copies: a source's offset moves on.
-      const now = new Map(
-        wanted.map(({ topic, partition, offset }) => [keyOf({ topic, partition }), { topic, partition, offset }]),
-      );
       const before = known;
-      known = now;
-      if (sessionId === 0) return { sessionId, sessionEpoch: 0, partitions: [...now.values()], forgotten: [] };
+      known = wanted;
+      if (sessionId === 0) return { sessionId, sessionEpoch: 0, partitions: [...wanted.values()], forgotten: [] };
       const changed: FetchPartition[] = [];
-      for (const [key, partition] of now) if (before.get(key)?.offset !== partition.offset) changed.push(partition);
+      for (const [key, partition] of wanted) if (before.get(key)?.offset !== partition.offset) changed.push(partition);
       const forgotten: FetchPartition[] = [];
-      for (const [key, partition] of before) if (!now.has(key)) forgotten.push(partition);
+      for (const [key, partition] of before) if (!wanted.has(key)) forgotten.push(partition);
       return { sessionId, sessionEpoch, partitions: changed, forgotten };
     },
 

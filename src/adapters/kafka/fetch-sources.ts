@@ -1,7 +1,7 @@
 // The partitions that a fetcher reads, one source each, and what a request asked for them: whose an answer still is.
 
 import { keyOf } from './fetch-session.ts';
-import type { FetchedPartition } from './fetch-wire.ts';
+import type { FetchedPartition, FetchPartition } from './fetch-wire.ts';
 import type { LogCluster } from './log-cluster.ts';
 import type { PartitionRests } from './partition-rests.ts';
 
@@ -19,8 +19,8 @@ export interface FetchSource {
   fail(error: Error): void;
 }
 
-/** What a request asked for, by key. */
-export type Asked = ReadonlyMap<string, { readonly source: FetchSource; readonly offset: number }>;
+/** What a request asks for, by key: a copy, since a source's offset moves on. */
+export type Asked = ReadonlyMap<string, FetchPartition & { readonly source: FetchSource }>;
 
 export function createFetchSources(
   cluster: Pick<LogCluster, 'leaderOf'>,
@@ -52,16 +52,17 @@ export function createFetchSources(
       [...sources.values()].map(({ topic, partition }) => cluster.leaderOf(topic, partition)),
 
     /** How many the node leads, those that want to be fetched now, and in how many ms the next one that rests will; Infinity: none does. */
-    of(leader: number): { led: number; wanted: FetchSource[]; restMs: number } {
+    of(leader: number): { led: number; wanted: Asked; restMs: number } {
       let led = 0;
       let restMs = Infinity;
-      const wanted: FetchSource[] = [];
-      for (const source of sources.values()) {
-        if (cluster.leaderOf(source.topic, source.partition) !== leader) continue;
+      const wanted = new Map<string, FetchPartition & { readonly source: FetchSource }>();
+      for (const [key, source] of sources) {
+        const { topic, partition } = source;
+        if (cluster.leaderOf(topic, partition) !== leader) continue;
         led++;
         if (!source.wants) continue;
         const leftMs = rests.leftMs(source);
-        if (leftMs === 0) wanted.push(source);
+        if (leftMs === 0) wanted.set(key, { topic, partition, offset: source.offset, source });
         else restMs = Math.min(restMs, leftMs);
       }
       return { led, wanted, restMs };
@@ -73,10 +74,6 @@ export function createFetchSources(
       return of !== undefined && sources.get(key) === of.source && of.source.offset === of.offset ? of.source : null;
     },
   };
-}
-
-export function askedOf(wanted: readonly FetchSource[]): Asked {
-  return new Map(wanted.map((source) => [keyOf(source), { source, offset: source.offset }]));
 }
 
 /** Whether a partition of both has changed hands. */

@@ -10,7 +10,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { backOffMs } from './back-off.ts';
 import { createFetchSession, type FetchSession, keyOf } from './fetch-session.ts';
-import { type Asked, askedOf, createFetchSources, type FetchSource, hasOtherSource } from './fetch-sources.ts';
+import { type Asked, createFetchSources, type FetchSource, hasOtherSource } from './fetch-sources.ts';
 import { createFetchWaits } from './fetch-waits.ts';
 import type { FetchAnswer, FetchedPartition } from './fetch-wire.ts';
 import { describeFetchError, isStaleMetadata } from './kafka-errors.ts';
@@ -121,7 +121,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       try {
         const { led, wanted, restMs } = sources.of(loop.leader);
         if (led === 0) break;
-        if (wanted.length === 0) {
+        if (wanted.size === 0) {
           await untilWoken(loop, restMs);
           continue;
         }
@@ -141,17 +141,16 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
   };
 
   /** null: the session was lost. @throws what the connection says, or that it stalled */
-  const fetchOnce = async (loop: Loop, wanted: FetchSource[], led: number): Promise<FetchAnswer | null> => {
-    const asked = askedOf(wanted);
+  const fetchOnce = async (loop: Loop, asked: Asked, led: number): Promise<FetchAnswer | null> => {
     // In a session a broker tells each partition's end once; whoever is new to a partition is to be told it as well.
     if (hasOtherSource(loop.asked, asked)) loop.session.reset();
     loop.asked = asked;
     const request = {
-      waitMaxMs: waits.waitOf(loop.busyAt, wanted.length < led),
+      waitMaxMs: waits.waitOf(loop.busyAt, asked.size < led),
       bytesMin: 1,
       bytesMax: answerBytesMax,
       partitionBytesMax,
-      ...loop.session.request(wanted),
+      ...loop.session.request(asked),
     };
     loop.askedAt ??= clock.monotonic();
     const answer = await new Promise<FetchAnswer>((resolve, reject) => {

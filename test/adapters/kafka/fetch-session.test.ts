@@ -4,7 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { createFetchSession, keyOf } from '../../../src/adapters/kafka/fetch-session.ts';
-import type { FetchAnswer } from '../../../src/adapters/kafka/fetch-wire.ts';
+import { createFetchSources } from '../../../src/adapters/kafka/fetch-sources.ts';
+import type { FetchAnswer, FetchPartition } from '../../../src/adapters/kafka/fetch-wire.ts';
 
 const anyWanted = fc.uniqueArray(
   fc.record({ topic: fc.constantFrom('a', 'b'), partition: fc.nat(4), offset: fc.nat(3) }),
@@ -37,6 +38,10 @@ function answerOf(errorCode: number, sessionId: number): FetchAnswer {
   return { clientSideThrottleTime: 0, errorCode, sessionId, partitions: [] };
 }
 
+function byKey(wanted: readonly FetchPartition[]): ReadonlyMap<string, FetchPartition> {
+  return new Map(wanted.map((partition) => [keyOf(partition), partition]));
+}
+
 describe('a fetch session', () => {
   it('has the broker fetch exactly what is wanted, whatever gets lost', () => {
     fc.assert(
@@ -45,14 +50,14 @@ describe('a fetch session', () => {
         const broker = startBroker();
         for (const { wanted, fate } of rounds) {
           if (fate === 'forgotten') broker.sessions.clear();
-          const request = session.request(wanted);
+          const request = session.request(byKey(wanted));
           const answer = broker.answer(request, fate !== 'refused');
           if (fate === 'lost') session.reset();
           else if (session.noteAnswer(answer)) {
             const offsets = 'offsets' in answer ? answer.offsets : new Map<string, number>();
             expect(new Map(offsets)).toEqual(new Map(wanted.map((partition) => [keyOf(partition), partition.offset])));
           } else {
-            expect(session.request(wanted).partitions).toEqual(wanted);
+            expect(session.request(byKey(wanted)).partitions).toEqual(wanted);
             session.reset();
           }
         }
@@ -63,21 +68,23 @@ describe('a fetch session', () => {
   it('names only what has changed once the broker knows the rest', () => {
     const session = createFetchSession();
     const wanted = Array.from({ length: 156 }, (_, n) => ({ topic: `t${n % 13}`, partition: n % 12, offset: 5 }));
-    session.request(wanted);
+    session.request(byKey(wanted));
     session.noteAnswer(answerOf(0, 7));
-    expect(session.request(wanted)).toEqual({ sessionId: 7, sessionEpoch: 1, partitions: [], forgotten: [] });
+    expect(session.request(byKey(wanted))).toEqual({ sessionId: 7, sessionEpoch: 1, partitions: [], forgotten: [] });
     session.noteAnswer(answerOf(0, 7));
     const moved = wanted.map((partition, n) => (n === 3 ? { ...partition, offset: 6 } : partition)).slice(0, -1);
-    const request = session.request(moved);
+    const request = session.request(byKey(moved));
     expect(request).toMatchObject({ sessionEpoch: 2, partitions: [moved[3]], forgotten: [wanted.at(-1)] });
   });
 
   it('notices that a source has moved on, though it is the same object', () => {
     const session = createFetchSession();
-    const source = { topic: 'a', partition: 1, offset: 5 };
-    session.request([source]);
+    const source = { topic: 'a', partition: 1, offset: 5, wants: true, deliver() {}, fail() {} };
+    const sources = createFetchSources({ leaderOf: () => 3 }, { leftMs: () => 0 });
+    sources.add([source]);
+    session.request(sources.of(3).wanted);
     session.noteAnswer(answerOf(0, 7));
     source.offset = 9;
-    expect(session.request([source]).partitions).toEqual([{ topic: 'a', partition: 1, offset: 9 }]);
+    expect(session.request(sources.of(3).wanted).partitions).toMatchObject([{ topic: 'a', partition: 1, offset: 9 }]);
   });
 });

@@ -13,6 +13,7 @@ import { DomainError, unavailable } from '../domain/errors.ts';
 import type { AskedFor, Digest } from '../domain/idempotency.ts';
 import { contentText, hashText, idOfKey, keyLifetimeMs } from '../domain/idempotency.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
+import { leaseLeftMs } from '../domain/lease.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Position } from '../ports/event-log.ts';
@@ -156,8 +157,8 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
       const found = await records.find(input.tenantId, [held.notificationId]).catch(() => null);
       if (found !== null) return settledBy(under, found);
       const now = clock.now();
-      const leftMs = (held.leaseUntil ?? 0) - now;
-      if (leftMs <= 0) {
+      const leftMs = leaseLeftMs(held.leaseUntil, now, leaseMs);
+      if (leftMs === 0) {
         const appended = await records.findSurely(input, held.notificationId);
         if (appended !== null) return settledBy(under, appended);
         const leaseUntil = now + leaseMs;

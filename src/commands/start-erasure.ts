@@ -1,8 +1,11 @@
 // Takes the erasure of a recipient on, as a job: whom it is about stands in it sealed.
 
+import { unavailable } from '../domain/errors.ts';
 import type { Channel } from '../domain/events.ts';
 import type { JobId, TenantId } from '../domain/ids.ts';
 import { comparedRecipient } from '../domain/suppression.ts';
+import { placesInLog } from '../domain/topics.ts';
+import type { EventLog } from '../ports/event-log.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import type { AskedJob } from './start-job.ts';
 
@@ -16,6 +19,7 @@ export interface Erasure {
 }
 
 interface Dependencies {
+  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
   readonly secretBox: Pick<SecretBox, 'seal'>;
   readonly startJob: (asked: AskedJob) => Promise<JobId>;
 }
@@ -23,12 +27,30 @@ interface Dependencies {
 type AskedErasure = Erasure & Omit<AskedJob, 'kind' | 'filter'>;
 
 /** @throws DomainError CONFLICT, SERVICE_UNAVAILABLE */
-export function startErasure({ secretBox, startJob }: Dependencies) {
-  return ({ channel, recipient, actor, ...asked }: AskedErasure): Promise<JobId> => {
+export function startErasure({ log, secretBox, startJob }: Dependencies) {
+  /** By `placesInLog`. Not by a time alone: what was requested by a clock that was ahead has been requested all the same. */
+  const endsOf = async (tenantId: TenantId): Promise<number[]> => {
+    const places = placesInLog(tenantId, log.partitioning);
+    const topics = [...new Set(places.map(({ topic }) => topic))];
+    const ends = new Map(await Promise.all(topics.map(async (topic) => [topic, await log.ends(topic)] as const)));
+    return places.map(({ topic, partition }) => ends.get(topic)?.[partition] ?? 0);
+  };
+
+  return async ({ channel, recipient, actor, ...asked }: AskedErasure): Promise<JobId> => {
+    const ends = await endsOf(asked.tenantId).catch(() => {
+      throw unavailable(
+        'The erasure was not accepted: the event log does not answer at the moment. Send the request again.',
+      );
+    });
     const erasure: Erasure = { channel, recipient, actor };
     const sealed = secretBox.seal(JSON.stringify(erasure), contextOf(asked.tenantId));
-    return startJob({ ...asked, kind: 'erase', filter: { sealed } });
+    return startJob({ ...asked, kind: 'erase', filter: { sealed, ends } });
   };
+}
+
+/** Where the log ended when it was asked for, by `placesInLog`; empty of one that a former version took on. */
+export function endsThen({ filter }: Pick<AskedJob, 'filter'>): readonly number[] {
+  return (filter as { readonly ends?: readonly number[] }).ends ?? [];
 }
 
 /** What such a job is about. @throws SecretBoxError when it was sealed under a secret that isn't known */

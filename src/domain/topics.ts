@@ -114,6 +114,15 @@ export function partitionsOfTenant(tenantId: TenantId, by: Partitioning): number
   return [...new Set(numbersByShard(tenantId, by))].sort((a, b) => a - b);
 }
 
+/** Each partition that may hold something of a tenant, in the order in which an erasure reads them: a job's mark and what it was told of ends go by it. */
+export function placesInLog(
+  tenantId: TenantId,
+  by: Partitioning,
+): readonly { readonly topic: Topic; readonly partition: number }[] {
+  const numbers = partitionsOfTenant(tenantId, by);
+  return allTopics.flatMap((topic) => numbers.map((partition) => ({ topic, partition })));
+}
+
 function partitionOfKey(tenantId: TenantId, key: string, by: Partitioning): number {
   return knownNumbers(tenantId, by)[murmur2(key) % by.shards] ?? 0;
 }

@@ -8,7 +8,7 @@
 import { erasedIdsMax } from '../domain/erasure.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
-import { partitionsOfTenant, retentionTopic } from '../domain/topics.ts';
+import { partitionsOfTenant, placesInLog, retentionTopic } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
 import type { StoredJob } from '../ports/job-store.ts';
@@ -20,7 +20,7 @@ import { reportCellsCollection } from '../projections/notifications/reports.ts';
 import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
-import { erasedCount, eventsRead, placesInLog } from './erasure-progress.ts';
+import { erasedCount, eventsRead } from './erasure-progress.ts';
 import type { LogMark, ReadOn, WorkDependencies } from './work.ts';
 
 /** Where it is: in the log, and then behind it. */

@@ -8,17 +8,18 @@
 
 import type { Erasure } from '../commands/start-erasure.ts';
 import { isOfWholeTenant } from '../commands/erase-tenant.ts';
-import { erasureOf, isOf } from '../commands/start-erasure.ts';
+import { endsThen, erasureOf, isOf } from '../commands/start-erasure.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { erasedIdsMax, isErased } from '../domain/erasure.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import { statuses } from '../domain/notification.ts';
+import { placesInLog } from '../domain/topics.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
 import type { StoredJob } from '../ports/job-store.ts';
 import { readModels } from '../projections/index.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import { erasingTenant } from './erasing-tenant.ts';
-import { erasedCount, eventsRead, placesInLog } from './erasure-progress.ts';
+import { erasedCount, eventsRead } from './erasure-progress.ts';
 import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
 import type { ReadOn, Work, WorkDependencies } from './work.ts';
 
@@ -44,7 +45,11 @@ export function erasing(deps: WorkDependencies): Work {
   };
 
   /** Answers where to go on, null: that was all of it; and how many it has named that no record told of. */
-  const readPartition = async (job: StoredJob, from: Position, end: number, until: number) => {
+  const readPartition = async (
+    job: StoredJob,
+    from: Position,
+    { end, endThen, until }: { readonly end: number; readonly endThen: number; readonly until: number },
+  ) => {
     const { tenantId, createdAt } = job;
     const { topic, partition, offset } = from;
     const erasure = erasureOf(job, secretBox);
@@ -54,7 +59,7 @@ export function erasing(deps: WorkDependencies): Work {
     let isRead = true;
     for await (const entry of log.read({ topic, partition, from: offset, to: end })) {
       next = entry.offset + 1;
-      if (isStale(entry, { tenantId, createdAt, ...erasure }, found)) stale.push(entry);
+      if (isStale(entry, { tenantId, createdAt, endThen, ...erasure }, found)) stale.push(entry);
       isRead = next >= end;
       if (next - offset >= erasedReadEvents || stale.length >= erasedIdsMax || clock.monotonic() >= until) break;
     }
@@ -91,7 +96,8 @@ export function erasing(deps: WorkDependencies): Work {
       let done = Math.max(job.done, job.total - job.skipped - job.failed);
       for (const at of placesInLog(job.tenantId, log.partitioning).slice(place)) {
         const end = (await log.ends(at.topic))[at.partition] ?? 0;
-        const read = offset < end ? await readPartition(job, { ...at, offset }, end, until) : allRead;
+        const endThen = endsThen(job)[place] ?? 0;
+        const read = offset < end ? await readPartition(job, { ...at, offset }, { end, endThen, until }) : allRead;
         done += read.named;
         if (read.next !== null) return { next: { kind: 'log', place, offset: read.next }, done };
         place++;
@@ -127,14 +133,16 @@ interface Meant extends Erasure {
   readonly tenantId: TenantId;
   /** UTC ms: what was requested by then. */
   readonly createdAt: number;
+  /** Where the partition ended then: what stands before it was there, by whatever clock it was requested. */
+  readonly endThen: number;
 }
 
 /** Whether its bytes are to be written over; what is to be named of it comes to `found`. */
-function isStale({ head, event, undecodable }: LogEntry, meant: Meant, found: Named): boolean {
+function isStale({ head, event, undecodable, offset }: LogEntry, meant: Meant, found: Named): boolean {
   if (head?.tenantId !== meant.tenantId) return false;
   if (event === null) return undecodable !== null && holds(undecodable.bytes, meant.recipient);
   if (isShownErased(event)) return true;
-  if (!isAbout(event, meant)) return false;
+  if (!isAbout(event, offset, meant)) return false;
   if ('notificationId' in event && event.type !== 'ProviderReported') found.ids.add(event.notificationId);
   else found.eventIds.add(event.eventId);
   return true;
@@ -147,9 +155,10 @@ function isShownErased(event: DomainEvent): boolean {
   return 'recipient' in event && isErased(event);
 }
 
-function isAbout(event: DomainEvent, meant: Meant): boolean {
-  const { channel, recipient, createdAt } = meant;
-  if (('requestedAt' in event ? event.requestedAt : event.occurredAt) > createdAt) return false;
+function isAbout(event: DomainEvent, offset: number, meant: Meant): boolean {
+  const { channel, recipient, createdAt, endThen } = meant;
+  const at = 'requestedAt' in event ? event.requestedAt : event.occurredAt;
+  if (at > createdAt && offset >= endThen) return false;
   if (event.type === 'DeadLettered') return holds(event.bytes, recipient);
   if (event.type === 'InboxRead') return channel === 'IN_APP' && event.recipient === recipient;
   if (!('recipient' in event) || event.recipient === null) return false;

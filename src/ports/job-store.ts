@@ -34,7 +34,7 @@ export interface StoredJob extends Job {
   readonly mark: JobMark;
   /** Asked while it ran, or was to go on: whoever holds it ends it. */
   readonly isStopAsked: boolean;
-  /** UTC ms: since when a queued one waits for its turn. */
+  /** UTC ms: since when a queued one waits for its turn. An order alone: the clock may have been set back since. */
   readonly turnAt: number;
   /** Raised by each claim. */
   readonly epoch: number;
@@ -61,6 +61,7 @@ export interface JobStore {
   askStop(tenantId: TenantId, id: JobId, now: number): Promise<StoredJob | null>;
   /**
    * The job to go on with, running under a new epoch: one whose lease is over (it hasn't come on by that), else the queued one whose tenant has waited longest and has none running.
+   * A lease that ends later than `leaseUntil` by more than `clocksDifferMs` is over as well: whoever took it had a clock that was ahead.
    * At once by several each gets another one. null: there is none.
    */
   claim(now: number, leaseUntil: number): Promise<StoredJob | null>;
@@ -69,7 +70,7 @@ export interface JobStore {
    * more, its tenant's queued ones go behind those of others. @throws StaleOwnerError when it runs under another epoch, or not at all
    */
   save(job: StoredJob): Promise<StoredJob>;
-  standing(now: number): Promise<StandingJobs>;
+  standing(): Promise<StandingJobs>;
   /** Removes all of the tenant's but one, over or not; whoever runs one finds it gone with the next write. */
   removeOthers(tenantId: TenantId, id: JobId): Promise<void>;
   close(): Promise<void>;

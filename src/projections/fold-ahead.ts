@@ -20,6 +20,7 @@ import type { AheadShares } from './ahead-shares.ts';
 import { isLarge } from './batch-rests.ts';
 import type { DecodedEntry, ReadModel } from './read-model.ts';
 import { foldBytesMax, isDecoded } from './read-model.ts';
+import { takenAt } from './taken-at.ts';
 
 /** Offsets of a topic in one look: some 5 ms of the thread where the log is in this process, in turns. A number that gets 4,000 a second is looked through all the same. */
 const lookedMax = 8_000;
@@ -53,7 +54,8 @@ export interface AheadReader {
 const lateMs = 500;
 
 export function keepsOthersWaiting(entries: readonly LogEntry[], now: number): boolean {
-  return isLarge(entries) && now - (entries[0]?.appendedAt ?? Infinity) >= lateMs;
+  const [oldest] = entries;
+  return oldest !== undefined && isLarge(entries) && now - takenAt(oldest, now) >= lateMs;
 }
 
 /** Without what had its turn since it was read, and of what was erased since then: that is as the log has it by now when its turn comes. */

@@ -4,6 +4,7 @@ import type { LogEntry } from '../ports/event-log.ts';
 import type { FoldPace } from '../ports/read-model-store.ts';
 import { restAfter } from './batch-rests.ts';
 import type { FoldDependencies } from './partition-fold.ts';
+import { takenAt } from './taken-at.ts';
 
 /** How a piece of a batch comes to its turn on the thread. A store elsewhere takes large batches of many numbers side by side. */
 export function inTurn(
@@ -23,12 +24,12 @@ export function inTurn(
 
 /** What is filled beside others gives way to this, where it must not lag. Not between two tries: what fails isn't helped by that, and may be what a changed fold mends. */
 export async function firstOf<T>(
-  { turns, readModel, isBeside }: FoldDependencies,
+  { turns, readModel, clock, isBeside }: FoldDependencies,
   [oldest]: readonly LogEntry[],
   fold: () => Promise<T>,
 ): Promise<T> {
   if (turns === undefined || oldest === undefined || readModel.mayLag === true || isBeside?.() === true) return fold();
-  const isOver = turns.begun(oldest.appendedAt);
+  const isOver = turns.begun(takenAt(oldest, clock.now()));
   try {
     return await fold();
   } finally {
@@ -46,7 +47,8 @@ export function restOf(
   const [oldest] = entries;
   const last = entries.at(-1);
   if (readModel.mayLag !== true && deps.isBeside?.() !== true && oldest !== undefined && last !== undefined) {
-    turns?.noted({ entries: entries.length, last, isLarge, waitedMs: clock.now() - oldest.appendedAt });
+    const now = clock.now();
+    turns?.noted({ entries: entries.length, last, isLarge, waitedMs: now - takenAt(oldest, now) });
     if (!isLarge && turns?.needsNoRest(pace) === true) return -Infinity;
   }
   return restAfter(entries, pace, clock.monotonic());

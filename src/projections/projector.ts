@@ -8,6 +8,7 @@ import { type Claim, StaleOwnerError } from '../ports/event-log.ts';
 import { createRecentEnds } from './fold-ahead.ts';
 import type { FoldDependencies, PartitionFold } from './partition-fold.ts';
 import { backOff, ownPartition } from './partition-fold.ts';
+import { takenAt } from './taken-at.ts';
 
 /** What a reader of the read models hardly notices, and what saves most fetches at 500 events a second. */
 const eventsGatheredMs = 50;
@@ -21,7 +22,7 @@ export type ProjectorDependencies = FoldDependencies;
 
 /** Makes the read model's collections, then follows the log until it is stopped. */
 export async function runProjector(deps: ProjectorDependencies): Promise<RunningProjector> {
-  const { report, readModel } = deps;
+  const { report, readModel, clock } = deps;
   const { name } = readModel.definition;
 
   return runOnClaims(deps, async ({ partition }, fold) => {
@@ -29,7 +30,7 @@ export async function runProjector(deps: ProjectorDependencies): Promise<Running
       const entries = await fold.take();
       if (entries === null) return;
       const [oldest] = entries;
-      if (oldest !== undefined) report?.inHand(name, partition, oldest.appendedAt);
+      if (oldest !== undefined) report?.inHand(name, partition, takenAt(oldest, clock.now()));
       const written = await fold.fold(entries);
       report?.folded(name, partition);
       if (written === null || !(await fold.foldOthers())) return;

@@ -76,7 +76,8 @@ export function createDecider(deps: DeciderDependencies): Decider {
   const { clock, fold, partition, budget, noteDue, decidedAtOnce = usuallyAtOnce } = deps;
   /** The least due time that may be in the store; 0: look. */
   let nextDueAt = 0;
-  let prunedAt = 0;
+  /** Monotonic. */
+  let prunedAt = -Infinity;
   const lines = createDueLines({ fold, clock, partition });
   /** More is due than was decided at once. */
   let isBehind = false;
@@ -191,7 +192,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
     const page = await find({ equals: { partition }, range, order, limit: batchMax });
     if (page === null) return false;
     const writes = page.documents.map(({ notificationId }) => writeOf(notificationId, null));
-    if (page.next === null) prunedAt = clock.now();
+    if (page.next === null) prunedAt = clock.monotonic();
     return writes.length === 0 || fold.write(writes);
   };
 
@@ -219,7 +220,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
     async decideDue() {
       if (nextDueAt <= clock.now() && !(await within(decideBatch))) return false;
       if (isSweepDue() && !(await within(sweepAhead))) return false;
-      return clock.now() - prunedAt < pruneEveryMs || prune();
+      return clock.monotonic() - prunedAt < pruneEveryMs || prune();
     },
     get decided() {
       return decidedInAll;
@@ -227,7 +228,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
     waitMs() {
       const now = clock.now();
       const untilDueMs = Math.min(nextDueAt - now, nextDueAt === Number.POSITIVE_INFINITY ? pruneEveryMs : waitStepMs);
-      return Math.max(0, Math.min(untilDueMs, prunedAt + pruneEveryMs - now));
+      return Math.max(0, Math.min(untilDueMs, prunedAt + pruneEveryMs - clock.monotonic()));
     },
   };
 }

@@ -9,6 +9,7 @@ import type { Claim, LogEntry } from '../ports/event-log.ts';
 import type { FoldDependencies, PartitionFold } from '../projections/partition-fold.ts';
 import type { RunningProjector } from '../projections/projector.ts';
 import { runOnClaims } from '../projections/projector.ts';
+import { takenAt } from '../projections/taken-at.ts';
 import { timersReadModel } from '../projections/timers/index.ts';
 import type { DecidedAtOnce } from './decider.ts';
 import { createDecider } from './decider.ts';
@@ -71,7 +72,7 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold
       const { entries } = taken;
       if (entries === null) return;
       const [oldest] = entries;
-      if (oldest !== undefined) report?.inHand(name, partition, oldest.appendedAt);
+      if (oldest !== undefined) report?.inHand(name, partition, takenAt(oldest, clock.now()));
       const written = await fold.fold(entries);
       report?.folded(name, partition);
       if (written === null) return;

@@ -109,19 +109,15 @@ export function timersFeed(of: {
 }
 
 /** Jobs come on while they run, and the queue by its head. They have no number of their own: all are of 0. */
-export function jobsFeed(of: {
-  readonly jobs: Pick<JobStore, 'standing'>;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-}): Feed {
-  const { jobs, clock, metrics } = of;
+export function jobsFeed(of: { readonly jobs: Pick<JobStore, 'standing'>; readonly metrics: Metrics }): Feed {
+  const { jobs, metrics } = of;
   let last: Pick<StandingJobs, 'running' | 'queued'> = { running: [], queued: 0 };
   metrics.gauge('herald_jobs', () => last.running.length, { state: 'running' });
   metrics.gauge('herald_jobs', () => last.queued, { state: 'queued' });
   return {
     group: 'jobs',
     async look({ within }) {
-      const standing = await within(jobs.standing(clock.now()));
+      const standing = await within(jobs.standing());
       last = standing ?? last;
       const common = { group: 'jobs', partition: 0, end: 1, countsEvents: false, isUnderWay: false, after: [] };
       const queued = standing === null ? null : standing.head === null ? 1 : 0;

@@ -290,6 +290,15 @@ describe('whatever happens between the reservation and the answer', () => {
     expect(await countOf(tenant, 'orphan')).toBe(1);
   });
 
+  it('the same where its clock was ahead by hours: nobody waits for as long', async () => {
+    const sent = { ...inApp, recipient: 'ahead' };
+    const orphan = await entryOf('ahead', 'ahead', { leaseUntil: Date.now() + 2 * 3_600_000 });
+    await kept.reserve(orphan, orphan.requestedAt);
+    const reply = await tenant.notify(sent, keyed('ahead'));
+    expect([reply.status, idOf(reply)]).toEqual([202, orphan.notificationId]);
+    expect(await countOf(tenant, 'ahead')).toBe(1);
+  });
+
   it('a process that may still append: the repeat waits, then is 409 with Retry-After', async () => {
     const orphan = await entryOf('busy', 'busy', {});
     await kept.reserve(orphan, orphan.requestedAt);

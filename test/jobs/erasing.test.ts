@@ -40,9 +40,12 @@ async function filled(): Promise<void> {
 
 const suppressed = () => tenant.dashboard('POST', '/suppressions', { channel: 'IN_APP', recipient: 'ada' });
 
-const asked = (recipient = 'ada', channel: 'IN_APP' | 'SMS' = 'IN_APP') => {
+/** @param behindMs how far its process' clock is behind */
+const asked = (recipient = 'ada', channel: 'IN_APP' | 'SMS' = 'IN_APP', behindMs = 0) => {
   const of = { tenantId: tenant.id as TenantId, channel, recipient, actor: 'ada', total: 0, ratePerSecond: 500 };
-  return startErasure({ ...app.deps, startJob: startJob(app.deps) })({ ...of, trace: noTrace });
+  const { jobs, clock } = app.deps;
+  const start = startJob({ jobs, clock: { ...clock, now: () => clock.now() - behindMs } });
+  return startErasure({ ...app.deps, startJob: start })({ ...of, trace: noTrace });
 };
 const claimed = async (at = Date.now()): Promise<StoredJob> => {
   const job = await app.deps.jobs.claim(at, at + leaseMs);
@@ -97,6 +100,17 @@ describe('an erasure', () => {
       for await (const { event } of app.deps.log.read({ topic: settingsTopic, partition, from: 0, to }))
         if (event?.type === 'RecipientErased' && event.tenantId === tenant.id) named.push(...event.notificationIds);
     expect([named.length, new Set(named).size]).toEqual([many, many]);
+  }, 120_000);
+
+  it('asked for where the clock is behind: what was there is erased, and nothing that came after', async () => {
+    await filled();
+    await asked('ada', 'IN_APP', 3_600_000);
+    await tenant.notify({ channel: 'IN_APP', recipient: 'ada', body: 'afterwards' });
+    await until(async () => (await inboxOf('ada'))[0]?.body === 'afterwards', { what: 'the item of afterwards' });
+    expect(await turn(await claimed())).toMatchObject({ state: 'done', done: many });
+    await until(async () => (await inboxOf('ada')).length === 1, { what: 'the others to be gone' });
+    expect(await inboxOf('ada')).toMatchObject([{ body: 'afterwards' }]);
+    expect((await tenant.dashboard('GET', '/notifications?recipient=ada')).body.data).toHaveLength(1);
   }, 120_000);
 
   it.each([1, 2, 3, 4])(

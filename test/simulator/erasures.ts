@@ -51,7 +51,7 @@ export function createErasingClient(
 ) {
   const jobs = createSimulatedJobs({ machine, shared, time, random, faults });
   const { clock } = machine;
-  const takeOn = startErasure({ secretBox, startJob: startJob({ jobs, clock }) });
+  const takeOn = startErasure({ log, secretBox, startJob: startJob({ jobs, clock }) });
   const eraseThese = eraseRecords({ log, clock });
   const ofTenant = tenantErasing({ machine, log, jobs });
 

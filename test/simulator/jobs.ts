@@ -88,7 +88,7 @@ export function createSimulatedJobs(by: {
     },
     claim: async (now, leaseUntil) => (await ask(() => orNull(store.claim(now, leaseUntil)))).found,
     save: (job) => ask(async () => noted(await store.save(job))),
-    standing: (now) => ask(() => store.standing(now)),
+    standing: () => ask(() => store.standing()),
     removeOthers: (tenantId, id) =>
       ask(async () => {
         await store.removeOthers(tenantId, id);

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { createClock } from '../../src/adapters/node/clock.ts';
 import { createMetrics } from '../../src/adapters/node/metrics.ts';
 import { openJobStore } from '../../src/adapters/sqlite/jobs/store.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
@@ -34,8 +33,7 @@ beforeEach(() => {
   const metrics = createMetrics({ processMetrics: false });
   page = () => metrics.read();
   const feed: Feed = jobsFeed({
-    jobs: { standing: async (at) => (isAway ? Promise.reject(new Error('away')) : store.standing(at)) },
-    clock: { ...createClock(), now: () => now },
+    jobs: { standing: async () => (isAway ? Promise.reject(new Error('away')) : store.standing()) },
     metrics,
   });
   const standstill = createStandstill(30_000);

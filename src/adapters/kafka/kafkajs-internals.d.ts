@@ -97,8 +97,6 @@ declare module 'kafkajs/src/cluster/index.js' {
 
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   interface InflightRequest {
-    /** UTC ms; null: it is being written. */
-    readonly sentAt: number | null;
     readonly requestTimeout: number;
     /** Rejects it, and takes it out of those in flight. */
     timeoutRequest(): void;

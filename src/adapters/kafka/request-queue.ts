@@ -5,6 +5,8 @@
 //
 // And each connection looks for requests that have waited for too long by an interval of its own: a process of all roles has two dozen connections, so 240 times
 // a second. One interval looks after all of them.
+//
+// It goes by a clock that isn't set: by kafkajs' own every request under way is late once the machine's time is put forward, and none is for as long as it is put back.
 
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 
@@ -36,13 +38,18 @@ export function mendRequestQueue(): void {
 /** Ends requests that weren't answered in time, of all connected queues; runs while there is one. */
 function createOverdueLook() {
   const watched = new Set<RequestQueue>();
+  /** When it was seen first, monotonic ms: a look later at most than it was sent. */
+  const seenAt = new WeakMap<object, number>();
   let timer: NodeJS.Timeout | null = null;
 
   const look = () => {
-    const now = Date.now();
+    const now = performance.now();
     for (const queue of watched) {
-      for (const request of queue.inflight.values())
-        if (request.sentAt !== null && now - request.sentAt > request.requestTimeout) request.timeoutRequest();
+      for (const request of queue.inflight.values()) {
+        const since = seenAt.get(request);
+        if (since === undefined) seenAt.set(request, now);
+        else if (now - since > request.requestTimeout) request.timeoutRequest();
+      }
       if (!queue.isConnected()) queue.destroy();
     }
   };

@@ -97,4 +97,31 @@ describe("kafkajs' request queue, mended", () => {
     isConnected.first = isConnected.second = false;
     await until(() => timers() < before, { what: 'the timer to end' });
   });
+
+  it.each([
+    ['forward', 3_600_000],
+    ['back', -3_600_000],
+  ])('does so by a clock that is not put %s', async (_, byMs) => {
+    mendRequestQueue();
+    const { now } = Date;
+    const open = { isConnected: () => true, enforceRequestTimeout: true };
+    const [patient, hasty] = [
+      makeQueue(5, { ...open, requestTimeout: 60_000 }),
+      makeQueue(5, { ...open, requestTimeout: 50 }),
+    ];
+    const ended: string[] = [];
+    for (const [name, queue] of Object.entries({ patient, hasty })) {
+      queue.scheduleRequestTimeoutCheck();
+      const { entry, ...of } = request(1, []);
+      queue.push({ ...of, entry: { ...entry, reject: () => ended.push(name) } });
+    }
+    try {
+      Date.now = () => now() + byMs;
+      await until(() => ended.length > 0, { what: 'the request that is late' });
+      expect(ended).toEqual(['hasty']);
+    } finally {
+      Date.now = now;
+      for (const queue of [patient, hasty]) queue.destroy();
+    }
+  });
 });

@@ -6,6 +6,7 @@ import { MongoServerError } from 'mongodb';
 
 import type { TenantId, JobId } from '../../../domain/ids.ts';
 import { endedJobsKeptMs, endedJobsMax, openJobsMax } from '../../../domain/job.ts';
+import { clocksDifferMs } from '../../../domain/lease.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import type { MongoConnection } from '../connection.ts';
@@ -39,11 +40,7 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
   const jobs = jobsIn(connection);
 
   const busyTenants = (): Promise<TenantId[]> => jobs.distinct('tenantId', { state: 'running' });
-  const waiting = (now: number, busy: readonly TenantId[]): Filter<JobDocument> => ({
-    state: 'queued',
-    turnAt: { $lte: now },
-    tenantId: { $nin: busy },
-  });
+  const waiting = (busy: readonly TenantId[]): Filter<JobDocument> => ({ state: 'queued', tenantId: { $nin: busy } });
   const inTurn = { turnAt: 1, _id: 1 } as const;
 
   const claimOne = async (now: number, leaseUntil: number): Promise<JobDocument | null> => {
@@ -52,9 +49,10 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
     const movedAt = { $cond: [{ $eq: ['$state', 'queued'] }, now, '$movedAt'] };
     const epoch = { $add: ['$epoch', 1] };
     const claimed = [{ $set: { state: 'running', leaseUntil, startedAt, movedAt, epoch } }];
-    const expired = await jobs.findOneAndUpdate({ state: 'running', leaseUntil: { $lte: now } }, claimed, after);
+    const isOver = [{ leaseUntil: { $lte: now } }, { leaseUntil: { $gt: leaseUntil + clocksDifferMs } }];
+    const expired = await jobs.findOneAndUpdate({ state: 'running', $or: isOver }, claimed, after);
     if (expired !== null) return expired;
-    return jobs.findOneAndUpdate(waiting(now, await busyTenants()), claimed, { ...after, sort: inTurn });
+    return jobs.findOneAndUpdate(waiting(await busyTenants()), claimed, { ...after, sort: inTurn });
   };
 
   return {
@@ -112,12 +110,12 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
       if (job.state !== 'running') await jobs.updateMany({ tenantId, state: 'queued' }, { $set: { turnAt } });
       return jobOf(saved);
     },
-    async standing(now) {
+    async standing() {
       const projection = { _id: 1, movedAt: 1 };
       const running = await jobs.find({ state: 'running' }, { projection }).limit(runningMax).toArray();
       const queued = await jobs.countDocuments({ state: 'queued' });
       const options = { sort: inTurn, projection: { _id: 1 } };
-      const head = queued === 0 ? null : await jobs.findOne(waiting(now, await busyTenants()), options);
+      const head = queued === 0 ? null : await jobs.findOne(waiting(await busyTenants()), options);
       return { running: running.map(({ _id: id, movedAt }) => ({ id, movedAt })), queued, head: head?._id ?? null };
     },
     async removeOthers(tenantId, id) {

@@ -4,6 +4,7 @@
 
 import type { JobId, TenantId } from '../../../domain/ids.ts';
 import { endedJobsKeptMs, endedJobsMax, openJobsMax } from '../../../domain/job.ts';
+import { clocksDifferMs } from '../../../domain/lease.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
@@ -44,7 +45,7 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
       }),
     claim: async (now, leaseUntil) =>
       transaction(() => {
-        const row = statement(expiredSql).get(now) ?? statement(headSql).get(now);
+        const row = statement(expiredSql).get(now, leaseUntil + clocksDifferMs) ?? statement(headSql).get();
         if (row === undefined) return null;
         const job = jobOf(row);
         const claimed: StoredJob = {
@@ -68,10 +69,10 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
         if (job.state !== 'running') statement(behindSql).run(job.turnAt, job.tenantId);
         return saved;
       }),
-    async standing(now) {
+    async standing() {
       const running = statement(runningSql).all();
       const queued = Number(statement(queuedSql).get()?.['queued'] ?? 0);
-      const head = statement(headSql).get(now);
+      const head = statement(headSql).get();
       return {
         running: running.map((row) => ({ id: String(row['id']) as JobId, movedAt: Number(row['moved_at']) })),
         queued,
@@ -126,8 +127,9 @@ const forgetSql = 'DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended
 const surplusSql = `DELETE FROM jobs WHERE id IN
   (SELECT id FROM jobs WHERE tenant_id = ? AND ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT -1 OFFSET ?)`;
 const openSql = 'SELECT count(*) AS open FROM jobs WHERE tenant_id = ? AND ended_at IS NULL';
-const expiredSql = "SELECT * FROM jobs WHERE state = 'running' AND lease_until <= ? ORDER BY lease_until, id LIMIT 1";
-const headSql = `SELECT * FROM jobs WHERE state = 'queued' AND turn_at <= ?
+const expiredSql = `SELECT * FROM jobs WHERE state = 'running' AND (lease_until <= ? OR lease_until > ?)
+  ORDER BY lease_until, id LIMIT 1`;
+const headSql = `SELECT * FROM jobs WHERE state = 'queued'
   AND tenant_id NOT IN (SELECT tenant_id FROM jobs WHERE state = 'running') ORDER BY turn_at, id LIMIT 1`;
 const behindSql = "UPDATE jobs SET turn_at = ? WHERE tenant_id = ? AND state = 'queued'";
 const runningSql = "SELECT id, moved_at FROM jobs WHERE state = 'running' ORDER BY moved_at, id LIMIT 100";

@@ -6,6 +6,7 @@ import { StaleOwnerError } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
+import { createAbandonedLeases } from './abandoned-leases.ts';
 import { erasedCount, eventsRead } from './erasure-progress.ts';
 import { leaseMs, lookEveryMs, placesMax, stuckMaxMs, troubleRestMs } from './limits.ts';
 import type { TurnDependencies } from './turn.ts';
@@ -25,6 +26,7 @@ export interface JobRunner {
 
 export function runJobs(deps: RunnerDependencies): JobRunner {
   const { jobs, clock, logger, metrics } = deps;
+  const abandoned = createAbandonedLeases(deps);
   const stopping = new AbortController();
   let resting = new AbortController();
   for (const state of ['done', 'stopped', 'failed']) metrics.increment('herald_jobs_ended_total', { state }, 0);
@@ -92,9 +94,9 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
   };
 
   const claimed = async (): Promise<StoredJob | null> => {
-    const now = clock.now();
     try {
-      return await jobs.claim(now, now + leaseMs);
+      const now = clock.now();
+      return (await abandoned.claim()) ?? (await jobs.claim(now, now + leaseMs));
     } catch (err) {
       logger.warn('the jobs could not be asked for', { err });
       return null;

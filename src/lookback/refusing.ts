@@ -58,6 +58,8 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       add: refuse,
       askStop: refuse,
       claim: refuse,
+      leasesAfter: refuse,
+      claimFrom: refuse,
       save: refuse,
       standing: refuse,
       removeOthers: refuse,

@@ -42,6 +42,12 @@ export interface StoredJob extends Job {
   readonly leaseUntil: number | null;
 }
 
+/** Until when a running job is its owner's, UTC ms by the owner's clock: another time with each save. */
+export interface JobLease {
+  readonly id: JobId;
+  readonly leaseUntil: number;
+}
+
 /** What of the jobs of all tenants should come on. */
 export interface StandingJobs {
   /** Those that run, 100 at most. */
@@ -61,10 +67,13 @@ export interface JobStore {
   askStop(tenantId: TenantId, id: JobId, now: number): Promise<StoredJob | null>;
   /**
    * The job to go on with, running under a new epoch: one whose lease is over (it hasn't come on by that), else the queued one whose tenant has waited longest and has none running.
-   * A lease that ends later than `leaseUntil` by more than `clocksDifferMs` is over as well: whoever took it had a clock that was ahead.
    * At once by several each gets another one. null: there is none.
    */
   claim(now: number, leaseUntil: number): Promise<StoredJob | null>;
+  /** Those of running jobs that end after `time`, 100 at most: of a clock that was ahead, or is. */
+  leasesAfter(time: number): Promise<readonly JobLease[]>;
+  /** As `claim`, of the job whose lease it still is; null: whoever runs it has prolonged it, or has ended. */
+  claimFrom(lease: JobLease, now: number, leaseUntil: number): Promise<StoredJob | null>;
   /**
    * In place of what is stored, but for `isStopAsked`, which is as it was asked meanwhile: resolves with what is stored then. When it doesn't run any
    * more, its tenant's queued ones go behind those of others. @throws StaleOwnerError when it runs under another epoch, or not at all

@@ -16,6 +16,7 @@ import { decide, timersCollection } from '../projections/timers/document.ts';
 import type { Decision } from './decisions.ts';
 import { decisionsOf } from './decisions.ts';
 import { createDueLines } from './due-lines.ts';
+import { lastSetAt } from './former-clock.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { createSteadyTime } from './steady-time.ts';
 
@@ -198,6 +199,8 @@ export function createDecider(deps: DeciderDependencies): Decider {
 
   return {
     async resume() {
+      const setAt = await lastSetAt(deps);
+      if (setAt !== null) steadyTime.seen(setAt);
       let after: readonly FieldValue[] | null = null;
       do {
         const from: readonly FieldValue[] | null = after;

@@ -150,13 +150,26 @@ export function jobStoreContract(name: string, open: () => Promise<JobStoreHarne
       await add(storedJob('1', { turnAt: start + aheadMs }));
       const first = await store.claim(start + aheadMs, start + aheadMs + leaseMs);
       expect(first).toMatchObject({ id: 'job_1', state: 'running' });
-      // Its process has ended.
-      const second = await other.claim(start, start + leaseMs);
-      expect(second).toMatchObject({ id: 'job_1', epoch: 2, leaseUntil: start + leaseMs });
+      if (first === null) throw new Error('there is one');
+      await add(storedJob('2', ofTenant('b')));
+      await claimed(start);
+      expect(await claim(start)).toBeNull();
+      const lease = { id: 'job_1' as JobId, leaseUntil: start + aheadMs + leaseMs };
+      expect(await other.leasesAfter(start + leaseMs)).toEqual([lease]);
+      expect(await other.leasesAfter(start - 1)).toHaveLength(2);
+      // Its process is at work: the lease that was seen is no more.
+      const prolonged = { ...first, leaseUntil: start + aheadMs + leaseMs + 7 };
+      await store.save(prolonged);
+      expect(await other.claimFrom(lease, start, start + leaseMs)).toBeNull();
+      const [left] = await other.leasesAfter(start + leaseMs);
+      if (left === undefined) throw new Error('there is one');
+      const second = await other.claimFrom(left, start, start + leaseMs);
+      expect(second).toEqual({ ...prolonged, epoch: 2, leaseUntil: start + leaseMs });
       if (second === null) throw new Error('there is one');
-      expect(await claim(start + 1)).toBeNull();
+      await expect(store.save(prolonged)).rejects.toBeInstanceOf(StaleOwnerError);
+      expect(await other.claimFrom(left, start, start + leaseMs)).toBeNull();
       await other.save({ ...second, state: 'queued', turnAt: start + aheadMs, leaseUntil: null });
-      expect(await store.standing()).toEqual({ running: [], queued: 1, head: 'job_1' });
+      expect(await store.standing()).toMatchObject({ queued: 1, head: 'job_1' });
       expect(await claimed(start + 2)).toMatchObject({ id: 'job_1', epoch: 3 });
     });
 

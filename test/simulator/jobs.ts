@@ -87,6 +87,8 @@ export function createSimulatedJobs(by: {
       return (await ask(stopped)).found;
     },
     claim: async (now, leaseUntil) => (await ask(() => orNull(store.claim(now, leaseUntil)))).found,
+    leasesAfter: (until) => ask(() => store.leasesAfter(until)),
+    claimFrom: async (...of) => (await ask(() => orNull(store.claimFrom(...of)))).found,
     save: (job) => ask(async () => noted(await store.save(job))),
     standing: () => ask(() => store.standing()),
     removeOthers: (tenantId, id) =>

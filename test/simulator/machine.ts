@@ -29,8 +29,15 @@ export const worldBegin = Date.UTC(2026, 10, 21, 12);
 /** How long a connection keeps its caller waiting before it is given up. */
 const lostAfterMs = 700;
 
-export function createMachine(by: { name: string; time: VirtualTime; random: Random; trace: Trace }): Machine {
-  const { name, time, random, trace } = by;
+export function createMachine(by: {
+  readonly name: string;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** Of its wall clock, which is set while it runs: how far that is ahead, in ms. Absent: it is right. */
+  readonly aheadMs?: () => number;
+}): Machine {
+  const { name, time, random, trace, aheadMs = () => 0 } = by;
   const bornAt = time.now;
   let isAlive = true;
   let frozenUntil = -Infinity;
@@ -38,6 +45,8 @@ export function createMachine(by: { name: string; time: VirtualTime; random: Ran
   let lostOneIn = 1;
   let slowUntil = -Infinity;
   let slowBy = 0;
+
+  const wallMs = () => worldBegin + Math.floor(time.now) + aheadMs();
 
   const isFrozen = () => time.now < frozenUntil;
 
@@ -74,11 +83,11 @@ export function createMachine(by: { name: string; time: VirtualTime; random: Ran
   }
 
   const clock: Clock = {
-    now: () => worldBegin + Math.floor(time.now),
+    now: wallMs,
     monotonic: () => time.now - bornAt,
     random: random.next,
     randomBytes: (length) => randomBytes(random, length),
-    uuidV7: () => uuidV7Bytes(worldBegin + Math.floor(time.now), randomBytes(random, 10)),
+    uuidV7: () => uuidV7Bytes(wallMs(), randomBytes(random, 10)),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (!isAlive) return;

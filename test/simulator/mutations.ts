@@ -1,5 +1,6 @@
 // Deliberate faults, put into Herald's source while it is loaded: what the simulator has to find, so that it isn't taken on trust.
 
+import { clockMutations } from './clock-mutations.ts';
 import { erasureMutations } from './erasure-mutations.ts';
 import { jobMutations } from './job-mutations.ts';
 
@@ -473,6 +474,7 @@ export const mutations: readonly Mutation[] = [
   },
   ...jobMutations,
   ...erasureMutations,
+  ...clockMutations,
 ];
 
 /** The file's text with a mutation's edits of it. @throws Error when a text isn't there, or more than once */

@@ -20,6 +20,7 @@ import type { ReadModel } from '../../src/projections/read-model.ts';
 import { runProjector } from '../../src/projections/projector.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
+import { createRandom } from '../chaos/random.ts';
 import { secretBox, tenantErasing } from './erasures.ts';
 import type { SharedJobs } from './jobs.ts';
 import { createSimulatedJobs } from './jobs.ts';
@@ -43,7 +44,7 @@ const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() 
 
 export function startNode(world: World, name: string): Node {
   const { plan, time, random, trace, brokers, partitioning, tenants, faults, witness, stored, sizeOf } = world;
-  const machine = createMachine({ name, time, random, trace });
+  const machine = createMachine({ name, time, random, trace, aheadMs: clockOf(world, name) });
   trace(name, 'starts');
   const { clock } = machine;
   const logger = witness.loggerOf(name);
@@ -142,6 +143,14 @@ function jobDependenciesOf(
       forgetOfTenant: forgetOfTenant({ log, clock }),
     },
   };
+}
+
+/** How far ahead a process' clock is: some are right, and some are set right while it runs, before all is well. */
+function clockOf({ plan, time }: World, name: string): () => number {
+  const random = createRandom(Math.imul(plan.seed, 0x9e37_79b1) ^ Number(name.slice(1)));
+  const aheadMs = random.of([0, 0.5, 1]) * plan.clocksMs;
+  const rightFrom = random.of([Infinity, random.next() * plan.healedAt]);
+  return () => (time.now < rightFrom ? aheadMs : 0);
 }
 
 const attemptDeadlineMs = 1_500;

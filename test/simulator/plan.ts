@@ -108,6 +108,8 @@ export interface Plan {
   readonly settingsMs: number;
   /** How long a turn of the event loop takes, at most. */
   readonly turnMs: number;
+  /** How far the wall clocks of processes are ahead of the right time, at most. */
+  readonly clocksMs: number;
   readonly inFlightMax: number;
   readonly inFlightHighOnly: number;
   readonly inFlightPerTenantMax: number;
@@ -138,6 +140,7 @@ export function planOf(seed: number): Plan {
     answerMax: scenario === 'chaos' || scenario === 'moves' ? random.of([1, 3, 1000, 1000]) : 1000,
     settingsMs: settingsMsOf(scenario, random),
     turnMs: 0.05,
+    clocksMs: clocksMsOf(scenario, seed),
     jobs: [],
     erasures: [],
     retryDelaysMs: scenario === 'neighbours' ? [300] : random.of([[150, 500], [300], [100, 300, 700]]),
@@ -180,6 +183,13 @@ function settingsMsOf(scenario: Scenario, random: Random): number {
   return scenario === 'chaos' || scenario === 'moves' ? random.of([0, 0, 0, 500]) : 0;
 }
 
+/** By a generator of its own. Where nothing goes wrong, clocks are right as well. */
+function clocksMsOf(scenario: Scenario, seed: number): number {
+  const random = createRandom(seed ^ 0x3c6e_f372);
+  const mayDiffer = scenario === 'chaos' || scenario === 'moves' || scenario === 'jobs' || scenario === 'erasures';
+  return mayDiffer ? random.of([0, 0, 0, 0, 0, 300, 30_000, 3_600_000, 3_600_000]) : 0;
+}
+
 type Rest = Omit<
   Plan,
   | 'seed'
@@ -191,6 +201,7 @@ type Rest = Omit<
   | 'answerMax'
   | 'retryDelaysMs'
   | 'turnMs'
+  | 'clocksMs'
   | 'jobs'
   | 'erasures'
 > &

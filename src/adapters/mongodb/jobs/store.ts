@@ -6,7 +6,6 @@ import { MongoServerError } from 'mongodb';
 
 import type { TenantId, JobId } from '../../../domain/ids.ts';
 import { endedJobsKeptMs, endedJobsMax, openJobsMax } from '../../../domain/job.ts';
-import { clocksDifferMs } from '../../../domain/lease.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import type { MongoConnection } from '../connection.ts';
@@ -43,14 +42,17 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
   const waiting = (busy: readonly TenantId[]): Filter<JobDocument> => ({ state: 'queued', tenantId: { $nin: busy } });
   const inTurn = { turnAt: 1, _id: 1 } as const;
 
-  const claimOne = async (now: number, leaseUntil: number): Promise<JobDocument | null> => {
-    // A pipeline: what it says follows from what is stored.
+  /** A pipeline: what it says follows from what is stored. */
+  const claimedBy = (now: number, leaseUntil: number) => {
     const startedAt = { $ifNull: ['$startedAt', now] };
     const movedAt = { $cond: [{ $eq: ['$state', 'queued'] }, now, '$movedAt'] };
     const epoch = { $add: ['$epoch', 1] };
-    const claimed = [{ $set: { state: 'running', leaseUntil, startedAt, movedAt, epoch } }];
-    const isOver = [{ leaseUntil: { $lte: now } }, { leaseUntil: { $gt: leaseUntil + clocksDifferMs } }];
-    const expired = await jobs.findOneAndUpdate({ state: 'running', $or: isOver }, claimed, after);
+    return [{ $set: { state: 'running', leaseUntil, startedAt, movedAt, epoch } }];
+  };
+
+  const claimOne = async (now: number, leaseUntil: number): Promise<JobDocument | null> => {
+    const claimed = claimedBy(now, leaseUntil);
+    const expired = await jobs.findOneAndUpdate({ state: 'running', leaseUntil: { $lte: now } }, claimed, after);
     if (expired !== null) return expired;
     return jobs.findOneAndUpdate(waiting(await busyTenants()), claimed, { ...after, sort: inTurn });
   };
@@ -99,6 +101,16 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
         }
       }
       return null;
+    },
+    async leasesAfter(time) {
+      const projection = { _id: 1, leaseUntil: 1 };
+      const found = jobs.find({ state: 'running', leaseUntil: { $gt: time } }, { projection }).limit(runningMax);
+      return (await found.toArray()).map(({ _id: id, leaseUntil }) => ({ id, leaseUntil: leaseUntil ?? 0 }));
+    },
+    async claimFrom({ id, leaseUntil: stood }, now, leaseUntil) {
+      const of = { _id: id, state: 'running', leaseUntil: stood } as const;
+      const claimed = await jobs.findOneAndUpdate(of, claimedBy(now, leaseUntil), after);
+      return claimed === null ? null : jobOf(claimed);
     },
     async save(job) {
       const { isStopAsked: _, ...fields } = documentOf(job);

@@ -4,7 +4,6 @@
 
 import type { JobId, TenantId } from '../../../domain/ids.ts';
 import { endedJobsKeptMs, endedJobsMax, openJobsMax } from '../../../domain/job.ts';
-import { clocksDifferMs } from '../../../domain/lease.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
@@ -45,19 +44,17 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
       }),
     claim: async (now, leaseUntil) =>
       transaction(() => {
-        const row = statement(expiredSql).get(now, leaseUntil + clocksDifferMs) ?? statement(headSql).get();
-        if (row === undefined) return null;
-        const job = jobOf(row);
-        const claimed: StoredJob = {
-          ...job,
-          state: 'running',
-          startedAt: job.startedAt ?? now,
-          movedAt: job.state === 'queued' ? now : job.movedAt,
-          leaseUntil,
-          epoch: job.epoch + 1,
-        };
-        put(connection, claimed);
-        return claimed;
+        const row = statement(expiredSql).get(now) ?? statement(headSql).get();
+        return row === undefined ? null : claimed(connection, jobOf(row), { now, leaseUntil });
+      }),
+    leasesAfter: async (time) =>
+      statement(leasesSql)
+        .all(time)
+        .map((row) => ({ id: String(row['id']) as JobId, leaseUntil: Number(row['lease_until']) })),
+    claimFrom: async ({ id, leaseUntil: stood }, now, leaseUntil) =>
+      transaction(() => {
+        const row = statement(leasedSql).get(id, stood);
+        return row === undefined ? null : claimed(connection, jobOf(row), { now, leaseUntil });
       }),
     save: async (job) =>
       transaction(() => {
@@ -127,8 +124,9 @@ const forgetSql = 'DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended
 const surplusSql = `DELETE FROM jobs WHERE id IN
   (SELECT id FROM jobs WHERE tenant_id = ? AND ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT -1 OFFSET ?)`;
 const openSql = 'SELECT count(*) AS open FROM jobs WHERE tenant_id = ? AND ended_at IS NULL';
-const expiredSql = `SELECT * FROM jobs WHERE state = 'running' AND (lease_until <= ? OR lease_until > ?)
-  ORDER BY lease_until, id LIMIT 1`;
+const expiredSql = "SELECT * FROM jobs WHERE state = 'running' AND lease_until <= ? ORDER BY lease_until, id LIMIT 1";
+const leasesSql = "SELECT id, lease_until FROM jobs WHERE state = 'running' AND lease_until > ? ORDER BY id LIMIT 100";
+const leasedSql = "SELECT * FROM jobs WHERE state = 'running' AND id = ? AND lease_until = ?";
 const headSql = `SELECT * FROM jobs WHERE state = 'queued'
   AND tenant_id NOT IN (SELECT tenant_id FROM jobs WHERE state = 'running') ORDER BY turn_at, id LIMIT 1`;
 const behindSql = "UPDATE jobs SET turn_at = ? WHERE tenant_id = ? AND state = 'queued'";
@@ -142,6 +140,23 @@ const putSql = `
 function put(connection: Connection, job: StoredJob): void {
   const { id, tenantId, state, turnAt, leaseUntil, movedAt, endedAt } = job;
   connection.statement(putSql).run(id, tenantId, state, turnAt, leaseUntil, movedAt, endedAt, JSON.stringify(job));
+}
+
+function claimed(
+  connection: Connection,
+  job: StoredJob,
+  { now, leaseUntil }: { readonly now: number; readonly leaseUntil: number },
+): StoredJob {
+  const running: StoredJob = {
+    ...job,
+    state: 'running',
+    startedAt: job.startedAt ?? now,
+    movedAt: job.state === 'queued' ? now : job.movedAt,
+    leaseUntil,
+    epoch: job.epoch + 1,
+  };
+  put(connection, running);
+  return running;
 }
 
 function jobAt(connection: Connection, tenantId: TenantId, id: JobId): StoredJob | null {

@@ -1,0 +1,36 @@
+// Deliberate faults of those who go by clocks, as mutations.ts has them of everything else.
+
+import type { Mutation } from './mutations.ts';
+
+export const clockMutations: readonly Mutation[] = [
+  {
+    name: 'by which clock the former owner of a number set its timers is not asked',
+    edits: [
+      {
+        file: 'scheduler/decider.ts',
+        from: 'if (setAt !== null) steadyTime.seen(setAt);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a delay that was set by a clock that was ahead ends by the clock of whoever has it now',
+    edits: [
+      {
+        file: 'projections/timers/document.ts',
+        from: '(wasSetAhead ? steady : wall)',
+        to: '(wasSetAhead ? wall : wall)',
+      },
+    ],
+  },
+  {
+    name: 'timers that were set by a clock that was ahead are not looked through',
+    edits: [
+      { file: 'scheduler/decider.ts', from: 'return steady - wall > setBackMinMs &&', to: 'return steady < wall &&' },
+    ],
+  },
+  {
+    name: 'a lease that was taken by a clock that was ahead is nobody else’s until then',
+    edits: [{ file: 'jobs/abandoned-leases.ts', from: 'at - lease.since > leaseMs ?', to: 'at < lease.since ?' }],
+  },
+];

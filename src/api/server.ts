@@ -12,6 +12,7 @@ import type { ClientAddresses } from './client-addresses.ts';
 import { createClientAddresses } from './client-addresses.ts';
 import { createConnectionLimits } from './connection-limits.ts';
 import { hasOwnTime } from './own-time.ts';
+import type { Readable } from './slow-starts.ts';
 import { createSlowStarts } from './slow-starts.ts';
 
 export interface HttpServer {
@@ -85,10 +86,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     // undefined: it has gone already.
     if (address === undefined || addresses.isProxy(address)) return;
     const giveBack = addresses.take(address);
-    const forget =
-      giveBack === null
-        ? null
-        : startSlowly(socket, (start) => slowStarts.open(addresses.keyOf(address, undefined), start));
+    const forget = giveBack === null ? null : slowStarts.open(addresses.keyOf(address, undefined), readableOf(socket));
     if (giveBack === null || forget === null) {
       tellRefused('address');
       socket.destroy();
@@ -130,20 +128,20 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   return { port: portOf(server), close: (graceMs) => closeServer(server, graceMs) };
 }
 
-/** Its handle is reached by a name of Node's own: what is read of a connection that HTTP has taken goes past its stream. */
-function startSlowly<T>(socket: Socket, open: (start: () => void) => T): T {
+/** Its handle is reached by a name of Node's own: what is read of a connection that HTTP has taken goes past its stream. It is stopped until it is started. */
+function readableOf(socket: Socket): Readable {
   const { _handle: handle } = socket as unknown as {
     readonly _handle: { readStart(): void; readStop(): void } | null;
   };
-  let isStopped: boolean | null = null;
-  const opened = open(() => {
-    if (isStopped === true && !socket.destroyed) handle?.readStart();
-    isStopped = false;
-  });
-  if (isStopped === false) return opened;
-  isStopped = true;
   handle?.readStop();
-  return opened;
+  return {
+    start: () => {
+      if (!socket.destroyed) handle?.readStart();
+    },
+    stop: () => {
+      if (!socket.destroyed) handle?.readStop();
+    },
+  };
 }
 
 /** Of a client that sends on: nothing more is read of it, so that it may miss the answer. */

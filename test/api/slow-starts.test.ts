@@ -7,17 +7,20 @@ import { createSlowStarts } from '../../src/api/slow-starts.ts';
 
 let slowStarts: SlowStarts;
 let started: number[];
+let stopped: number[];
 
 beforeEach(() => {
   jest.useFakeTimers();
   slowStarts = createSlowStarts(() => performance.now());
   started = [];
+  stopped = [];
 });
 afterEach(() => {
   jest.useRealTimers();
 });
 
-const open = (id: number, address = 'a') => slowStarts.open(address, () => started.push(id));
+const open = (id: number, address = 'a') =>
+  slowStarts.open(address, { start: () => void started.push(id), stop: () => void stopped.push(id) });
 const openAll = (count: number, address = 'a') => Array.from({ length: count }, (_, i) => open(i, address));
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
@@ -35,7 +38,8 @@ describe('connections of an address', () => {
   });
 
   it('start one in 100 ms after one was cut, those that waited too, for ten seconds', () => {
-    openAll(25);
+    for (const end of openAll(20)) end?.();
+    openAll(5);
     slowStarts.cut('a');
     expect(started).toHaveLength(20);
     jest.advanceTimersByTime(99);
@@ -52,6 +56,35 @@ describe('connections of an address', () => {
     jest.advanceTimersByTime(20);
     openAll(20);
     expect(started).toHaveLength(48);
+  });
+
+  it('that were read are stopped when one is cut, and started one after another, in turn with those that wait', () => {
+    openAll(20);
+    openAll(4, 'b');
+    slowStarts.cut('a');
+    expect(stopped).toEqual(upTo(20));
+    open(20);
+    open(21);
+    started = [];
+    jest.advanceTimersByTime(500);
+    expect(started).toEqual([20, 0, 21, 1, 2]);
+    // A second one: who has not been started again is not stopped twice.
+    stopped = [];
+    slowStarts.cut('a');
+    expect(stopped).toEqual([20, 0, 21, 1, 2]);
+    jest.advanceTimersByTime(100);
+    expect(started).toHaveLength(6);
+    jest.advanceTimersByTime(30_000);
+    expect(new Set(started)).toEqual(new Set(upTo(22)));
+  });
+
+  it('that have ended are not started', () => {
+    const ends = openAll(20);
+    slowStarts.cut('a');
+    started = [];
+    for (const end of ends.slice(0, 19)) end?.();
+    jest.advanceTimersByTime(30_000);
+    expect(started).toEqual([19]);
   });
 
   it('that would wait for over ten seconds are refused', () => {

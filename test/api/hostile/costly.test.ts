@@ -1,5 +1,9 @@
 // The wall: what a connection brings at once that is an object and microseconds of the thread each, with a key or without one.
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { MetricsRegistry } from '../../../src/adapters/node/metrics.ts';
@@ -8,6 +12,7 @@ import { startApp } from '../../support/app.ts';
 import { rawPost } from '../../support/hostile.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { expectAlive } from '../../support/unharmed.ts';
+import { until } from '../../support/until.ts';
 
 let app: App;
 let port: number;
@@ -106,4 +111,27 @@ describe('an address of which a connection was cut', () => {
     expect(last - first).toBeGreaterThan(350);
     expect(others).toBeLessThan(last);
   });
+
+  it('has those that it opened before read one after another, too, when they all bring what costs at once', async () => {
+    const from = address();
+    const sockets = await Promise.all(Array.from({ length: 40 }, () => answered(from)));
+    const before = await cuts('pieces');
+    const costly = post('nonsense', ofBytes(100_000), 1);
+    for (const socket of sockets) socket.write(costly);
+    await until(async () => (await cuts('pieces')) > before, { everyMs: 1, what: 'the first of them to be cut' });
+    const { statuses } = await rawRequest(port, 'GET /api/v1/nowhere HTTP/1.1\r\nHost: x\r\n\r\n', { from: address() });
+    expect(statuses).toEqual([404]);
+    expect((await cuts('pieces')) - before).toBeLessThan(10);
+    await until(async () => (await cuts('pieces')) >= before + 10, { what: 'the next of them to be read' });
+    for (const socket of sockets) socket.destroy();
+  });
 });
+
+/** A connection that has had an answer, and is kept. */
+async function answered(from: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
+  socket.on('error', () => undefined);
+  socket.write('GET /api/v1/nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  return socket;
+}

@@ -20,10 +20,17 @@ interface Parser {
   [callback: number]: (piece: Buffer) => void;
 }
 
-type Cut = (socket: Socket, excess: Excess) => void;
+interface Told {
+  /** Once, of a connection that is over its limits; nothing of what else it has brought is served. */
+  cut(socket: Socket, excess: Excess): void;
+  /** Of a body in many pieces, whenever so many more have come. */
+  came(socket: Socket, pieces: number): void;
+}
 
-/** Of each connection that is bounded. */
-const cuts = new WeakMap<Socket, Cut>();
+/** Who is told of each connection that is bounded. */
+const toldOf = new WeakMap<Socket, Told>();
+/** A body in fewer pieces is told of to nobody. */
+const piecesTold = 256;
 /** Of each parser how to let go of what it parsed last: Node keeps them, for one connection of the process after another. */
 const counting = new WeakMap<Parser, () => void>();
 
@@ -44,9 +51,10 @@ function countPieces(parser: Parser): () => void {
     }
     pieces++;
     bytes += piece.length;
-    if (pieces <= piecesFree || bytes >= pieces * pieceBytesMin) return onBody.call(this, piece);
     const { socket } = this;
-    if (socket?.destroyed === false && socket.writable) cuts.get(socket)?.(socket, 'pieces');
+    if (pieces % piecesTold === 0 && socket !== null) toldOf.get(socket)?.came(socket, piecesTold);
+    if (pieces <= piecesFree || bytes >= pieces * pieceBytesMin) return onBody.call(this, piece);
+    if (socket?.destroyed === false && socket.writable) toldOf.get(socket)?.cut(socket, 'pieces');
   };
   const letGo = (): void => {
     of = null;
@@ -55,8 +63,7 @@ function countPieces(parser: Parser): () => void {
   return letGo;
 }
 
-/** @param cut is told once of a connection that is over its limits; nothing of what else it has brought is served */
-export function createConnectionLimits(cut: Cut) {
+export function createConnectionLimits(told: Told) {
   /** Of a connection: requests that came before the one in front of them was answered. */
   const behind = new WeakMap<Socket, number>();
 
@@ -65,7 +72,7 @@ export function createConnectionLimits(cut: Cut) {
     bound(socket: Socket): void {
       const { parser } = socket as unknown as { readonly parser: Parser | null };
       if (parser === null) return;
-      cuts.set(socket, cut);
+      toldOf.set(socket, told);
       socket.once('close', countPieces(parser));
     },
 
@@ -76,7 +83,7 @@ export function createConnectionLimits(cut: Cut) {
       if (res.socket !== null) return true;
       const waiting = (behind.get(socket) ?? 0) + 1;
       if (waiting >= unansweredMax) {
-        cut(socket, 'unanswered');
+        told.cut(socket, 'unanswered');
         return false;
       }
       behind.set(socket, waiting);

@@ -63,13 +63,22 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   for (const reason of ['address', 'process']) metrics?.increment('herald_connections_refused_total', { reason }, 0);
   for (const reason of ['pieces', 'unanswered']) metrics?.increment('herald_connections_cut_total', { reason }, 0);
   const slowStarts = createSlowStarts(() => performance.now());
-  const connectionLimits = createConnectionLimits((socket, reason) => {
-    metrics?.increment('herald_connections_cut_total', { reason });
-    const { remoteAddress } = socket;
-    if (remoteAddress !== undefined && !addresses.isProxy(remoteAddress))
-      slowStarts.cut(addresses.keyOf(remoteAddress, undefined));
-    if (reason === 'pieces') endWith(socket, '413 Payload Too Large', refusalOf(tooFine, 'PAYLOAD_TOO_LARGE'));
-    else socket.destroy();
+  // The API's, where a process has one: it is opened after the server for whoever watches.
+  metrics?.gauge('herald_connections_waiting', slowStarts.waiting);
+  const clientOf = ({ remoteAddress }: Socket): string | null =>
+    remoteAddress === undefined || addresses.isProxy(remoteAddress) ? null : addresses.keyOf(remoteAddress, undefined);
+  const connectionLimits = createConnectionLimits({
+    cut(socket, reason) {
+      metrics?.increment('herald_connections_cut_total', { reason });
+      const client = clientOf(socket);
+      if (client !== null) slowStarts.cut(client);
+      if (reason === 'pieces') endWith(socket, '413 Payload Too Large', refusalOf(tooFine, 'PAYLOAD_TOO_LARGE'));
+      else socket.destroy();
+    },
+    came(socket, pieces) {
+      const client = clientOf(socket);
+      if (client !== null) slowStarts.came(client, pieces);
+    },
   });
   // What is wrong with a request's hosts is refused here, in the shape of every refusal.
   const server = createServer({ ...timeouts, noDelay: true, requireHostHeader: false }, (req, res) => {

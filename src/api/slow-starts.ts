@@ -3,6 +3,7 @@
 //
 //   an address' twenty at once, then one in a ms ──── one of its connections is cut for what it cost ───> one in 100 ms, for ten seconds
 //                                                     and its others aren't read any more until their turn
+//   the same in 20 ms, for a second, of an address whose bodies come in many pieces
 //
 // So who has opened a thousand before, and lets them all bring such at once, has one of them read. Nobody is refused for that alone, since an address may be
 // that of many clients (a NAT, a balancer): who has a connection keeps it, and answers and streams go on; who opens one waits behind the others of the address.
@@ -12,10 +13,16 @@ const spacingMs = 1;
 /** What was cut is 20 ms of the thread at most: a fifth of it then. */
 const suspectSpacingMs = 100;
 const suspectMs = 10_000;
+/** Of bodies, whoever sends them: 20 ms of the thread at once, and an eighth of it. A backend that writes each item of its batches by itself sends 40,000 a second. */
+const piecesAtOnce = 8_000;
+const piecesPerSecond = 50_000;
+/** A read brings 1,600 of 40 bytes, 4 ms. */
+const manyPiecesSpacingMs = 20;
+const manyPiecesMs = 1_000;
 /** In one turn of the event loop, where timers are late. */
 const startsPerTurn = 4;
 /** As long as headers may take: one that would wait for longer is refused. */
-const waitingMax = 10_000 / suspectSpacingMs;
+const waitMaxMs = 10_000;
 /** Some 200 bytes each. */
 const addressesMax = 10_000;
 
@@ -37,6 +44,9 @@ interface Address {
   wasNew: boolean;
   at: number;
   suspectUntil: number;
+  /** Pieces that it may bring still, as of `at`. */
+  pieces: number;
+  manyPiecesUntil: number;
   timer: NodeJS.Timeout | null;
 }
 
@@ -47,6 +57,10 @@ export interface SlowStarts {
   open(address: string, connection: Readable): (() => void) | null;
   /** A connection of the address was cut for what it cost: it and all others of the address are stopped, and started one after another. */
   cut(address: string): void;
+  /** So many more pieces of bodies have come of it. */
+  came(address: string, pieces: number): void;
+  /** Connections that wait to be read, of all addresses. */
+  waiting(): number;
 }
 
 /** @param now monotonic ms */
@@ -57,7 +71,16 @@ export function createSlowStarts(now: () => number): SlowStarts {
     const known = addresses.get(name);
     if (known !== undefined) return known;
     const places = { read: new Set<Readable>(), waiting: new Set<Readable>(), stopped: new Set<Readable>() };
-    const address: Address = { ...places, room: atOnceMax, wasNew: false, at: now(), suspectUntil: 0, timer: null };
+    const address: Address = {
+      ...places,
+      room: atOnceMax,
+      wasNew: false,
+      at: now(),
+      suspectUntil: 0,
+      pieces: piecesAtOnce,
+      manyPiecesUntil: 0,
+      timer: null,
+    };
     addresses.set(name, address);
     if (addresses.size > addressesMax)
       for (const [oldest, { read, waiting, stopped }] of addresses) {
@@ -69,12 +92,17 @@ export function createSlowStarts(now: () => number): SlowStarts {
   }
 
   const isSuspect = ({ suspectUntil }: Address): boolean => now() < suspectUntil;
-  const spacingOf = (address: Address): number => (isSuspect(address) ? suspectSpacingMs : spacingMs);
+  const spacingOf = (address: Address): number => {
+    if (isSuspect(address)) return suspectSpacingMs;
+    return now() < address.manyPiecesUntil ? manyPiecesSpacingMs : spacingMs;
+  };
 
   function refill(address: Address): void {
     const at = now();
-    const most = isSuspect(address) ? 1 : atOnceMax;
-    address.room = Math.min(most, address.room + (at - address.at) / spacingOf(address));
+    const spacing = spacingOf(address);
+    const most = spacing > spacingMs ? 1 : atOnceMax;
+    address.room = Math.min(most, address.room + (at - address.at) / spacing);
+    address.pieces = Math.min(piecesAtOnce, address.pieces + ((at - address.at) * piecesPerSecond) / 1000);
     address.at = at;
   }
 
@@ -89,6 +117,16 @@ export function createSlowStarts(now: () => number): SlowStarts {
     address.room--;
     address.read.add(connection);
     connection.start();
+  }
+
+  function stopAll(address: Address): void {
+    address.room = Math.min(address.room, 0);
+    for (const connection of address.read) {
+      address.stopped.add(connection);
+      connection.stop();
+    }
+    address.read.clear();
+    wake(address);
   }
 
   /** Of those that wait and of those that were stopped one each. */
@@ -113,7 +151,7 @@ export function createSlowStarts(now: () => number): SlowStarts {
       const { read, waiting, stopped } = address;
       refill(address);
       if (waiting.size + stopped.size === 0 && address.room >= 1) start(address, connection);
-      else if (isSuspect(address) && waiting.size >= waitingMax) return null;
+      else if (waiting.size >= waitMaxMs / spacingOf(address)) return null;
       else {
         waiting.add(connection);
         if (address.timer === null) wake(address);
@@ -127,13 +165,22 @@ export function createSlowStarts(now: () => number): SlowStarts {
       const address = of(name);
       refill(address);
       address.suspectUntil = now() + suspectMs;
-      address.room = Math.min(address.room, 0);
-      for (const connection of address.read) {
-        address.stopped.add(connection);
-        connection.stop();
-      }
-      address.read.clear();
-      wake(address);
+      stopAll(address);
+    },
+
+    came(name, pieces) {
+      const address = of(name);
+      refill(address);
+      address.pieces -= pieces;
+      if (address.pieces >= 0) return;
+      address.manyPiecesUntil = now() + manyPiecesMs;
+      stopAll(address);
+    },
+
+    waiting() {
+      let all = 0;
+      for (const { waiting, stopped } of addresses.values()) all += waiting.size + stopped.size;
+      return all;
     },
   };
 }

@@ -74,6 +74,7 @@ export type GaugeName =
   | 'herald_backlog'
   | 'herald_batch_wait_seconds'
   | 'herald_batches_waiting'
+  | 'herald_connections_waiting'
   | 'herald_refusals_waiting'
   | 'herald_breakers'
   | 'herald_breaker_open_seconds'

@@ -78,6 +78,27 @@ describe('connections of an address', () => {
     expect(new Set(started)).toEqual(new Set(upTo(22)));
   });
 
+  it('whose bodies come in many pieces are read one in 20 ms for a second', () => {
+    openAll(20);
+    openAll(20, 'b');
+    for (let n = 0; n < 8; n++) slowStarts.came('a', 1_000);
+    expect([stopped, slowStarts.waiting()]).toEqual([[], 0]);
+    slowStarts.came('a', 1_000);
+    expect([stopped, slowStarts.waiting()]).toEqual([upTo(20), 20]);
+    started = [];
+    jest.advanceTimersByTime(100);
+    expect(started).toEqual(upTo(5));
+    jest.advanceTimersByTime(1_000);
+    expect([started, slowStarts.waiting()]).toEqual([upTo(20), 0]);
+    // 50,000 a second are nobody's many.
+    stopped = [];
+    for (let n = 0; n < 50; n++) {
+      slowStarts.came('a', 1_000);
+      jest.advanceTimersByTime(20);
+    }
+    expect(stopped).toEqual([]);
+  });
+
   it('that have ended are not started', () => {
     const ends = openAll(20);
     slowStarts.cut('a');

@@ -52,6 +52,11 @@ async function cuts(reason: string): Promise<number> {
   return Number(new RegExp(`^herald_connections_cut_total\\{reason="${reason}"\\} (\\d+)$`, 'm').exec(text)?.[1]);
 }
 
+async function waiting(): Promise<number> {
+  const text = await (app.deps.metrics as MetricsRegistry).read();
+  return Number(/^herald_connections_waiting (\d+)$/m.exec(text)?.[1]);
+}
+
 describe('a body in pieces', () => {
   it.each([
     [900, 1],
@@ -123,6 +128,24 @@ describe('an address of which a connection was cut', () => {
     expect(statuses).toEqual([404]);
     expect((await cuts('pieces')) - before).toBeLessThan(10);
     await until(async () => (await cuts('pieces')) >= before + 10, { what: 'the next of them to be read' });
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await waiting()) === 0, { what: 'all of them to be read' });
+  });
+});
+
+describe('an address whose bodies come in many pieces', () => {
+  it('has its connections read one after another, and cut none; others do not wait', async () => {
+    const from = address();
+    const sockets = await Promise.all(Array.from({ length: 40 }, () => answered(from)));
+    const before = await cuts('pieces');
+    const inPieces = post('nonsense', ofBytes(60_000), 40);
+    for (const socket of sockets) socket.write(inPieces);
+    await until(async () => (await waiting()) > 20, { everyMs: 1, what: 'most of them to wait' });
+    const { statuses } = await rawRequest(port, 'GET /api/v1/nowhere HTTP/1.1\r\nHost: x\r\n\r\n', { from: address() });
+    expect(statuses).toEqual([404]);
+    expect(await waiting()).toBeGreaterThan(0);
+    await until(async () => (await waiting()) === 0, { what: 'all of them to be read' });
+    expect(await cuts('pieces')).toBe(before);
     for (const socket of sockets) socket.destroy();
   });
 });

@@ -11,6 +11,8 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import { createClientAddresses } from './client-addresses.ts';
 import { createConnectionLimits } from './connection-limits.ts';
+import type { Listeners } from './listeners.ts';
+import { openListeners } from './listeners.ts';
 import { hasOwnTime } from './own-time.ts';
 import type { Readable } from './slow-starts.ts';
 import { createSlowStarts } from './slow-starts.ts';
@@ -89,7 +91,15 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     tellRefused('address');
     refuse(res, 429, tooMany());
   });
+  let open = 0;
   server.on('connection', (socket) => {
+    if (open >= maxConnections) {
+      tellRefused('process');
+      socket.destroy();
+      return;
+    }
+    open++;
+    socket.once('close', () => open--);
     connectionLimits.bound(socket);
     const address = socket.remoteAddress;
     // undefined: it has gone already.
@@ -107,9 +117,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       forget();
     });
   });
-  server.on('drop', () => tellRefused('process'));
   server.maxHeadersCount = 100;
-  server.maxConnections = maxConnections;
   server.timeout = silenceTimeout;
   // RFC 9110 10.1.1 leaves it to the server whether an expectation that it doesn't know is refused.
   server.on('checkExpectation', app);
@@ -127,14 +135,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     const cut = setTimeout(() => socket.destroy(), closeWithinMs);
     socket.once('close', () => clearTimeout(cut));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  return { port: portOf(server), close: (graceMs) => closeServer(server, graceMs) };
+  const listeners = await openListeners(server, { host, port });
+  return { port: listeners.port, close: (graceMs) => closeServer(server, listeners, graceMs) };
 }
 
 /** Its handle is reached by a name of Node's own: what is read of a connection that HTTP has taken goes past its stream. It is stopped until it is started. */
@@ -166,23 +168,13 @@ const tooFine =
 const closeWithinMs = 1000;
 const letGoEveryMs = 20;
 
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
-  return address.port;
-}
-
-function closeServer(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    // A connection that is kept alive is let go once its answer is out.
-    const letGo = setInterval(() => server.closeIdleConnections(), letGoEveryMs);
-    server.close(() => {
-      clearTimeout(cut);
-      clearInterval(letGo);
-      resolve();
-    });
-  });
+async function closeServer(server: Server, listeners: Listeners, graceMs: number): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  // A connection that is kept alive is let go once its answer is out.
+  const letGo = setInterval(() => server.closeIdleConnections(), letGoEveryMs);
+  await listeners.close();
+  clearTimeout(cut);
+  clearInterval(letGo);
 }
 
 /** What never became a request has an id of its own kind: no log line of a request bears it, the line about the connection does. */

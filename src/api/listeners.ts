@@ -26,20 +26,18 @@ export async function openListeners(
   { host, port: asked }: { readonly host: string; readonly port: number },
 ): Promise<Listeners> {
   const count = listenersOf[process.platform] ?? 1;
-  const at = { host, backlog, ...(count > 1 ? { reusePort: true } : {}) };
+  const at = { host, backlog };
   // Two that share a port on purpose don't hear of each other: another process that has it is met by one that doesn't share.
-  if (count > 1 && asked !== 0) await free({ host, port: asked });
-  await listening(server, { ...at, port: asked });
+  if (count > 1 && asked !== 0) await free({ ...at, port: asked });
+  const isShared = count > 1 && (await sharing(server, { ...at, port: asked }));
+  if (!isShared) await listening(server, { ...at, port: asked });
   const { port } = server.address() as AddressInfo;
   const others: Listener[] = [];
-  try {
-    while (others.length + 1 < count) {
-      const other = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket));
-      await listening(other, { ...at, port });
-      others.push(other);
-    }
-  } catch {
-    // A kernel without it: those that there are take what comes.
+  for (let more = isShared; more && others.length + 1 < count;) {
+    const other = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket));
+    // Those that there are take what comes.
+    more = await sharing(other, { ...at, port }).catch(() => false);
+    if (more) others.push(other);
   }
   return {
     port,
@@ -54,6 +52,20 @@ async function free(at: ListenOptions): Promise<void> {
   await listening(probe, at);
   await ended(probe);
 }
+
+/** False: the system has no such thing, and nothing listens. @throws Error when the address can't be had */
+async function sharing(server: Listener, at: ListenOptions): Promise<boolean> {
+  try {
+    await listening(server, { ...at, reusePort: true });
+    return true;
+  } catch (err) {
+    if (hasNoSharing.has(String((err as NodeJS.ErrnoException).code))) return false;
+    throw err;
+  }
+}
+
+/** Sandboxes that are no Linux, whatever they say. */
+const hasNoSharing: ReadonlySet<string> = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOPROTOOPT', 'EINVAL', 'ENOSYS']);
 
 function listening(server: Listener, at: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {

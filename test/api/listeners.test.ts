@@ -74,6 +74,17 @@ describe('listeners', () => {
     plain.close();
   });
 
+  it.each(['ENOTSUP', 'ENOPROTOOPT'])('are one where the system refuses more of a port: %s', async (code) => {
+    const listen = server.listen.bind(server);
+    server.listen = ((at: { reusePort?: boolean }, done: () => void) => {
+      if (at.reusePort !== true) return listen(at, done);
+      queueMicrotask(() => server.emit('error', Object.assign(new Error('no such option'), { code })));
+      return server;
+    }) as typeof server.listen;
+    const { port } = await open();
+    expect(await (await fetch(`http://${host}:${port}`, { headers: { connection: 'close' } })).text()).toBe('here');
+  });
+
   it('are closed when all connections have ended; none is taken meanwhile', async () => {
     const { port, close } = await open();
     connectAll(port, 40);

@@ -119,8 +119,9 @@ export function createSlowStarts(now: () => number): SlowStarts {
     connection.start();
   }
 
-  function stopAll(address: Address): void {
-    address.room = Math.min(address.room, 0);
+  /** @param isSlower from now on: one that is slow already keeps its turns, however often this is called */
+  function stopAll(address: Address, isSlower: boolean): void {
+    if (isSlower) address.room = Math.min(address.room, 0);
     for (const connection of address.read) {
       address.stopped.add(connection);
       connection.stop();
@@ -164,17 +165,19 @@ export function createSlowStarts(now: () => number): SlowStarts {
     cut(name) {
       const address = of(name);
       refill(address);
+      const isSlower = spacingOf(address) < suspectSpacingMs;
       address.suspectUntil = now() + suspectMs;
-      stopAll(address);
+      stopAll(address, isSlower);
     },
 
     came(name, pieces) {
       const address = of(name);
       refill(address);
-      address.pieces -= pieces;
+      address.pieces = Math.max(-piecesAtOnce, address.pieces - pieces);
       if (address.pieces >= 0) return;
+      const isSlower = spacingOf(address) < manyPiecesSpacingMs;
       address.manyPiecesUntil = now() + manyPiecesMs;
-      stopAll(address);
+      stopAll(address, isSlower);
     },
 
     waiting() {

@@ -99,6 +99,23 @@ describe('connections of an address', () => {
     expect(stopped).toEqual([]);
   });
 
+  it('have their turns while one that is read all the same brings more and more, and are soon as before', () => {
+    openAll(20);
+    // A body that its handler reads on, as fast as it comes: 100,000 pieces a second, for ten seconds.
+    slowStarts.came('a', 9_000);
+    started = [];
+    for (let ms = 0; ms < 10_000; ms += 5) {
+      slowStarts.came('a', 500);
+      jest.advanceTimersByTime(5);
+    }
+    expect(started.length).toBeGreaterThanOrEqual(490);
+    expect(new Set(started)).toEqual(new Set(upTo(20)));
+    jest.advanceTimersByTime(1_500);
+    stopped = [];
+    slowStarts.came('a', 1_000);
+    expect([stopped, slowStarts.waiting()]).toEqual([[], 0]);
+  });
+
   it('that have ended are not started', () => {
     const ends = openAll(20);
     slowStarts.cut('a');

@@ -121,7 +121,7 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_batch_wait_seconds:
     'How long items of batches have waited for their turn to be appended, of those that wait longest',
   herald_connections_waiting:
-    'Connections that wait to be read: new ones of an address that has many, and all of one that sends what costs.',
+    'Connections that wait to be read: new ones of an address that has many, and all of one that sends what costs',
   herald_refusals_waiting:
     'Refusals whose callers are refused more than 100 times a second: they are answered within 2 s',
   herald_batches_waiting: 'Batches that wait until there is room to take them in',

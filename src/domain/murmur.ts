@@ -88,7 +88,6 @@ function wordsOf(length: number): Uint32Array {
   let h2 = 0;
   let h3 = 0;
   let h4 = 0;
-  const mix = (k: number, a: number, r: number, b: number) => Math.imul(rotl(Math.imul(k, a), r), b);
   const blocks = length >> 4;
   for (let i = 0; i < blocks; i++) {
     const at = i * 16;
@@ -127,6 +126,10 @@ function wordsOf(length: number): Uint32Array {
   words3[2] = h3 + h1;
   words3[3] = h4 + h1;
   return words3;
+}
+
+function mix(k: number, a: number, r: number, b: number): number {
+  return Math.imul(rotl(Math.imul(k, a), r), b);
 }
 
 function finish(h: number): number {

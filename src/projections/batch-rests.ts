@@ -15,7 +15,10 @@ const heavyBytes = 4 * foldBytesMax;
 
 /** 5 ms of the thread and more. */
 export function isLarge(entries: readonly LogEntry[]): boolean {
-  return entries.length >= largeEvents || entries.reduce((sum, { size }) => sum + size, 0) >= largeBytes;
+  if (entries.length >= largeEvents) return true;
+  let bytes = 0;
+  for (const { size } of entries) bytes += size;
+  return bytes >= largeBytes;
 }
 
 /** What is large by its bytes, not by its number. */

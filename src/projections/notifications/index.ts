@@ -1,7 +1,7 @@
 // The read model `notifications_2`: every notification as a record, and the statistics over the records.
 
 import { erasedFacts } from '../../domain/erasure.ts';
-import type { NotificationsForgotten } from '../../domain/events.ts';
+import type { NotificationsForgotten, TenantForgotten } from '../../domain/events.ts';
 import { isNotificationEvent } from '../../domain/events.ts';
 import type { NotificationFacts } from '../../domain/notification.ts';
 import { mergeEvent } from '../../domain/notification.ts';
@@ -11,11 +11,12 @@ import { withShortTexts } from '../cut-documents.ts';
 import { forgottenCollection, lastForgotten, lastWrite, linked } from './forgetting.ts';
 import { keptWrites } from './kept-days.ts';
 import type { DecodedEntry, FoldReader, ReadModel } from '../read-model.ts';
+import type { CellDeltas } from './cell-deltas.ts';
 import type { NotificationDocument } from './document.ts';
 import { notificationsCollection, toDocument } from './document.ts';
 import { batchesCollection, createBatchChanges } from './batches.ts';
 import { createReportChanges, reportCellsCollection, reportsCollection } from './reports.ts';
-import { createStatisticsChanges, statisticsCollection } from './statistics-cells.ts';
+import { moveStatistics, statisticsCollection, statisticsWrites } from './statistics-cells.ts';
 
 /** Where a record's status changes. */
 export const recordTopics = [...workTopics, deliveriesTopic];
@@ -46,7 +47,7 @@ export const notificationsReadModel: ReadModel = {
     }
     for (const { notificationIds } of forgetting.events) for (const id of notificationIds) ids.add(id);
     const stored = await reader.get<NotificationDocument>(notificationsCollection.name, [...ids]);
-    const statistics = createStatisticsChanges();
+    const statistics: CellDeltas = new Map();
     const batches = createBatchChanges();
     const reports = createReportChanges();
     for (const { event } of entries) {
@@ -66,10 +67,10 @@ export const notificationsReadModel: ReadModel = {
       const before = stored.get(id) ?? null;
       if (before === null && document === null) continue;
       writes.push({ collection: notificationsCollection.name, id, document, isNew: before === null });
-      statistics.move(before, document);
+      moveStatistics(statistics, before, document);
       batches.move(before, document);
     }
-    for (const write of await statistics.writes(reader)) writes.push(write);
+    for (const write of await statisticsWrites(statistics, reader)) writes.push(write);
     for (const write of await batches.writes(reader)) writes.push(write);
     for (const write of await reports.writes(reader)) writes.push(write);
     return [...writes, ...forgetting.writes];
@@ -82,8 +83,12 @@ async function forgettingIn(
   entries: readonly DecodedEntry[],
   reader: FoldReader,
 ): Promise<{ readonly events: ReadonlySet<NotificationsForgotten>; readonly writes: readonly Write[] }> {
-  const events = entries.flatMap(({ event }) => (event.type === 'NotificationsForgotten' ? [event] : []));
-  const ofTenants = entries.flatMap(({ event }) => (event.type === 'TenantForgotten' ? [{ ...event, kept: [] }] : []));
+  const events: NotificationsForgotten[] = [];
+  const ofTenants: (TenantForgotten & { readonly kept: readonly [] })[] = [];
+  for (const { event } of entries) {
+    if (event.type === 'NotificationsForgotten') events.push(event);
+    if (event.type === 'TenantForgotten') ofTenants.push({ ...event, kept: [] });
+  }
   const [first] = events;
   if (first === undefined) return { events: new Set(), writes: await keptWrites(ofTenants, reader) };
   const { counting, last } = linked(await lastForgotten(reader, first.partition), events);

@@ -8,8 +8,17 @@ import type { TenantId } from '../../domain/ids.ts';
 import type { Status } from '../../domain/notification.ts';
 import { deliveredAtOf } from '../../domain/notification.ts';
 import type { CollectionDefinition, ReadModelReader, Write } from '../../ports/read-model-store.ts';
-import type { CellDelta, Deltas } from './cell-deltas.ts';
-import { coarserToo, createCellDeltas, isWithoutKeys, sorted } from './cell-deltas.ts';
+import type { CellDelta, CellDeltas, Deltas } from './cell-deltas.ts';
+import {
+  addCount,
+  addLatencyTo,
+  addTo,
+  coarserToo,
+  isWithoutKeys,
+  latencyOf,
+  minuteOf,
+  sorted,
+} from './cell-deltas.ts';
 import type { NotificationDocument } from './document.ts';
 import type { LatencyHistogram } from './latency-histogram.ts';
 import { bucketOf } from './latency-histogram.ts';
@@ -73,42 +82,40 @@ export function readOnce<T>(read: (key: string) => T): (key: string) => T {
   };
 }
 
-export interface StatisticsChanges {
-  /** One record's document before and after; null: there is none. */
-  move(before: NotificationDocument | null, after: NotificationDocument | null): void;
-  /** The cells as they are to be written. */
-  writes(reader: Pick<ReadModelReader, 'get'>): Promise<Write[]>;
+/** One record's document before and after; null: there is none. */
+export function moveStatistics(
+  minutes: CellDeltas,
+  before: NotificationDocument | null,
+  after: NotificationDocument | null,
+): void {
+  if (before !== null) count(minutes, before, -1);
+  if (after !== null) count(minutes, after, 1);
 }
 
-export function createStatisticsChanges(): StatisticsChanges {
-  const minutes = createCellDeltas();
-  const add = (document: NotificationDocument, by: 1 | -1): void => {
-    const { listedAt, failedAt, cause, channel, priority, status } = document;
-    if (listedAt === null) return;
-    const provider = document.provider ?? '';
-    const requested = minutes.of(document, listedAt);
-    requested.counts.add(`${channel}.${priority}.${status}.${provider}`, by);
-    const deliveredAt = status === 'DELIVERED' ? deliveredAtOf(document) : null;
-    if (deliveredAt !== null)
-      requested.latencyOf(`${channel}.${priority}.${provider}`).add(bucketOf(deliveredAt - listedAt), by);
-    if (failedAt !== null && cause !== null) minutes.of(document, failedAt).failures.add(cause, by);
-  };
-  return {
-    move(before, after) {
-      if (before !== null) add(before, -1);
-      if (after !== null) add(after, 1);
-    },
-    async writes(reader) {
-      const deltas = coarserToo(minutes);
-      if (deltas.size === 0) return [];
-      const collection = statisticsCollection.name;
-      const stored = await reader.get<StatisticsCell>(collection, [...deltas.keys()]);
-      return [...deltas].map(([id, delta]): Write => {
-        const before = stored.get(id);
-        return { collection, id, document: applied(before, delta), isNew: before === undefined };
-      });
-    },
-  };
+function count(minutes: CellDeltas, document: NotificationDocument, by: 1 | -1): void {
+  const { listedAt, failedAt, cause, channel, priority, status } = document;
+  if (listedAt === null) return;
+  const provider = document.provider ?? '';
+  const { counts, latency } = minuteOf(minutes, document, listedAt);
+  addCount(counts, `${channel}.${priority}.${status}.${provider}`, by);
+  const deliveredAt = status === 'DELIVERED' ? deliveredAtOf(document) : null;
+  if (deliveredAt !== null)
+    addCount(latencyOf(latency, `${channel}.${priority}.${provider}`), bucketOf(deliveredAt - listedAt), by);
+  if (failedAt !== null && cause !== null) addCount(minuteOf(minutes, document, failedAt).failures, cause, by);
+}
+
+/** The cells as they are to be written. */
+export async function statisticsWrites(minutes: CellDeltas, reader: Pick<ReadModelReader, 'get'>): Promise<Write[]> {
+  const deltas = coarserToo(minutes);
+  if (deltas.size === 0) return [];
+  const collection = statisticsCollection.name;
+  const stored = await reader.get<StatisticsCell>(collection, [...deltas.keys()]);
+  const writes: Write[] = [];
+  for (const [id, delta] of deltas) {
+    const before = stored.get(id);
+    writes.push({ collection, id, document: applied(before, delta), isNew: before === undefined });
+  }
+  return writes;
 }
 
 /** null when nothing is left in the cell. */
@@ -118,16 +125,16 @@ function applied(stored: StatisticsCell | undefined, delta: CellDelta): Statisti
   const failures = textAfter(stored?.failures ?? null, delta.failures);
   if (counts === null && failures === null) return null;
   const latency: Record<string, Record<string, number>> = { ...stored?.latency };
-  const isNew = delta.addLatencyTo(latency);
+  const isNew = addLatencyTo(latency, delta.latency);
   const place = { tenantId, resolution, at, partition };
   return { ...place, counts: counts ?? '{}', failures, latency: isNew ? sorted(latency) : latency };
 }
 
 /** null: none is left. */
 function textAfter(text: string | null, deltas: Deltas<string>): string | null {
-  if (deltas.all.size === 0) return text === '{}' ? null : text;
+  if (deltas.size === 0) return text === '{}' ? null : text;
   const counts = text === null ? {} : (JSON.parse(text) as Record<string, number>);
-  const { hasMore, hasLess } = deltas.addTo(counts);
+  const { hasMore, hasLess } = addTo(counts, deltas);
   if (hasLess && isWithoutKeys(counts)) return null;
   return JSON.stringify(hasMore ? sorted(counts) : counts);
 }

@@ -184,5 +184,7 @@ export function turn(): Promise<void> {
 }
 
 function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+  let total = 0;
+  for (const number of numbers) total += number;
+  return total;
 }

@@ -32,29 +32,37 @@ export function matchOf(text: FieldValue): string {
   return `"${text === null ? 'xnull' : wordOf(String(text))}"`;
 }
 
-export interface EntryWriter {
-  /** The last one of a document counts. @param before as stored now */
-  change(id: string, before: Entry | null, after: Entry | null): void;
-  write(): void;
+/** What a transaction changes in one index, by document. Plain data: it is made for each transaction, and what is done with it is compiled once. */
+export type EntryChanges = Map<string, { readonly before: Entry | null; readonly after: Entry | null }>;
+
+/** The last one of a document counts. @param before as stored now */
+export function changeEntry(changes: EntryChanges, id: string, before: Entry | null, after: Entry | null): void {
+  const known = changes.get(id);
+  changes.set(id, { before: known === undefined ? before : known.before, after });
 }
 
-export function createEntryWriter(index: TableIndex, prepare: (sql: string) => StatementSync): EntryWriter {
-  const changes = new Map<string, { readonly before: Entry | null; readonly after: Entry | null }>();
-  return {
-    change(id, before, after) {
-      changes.set(id, { before: changes.has(id) ? (changes.get(id)?.before ?? null) : before, after });
-    },
-    write() {
-      const changed = [...changes].filter(([, { before, after }]) => !isSame(before, after));
-      changes.clear();
-      for (const [id, { before }] of changed) if (before !== null) remove(index, prepare, id, before);
-      const added = changed.flatMap(([id, { after }]) =>
-        after === null ? [] : [{ id, ...after, place: placeOf(after.number, id, 0) }],
-      );
-      added.sort((a, b) => (a.place < b.place ? -1 : 1));
-      for (const one of added) add(index, prepare, one);
-    },
-  };
+/** In the order of their places, since a lower one after a higher ends a segment. */
+export function writeEntries(changes: EntryChanges, index: TableIndex, prepare: Prepare): void {
+  const added: Added[] = [];
+  for (const [id, { before, after }] of changes) {
+    if (isSame(before, after)) continue;
+    if (before !== null) remove(index, prepare, id, before);
+    if (after !== null)
+      added.push({ id, words: after.words, number: after.number, place: placeOf(after.number, id, 0) });
+  }
+  added.sort(byPlace);
+  for (const one of added) add(index, prepare, one);
+}
+
+type Prepare = (sql: string) => StatementSync;
+
+interface Added extends Entry {
+  readonly id: string;
+  readonly place: bigint;
+}
+
+function byPlace(a: Added, b: Added): number {
+  return a.place < b.place ? -1 : 1;
 }
 
 /** Letters and digits of ASCII are a word of SQLite's as they are; any other text is `x` and its bytes. */
@@ -69,11 +77,7 @@ function isSame(a: Entry | null, b: Entry | null): boolean {
 /** So many of one number that stand together are more than chance gives. */
 const furtherMax = 1000;
 
-function add(
-  index: TableIndex,
-  prepare: (sql: string) => StatementSync,
-  { id, number, words }: Entry & { readonly id: string },
-): void {
+function add(index: TableIndex, prepare: Prepare, { id, number, words }: Added): void {
   const insertPlace = prepare(
     `INSERT INTO ${quoted(placesOf(index))} (place, id) VALUES (?, ?) ON CONFLICT DO NOTHING`,
   );
@@ -86,7 +90,7 @@ function add(
   throw new Error(`${index.name} has no place left at ${number}`);
 }
 
-function remove(index: TableIndex, prepare: (sql: string) => StatementSync, id: string, { number }: Entry): void {
+function remove(index: TableIndex, prepare: Prepare, id: string, { number }: Entry): void {
   const own = [firstPlace(number), lastPlace(number), id] as const;
   const where = 'place BETWEEN ? AND ? AND id = ?';
   const place = `SELECT place FROM ${quoted(placesOf(index))} WHERE ${where}`;

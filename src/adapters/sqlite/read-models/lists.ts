@@ -10,8 +10,8 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Document } from '../../../ports/read-model-store.ts';
 import type { Cell, Connection } from '../connection.ts';
-import type { EntryWriter } from './list-entries.ts';
-import { createEntryWriter, entryOf } from './list-entries.ts';
+import type { EntryChanges } from './list-entries.ts';
+import { changeEntry, entryOf, writeEntries } from './list-entries.ts';
 import { placesOf } from './list-places.ts';
 import { documentOfRow } from './packing.ts';
 import type { Table, TableIndex } from './tables.ts';
@@ -38,39 +38,28 @@ export function listRows(db: DatabaseSync, table: Table): string[] {
   return listTables(db, table).map((name) => (places.has(name) ? name : `${name}_data`));
 }
 
-/** What the documents written in one transaction change in the lists. */
-export interface ListChanges {
-  /** For a document that had no entries. @throws TypeError where a list is something else */
-  inserted(table: Table, id: string, document: Document): void;
-  /** In place of the document as it was; null: it is removed. @throws TypeError where a list is something else */
-  replaced(table: Table, id: string, before: Document, after: Document | null): void;
-  /** At the end: in the order of their places, since a lower one after a higher ends a segment. */
-  write(): void;
+/** What the documents written in one transaction change in the lists, by index: to be written at its end. */
+export type ListChanges = Map<TableIndex, EntryChanges>;
+
+/** @param before as stored now, null: it had no entries. @param after null: it is removed. @throws TypeError where a list is something else */
+export function changeLists(
+  changes: ListChanges,
+  table: Table,
+  id: string,
+  before: Document | null,
+  after: Document | null,
+): void {
+  for (const index of table.indexes) {
+    if (!index.isList) continue;
+    const entries = changes.get(index) ?? new Map();
+    changes.set(index, entries);
+    const entryBefore = before === null ? null : entryOf(table, index, before);
+    changeEntry(entries, id, entryBefore, after === null ? null : entryOf(table, index, after));
+  }
 }
 
-export function createListChanges(connection: Connection): ListChanges {
-  const writers = new Map<TableIndex, EntryWriter>();
-  const writerOf = (index: TableIndex): EntryWriter => {
-    const writer = writers.get(index) ?? createEntryWriter(index, (sql) => connection.statement(sql));
-    writers.set(index, writer);
-    return writer;
-  };
-  return {
-    inserted(table, id, document) {
-      for (const index of table.indexes)
-        if (index.isList) writerOf(index).change(id, null, entryOf(table, index, document));
-    },
-    replaced(table, id, before, after) {
-      for (const index of table.indexes) {
-        if (!index.isList) continue;
-        const entry = after === null ? null : entryOf(table, index, after);
-        writerOf(index).change(id, entryOf(table, index, before), entry);
-      }
-    },
-    write() {
-      for (const writer of writers.values()) writer.write();
-    },
-  };
+export function writeLists(changes: ListChanges, connection: Connection): void {
+  for (const [index, entries] of changes) writeEntries(entries, index, connection.statement);
 }
 
 /** Documents whose entries are made at a time. */
@@ -86,12 +75,12 @@ function makeList(db: DatabaseSync, table: Table, index: TableIndex): void {
   for (let after = ''; ;) {
     const rows = select.all(after) as unknown as Cell[][];
     if (rows.length === 0) return;
-    const writer = createEntryWriter(index, (sql) => db.prepare(sql));
+    const entries: EntryChanges = new Map();
     for (const row of rows) {
       after = String(row.at(-1));
-      writer.change(after, null, entryOf(table, index, documentOfRow(table.packing, after, row)));
+      changeEntry(entries, after, null, entryOf(table, index, documentOfRow(table.packing, after, row)));
     }
-    writer.write();
+    writeEntries(entries, index, (sql) => db.prepare(sql));
   }
 }
 

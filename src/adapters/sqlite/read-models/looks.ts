@@ -42,7 +42,7 @@ export async function documentsById<D extends Document>(
     const asked = left;
     left = turns.piece(() => {
       for (const row of connect().eachRow(text, [JSON.stringify(asked)])) {
-        if (!fill.takes(row)) {
+        if (!takes(fill, row)) {
           if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
           return [];
         }
@@ -110,7 +110,7 @@ async function wholePage<D extends Document>(
     const came = turns.piece(() => {
       const { text, values } = findSql(table, rest, limit - documents.length);
       for (const row of connect().eachRow(text, values)) {
-        if (!fill.takes(row)) return 'full';
+        if (!takes(fill, row)) return 'full';
         documents.push(foundOf<D>(table, row, query));
         last = keyOf(row, query);
         if (turns.isOver()) return 'so far';
@@ -140,7 +140,7 @@ async function filteredPage<D extends Document>(
     const look = (): boolean => {
       const { text, values } = findSql(table, rest, limit - documents.length, rows);
       for (const row of connection.eachRow(text, values)) {
-        if (!fill.takes(row)) return true;
+        if (!takes(fill, row)) return true;
         documents.push(foundOf<D>(table, row, query));
         shown = keyOf(row, query);
       }
@@ -154,37 +154,46 @@ async function filteredPage<D extends Document>(
   return { documents, next: seen };
 }
 
-/** Counts what is on a page: false when a row is one too many, or brings more bytes than it may. */
-function createFill({ packing }: Table, { fields, bytesMax = Infinity }: Only, limit: number) {
-  const isBounded = fields === undefined && bytesMax < Infinity;
-  let count = 0;
+/** What is on a page so far, and how much may be. */
+interface Fill {
+  readonly packing: Table['packing'];
+  readonly limit: number;
+  /** null: whatever the rows bring. */
+  readonly bytesMax: number | null;
+  count: number;
   /** Of the rows so far; those of `unmeasured` come on top, with `unmeasuredMost` together at most. */
-  let bytes = 0;
-  let unmeasured: (readonly Cell[])[] = [];
-  let unmeasuredMost = 0;
-  const measure = (row: readonly Cell[]): void => {
-    bytes += Buffer.byteLength(textOfRow(packing, String(row.at(-1)), row));
-  };
-  /** A row's text is made only where it may decide: it costs as much as the document. */
-  const fits = (row: readonly Cell[]): boolean => {
-    const most = bytesAtMost(packing, row);
-    if (bytes + unmeasuredMost + most <= bytesMax) {
-      unmeasured.push(row);
-      unmeasuredMost += most;
-      return true;
-    }
-    for (const one of [...unmeasured, row]) measure(one);
-    unmeasured = [];
-    unmeasuredMost = 0;
-    return bytes <= bytesMax;
-  };
-  return {
-    takes(row: readonly Cell[]): boolean {
-      if (count === limit || (isBounded && !fits(row) && count > 0)) return false;
-      count++;
-      return true;
-    },
-  };
+  bytes: number;
+  unmeasured: (readonly Cell[])[];
+  unmeasuredMost: number;
+}
+
+function createFill({ packing }: Table, { fields, bytesMax = Infinity }: Only, limit: number): Fill {
+  const isBounded = fields === undefined && bytesMax < Infinity;
+  const none = { count: 0, bytes: 0, unmeasured: [], unmeasuredMost: 0 };
+  return { packing, limit, bytesMax: isBounded ? bytesMax : null, ...none };
+}
+
+/** Counts the row in; false when it is one too many, or brings more bytes than it may. */
+function takes(fill: Fill, row: readonly Cell[]): boolean {
+  if (fill.count === fill.limit) return false;
+  if (fill.bytesMax !== null && !fits(fill, fill.bytesMax, row) && fill.count > 0) return false;
+  fill.count++;
+  return true;
+}
+
+/** A row's text is made only where it may decide: it costs as much as the document. */
+function fits(fill: Fill, bytesMax: number, row: readonly Cell[]): boolean {
+  const { packing, unmeasured } = fill;
+  const most = bytesAtMost(packing, row);
+  unmeasured.push(row);
+  if (fill.bytes + fill.unmeasuredMost + most <= bytesMax) {
+    fill.unmeasuredMost += most;
+    return true;
+  }
+  for (const one of unmeasured) fill.bytes += Buffer.byteLength(textOfRow(packing, String(one.at(-1)), one));
+  fill.unmeasured = [];
+  fill.unmeasuredMost = 0;
+  return fill.bytes <= bytesMax;
 }
 
 function from(query: Query, after: readonly FieldValue[] | null): Query {

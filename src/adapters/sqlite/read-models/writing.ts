@@ -14,9 +14,9 @@ import { isIndexed, makeIndexes, noteIndexed } from './indexing.ts';
 import { aheadSql, offsetsOf, offsetsText } from './positions.ts';
 import { createGroupedTransactions } from '../grouped-transactions.ts';
 import type { ListChanges } from './lists.ts';
-import { createListChanges } from './lists.ts';
+import { changeLists, writeLists } from './lists.ts';
 import { documentOfRow, rowText } from './packing.ts';
-import type { Column, Table } from './tables.ts';
+import type { Column, Table, TableIndex } from './tables.ts';
 import { quoted } from './tables.ts';
 import type { ModelVersion, View } from './view.ts';
 
@@ -140,7 +140,7 @@ function noteAhead(
 }
 
 function write(connection: Connection, view: View, writes: readonly Write[]): void {
-  const lists = createListChanges(connection);
+  const lists: ListChanges = new Map();
   for (const { collection, id, document, isNew } of writes) {
     const table = view.table(collection);
     if (document === null) {
@@ -150,17 +150,21 @@ function write(connection: Connection, view: View, writes: readonly Write[]): vo
     }
     const row = { id, text: rowText(table.packing, collection, id, document), values: columnValues(table, document) };
     if (isNew === true && inserted(connection, table, row)) {
-      if (hasLists(table)) lists.inserted(table, id, document);
+      if (hasLists(table)) changeLists(lists, table, id, null, document);
       continue;
     }
     if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
     if (!updated(connection, table, row)) inserted(connection, table, row);
   }
-  lists.write();
+  writeLists(lists, connection);
 }
 
 function hasLists(table: Table): boolean {
-  return table.indexes.some(({ isList }) => isList);
+  return table.indexes.some(isListIndex);
+}
+
+function isListIndex({ isList }: TableIndex): boolean {
+  return isList;
 }
 
 /** Before the document itself is written: its entries follow from what is stored. */
@@ -172,7 +176,7 @@ function replaceLists(
   const select = `SELECT ${table.documentColumns.join(', ')} FROM ${table.name} WHERE id = ?`;
   const [stored] = connection.rows(select, [id]);
   const before = stored === undefined ? {} : documentOfRow(table.packing, id, stored);
-  lists.replaced(table, id, before, document);
+  changeLists(lists, table, id, before, document);
 }
 
 interface Row {

@@ -9,7 +9,7 @@ import type { NotificationFields } from './notification-request.ts';
  */
 export function isPlain(body: unknown): body is NotificationFields {
   if (!isObject(body)) return false;
-  for (const name in body) if (!isPlainField(name, body[name])) return false;
+  for (const name of Object.keys(body)) if (!isPlainField(name, body[name])) return false;
   return body['channel'] !== undefined && body['recipient'] !== undefined;
 }
 

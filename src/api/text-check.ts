@@ -30,7 +30,8 @@ export function isShallow(value: unknown, depth = 0): boolean {
   if (depth >= nestingMax) return false;
   // By their numbers: the keys of 20,000 items as texts are 4 ms.
   if (Array.isArray(value)) return value.every((inner) => isShallow(inner, depth + 1));
-  for (const key in value) if (!isShallow((value as Record<string, unknown>)[key], depth + 1)) return false;
+  for (const key of Object.keys(value))
+    if (!isShallow((value as Record<string, unknown>)[key], depth + 1)) return false;
   return true;
 }
 

@@ -43,12 +43,12 @@ export function restAfter(entries: readonly LogEntry[], { fewMs, manyMs, inThrea
   return inThread ? Math.ceil(now / ms) * ms : now + ms;
 }
 
-/** The characters of its texts: some 50 values in a small document, which no list is made of. */
+/** The characters of its texts. */
 function textLengthOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
   let sum = 0;
   if (Array.isArray(value)) for (const inner of value) sum += textLengthOf(inner);
-  else for (const key in value) sum += textLengthOf((value as Readonly<Record<string, unknown>>)[key]);
+  else for (const key of Object.keys(value)) sum += textLengthOf((value as Readonly<Record<string, unknown>>)[key]);
   return sum;
 }

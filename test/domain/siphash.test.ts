@@ -24,8 +24,8 @@ describe('SipHash-2-4', () => {
     const bytes = Buffer.from(Array.from({ length }, (_, i) => i));
     const { high, low } = sipHash(key, bytes.toString('utf16le'));
     const hash = Buffer.alloc(8);
-    hash.writeUInt32LE(low, 0);
-    hash.writeUInt32LE(high, 4);
+    hash.writeInt32LE(low, 0);
+    hash.writeInt32LE(high, 4);
     expect(hash.toString('hex')).toBe(expected);
   });
 

@@ -106,7 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 /** undici gives an array for a header that came more than once. */
 function withJoinedValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (Array.isArray(value)) (headers as Record<string, string>)[name] = value.join(', ');
   }

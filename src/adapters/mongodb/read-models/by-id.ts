@@ -41,11 +41,15 @@ async function fittingIds(
   const sizes = new Map<string, number>();
   for await (const row of rowsById<Size & { _id: string }>(db, collection, ids, sizeProjection))
     sizes.set(row._id, row.bytes);
-  const present = ids.filter((id) => sizes.has(id));
-  const fitting = fittingOf(
-    present.map((id) => sizes.get(id) ?? 0),
-    bytesMax,
-  );
+  const present: string[] = [];
+  const bytes: number[] = [];
+  for (const id of ids) {
+    const size = sizes.get(id);
+    if (size === undefined) continue;
+    present.push(id);
+    bytes.push(size);
+  }
+  const fitting = fittingOf(bytes, bytesMax);
   if (fitting < present.length && orRefuse === true) throw new TooManyBytesError(collection.collection, bytesMax);
   return present.slice(0, fitting);
 }

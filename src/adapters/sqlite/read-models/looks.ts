@@ -30,8 +30,7 @@ export async function documentsById<D extends Document>(
   ids: readonly string[],
   only: Only,
 ): Promise<Map<string, D>> {
-  const documents = new Map<string, D>();
-  const fill = createFill(table, only, ids.length);
+  const found: FoundById<D> = { documents: new Map(), fill: createFill(table, only, ids.length) };
   // CROSS JOIN keeps SQLite from scanning the table for the ids.
   const wanted = wantedColumns(table, only.fields).map((column) => `stored.${column}`);
   const text = `SELECT ${[...wanted, 'asked.key', 'stored.id'].join(', ')} FROM json_each(?) AS asked
@@ -41,18 +40,36 @@ export async function documentsById<D extends Document>(
     if (turns.isOver()) await turns.next();
     const asked = left;
     left = turns.piece(() => {
-      for (const row of connect().eachRow(text, [JSON.stringify(asked)])) {
-        if (!takes(fill, row)) {
-          if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
-          return [];
-        }
-        documents.set(String(row.at(-1)), documentOf(table, row, only.fields) as D);
-        if (turns.isOver()) return asked.slice(Number(row.at(-2)) + 1);
-      }
-      return [];
+      const rows = connect().eachRow(text, [JSON.stringify(asked)]);
+      const last = takeRows(found, table, only, rows, turns);
+      return last === null ? [] : asked.slice(last + 1);
     });
   }
-  return documents;
+  return found.documents;
+}
+
+interface FoundById<D extends Document> {
+  readonly documents: Map<string, D>;
+  readonly fill: Fill;
+}
+
+/** As long as the turn lasts: which of those that were asked for was the last, null when there is none behind it. @throws TooManyBytesError */
+function takeRows<D extends Document>(
+  { documents, fill }: FoundById<D>,
+  table: Table,
+  only: Only,
+  rows: Iterable<readonly Cell[]>,
+  turns: ThreadTurns,
+): number | null {
+  for (const row of rows) {
+    if (!takes(fill, row)) {
+      if (only.orRefuse === true) throw new TooManyBytesError(table.collection, only.bytesMax ?? 0);
+      return null;
+    }
+    documents.set(String(row.at(-1)), documentOf(table, row, only.fields) as D);
+    if (turns.isOver()) return Number(row.at(-2));
+  }
+  return null;
 }
 
 export async function findPage<D extends Document>(looking: Looking, table: Table, query: Query): Promise<Page<D>> {

@@ -208,9 +208,9 @@ export function textOfRow(packing: Packing | null, id: string, row: readonly Cel
 export function bytesAtMost(packing: Packing | null, row: readonly Cell[]): number {
   const stored = Buffer.byteLength(String(row[0]));
   if (packing === null) return stored;
-  const beside = [row.at(-1) ?? null, ...row.slice(1, packing.columns.length + 1)];
-  const ofColumns = beside.reduce((sum: number, value) => sum + valueBytesAtMost(value), 0);
-  return packing.keyBytes + stored * (1 + packing.growth) + ofColumns;
+  let beside = valueBytesAtMost(row.at(-1) ?? null);
+  for (let at = 1; at <= packing.columns.length; at++) beside += valueBytesAtMost(row[at] ?? null);
+  return packing.keyBytes + stored * (1 + packing.growth) + beside;
 }
 
 /** Each character as JSON's `\u001f`; a number as `-1.7976931348623157e+308`. */

@@ -141,22 +141,25 @@ function noteAhead(
 
 function write(connection: Connection, view: View, writes: readonly Write[]): void {
   const lists: ListChanges = new Map();
-  for (const { collection, id, document, isNew } of writes) {
-    const table = view.table(collection);
-    if (document === null) {
-      if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
-      connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
-      continue;
-    }
-    const row = { id, text: rowText(table.packing, collection, id, document), values: columnValues(table, document) };
-    if (isNew === true && inserted(connection, table, row)) {
-      if (hasLists(table)) changeLists(lists, table, id, null, document);
-      continue;
-    }
-    if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
-    if (!updated(connection, table, row)) inserted(connection, table, row);
-  }
+  for (const one of writes) writeOne(connection, view, lists, one);
   writeLists(lists, connection);
+}
+
+function writeOne(connection: Connection, view: View, lists: ListChanges, write: Write): void {
+  const { collection, id, document, isNew } = write;
+  const table = view.table(collection);
+  if (document === null) {
+    if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
+    connection.statement(`DELETE FROM ${table.name} WHERE id = ?`).run(id);
+    return;
+  }
+  const row = { id, text: rowText(table.packing, collection, id, document), values: columnValues(table, document) };
+  if (isNew === true && inserted(connection, table, row)) {
+    if (hasLists(table)) changeLists(lists, table, id, null, document);
+    return;
+  }
+  if (hasLists(table)) replaceLists(connection, lists, { table, id, document });
+  if (!updated(connection, table, row)) inserted(connection, table, row);
 }
 
 function hasLists(table: Table): boolean {
@@ -233,7 +236,9 @@ function statementsOf(table: Table): TableStatements {
 
 function columnValues(table: Table, document: Document): SQLInputValue[] {
   const fields = document as Readonly<Record<string, unknown>>;
-  return table.columns.map((column) => columnValue(table, column, fields[column.name]));
+  const values: SQLInputValue[] = [];
+  for (const column of table.columns) values.push(columnValue(table, column, fields[column.name]));
+  return values;
 }
 
 function columnValue(table: Table, column: Column, value: unknown): SQLInputValue {

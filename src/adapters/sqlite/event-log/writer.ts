@@ -92,10 +92,7 @@ export function createWriter({
 }: WriterDependencies): Writer {
   const { partitions } = catalog.partitioning;
   const statements = createFlushStatements(db, catalog);
-  /**
-   * Offsets to give next: ahead of `ends` within a flush only. Not a typed array: its numbers would be stored in each append as another kind of number than
-   * the -1 before, and V8 would give up on what makes appends, compile it again and give up again, without an end.
-   */
+  /** Offsets to give next: ahead of `ends` within a flush only. */
   const next = Array.from({ length: catalog.slots }, () => 0);
   let lastAppendedAt = statements.lastAppendedAt();
   const queue = createAppendQueue<Append>(catalog.slots, clock);

@@ -441,7 +441,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'projections/notifications/statistics-cells.ts',
-        from: 'if (before !== null) add(before, -1);',
+        from: 'if (before !== null) count(minutes, before, -1);',
         to: '',
       },
     ],

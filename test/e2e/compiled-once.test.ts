@@ -48,9 +48,8 @@ it(`no function is compiled over ${timesMax} times while ${batches * itemsOfOne}
     what: 'every item to be delivered and counted',
   });
   const times = await compiledTimes();
-  // Each thread has its own, and has compiled something.
-  expect(times.length).toBeGreaterThan(1);
-  expect(times.every((byPlace) => byPlace.size > 100)).toBe(true);
+  // What was looked for is there: each thread has a log of its own, and two at least have compiled much.
+  expect(times.filter((byPlace) => byPlace.size > 100).length).toBeGreaterThanOrEqual(2);
   const often = times.flatMap((byPlace) => [...byPlace].filter(([, count]) => count > timesMax));
   expect(often).toEqual([]);
 }, 400_000);
@@ -85,7 +84,7 @@ async function delivered(): Promise<number> {
   return Number((body['statusCounts'] as Record<string, unknown> | undefined)?.['DELIVERED'] ?? 0);
 }
 
-/** Of each thread that compiled much: how often V8 optimized a function of Herald's, by its place. */
+/** Of each thread that compiled anything of it: how often V8 optimized a function of Herald's, by its place. */
 async function compiledTimes(): Promise<ReadonlyMap<string, number>[]> {
   const names = (await readdir(dataDir.path)).filter((name) => name.endsWith(logPrefix));
   const all = await Promise.all(names.map(async (name) => timesIn(await readFile(join(dataDir.path, name), 'latin1'))));

@@ -22,13 +22,15 @@
 #   KAFKA_BROKER_SESSION_MS=4000 (how long a killed broker counts as alive; Kafka's own default is 9000)
 #   of the single broker: KAFKA_LISTENERS='SASL_SSL://127.0.0.1:PORT,SSL://...' (beside the plaintext one, named by protocol;
 #   KAFKA_EXTRA_CONF sets them up)  KAFKA_SCRAM_USERS='SCRAM-SHA-256=[name=...,password=...] lines' (made with its data)
-#   KAFKA_LOG_LEVEL=warn  KAFKA_EXTRA_CONF='key=value lines'  KAFKA_JVM_OPTS  START_TIMEOUT=240
+#   KAFKA_LOG_LEVEL=warn  KAFKA_EXTRA_CONF='key=value lines'  START_TIMEOUT=240
+#   KAFKA_JVM_OPTS='-XX:+UseG1GC -XX:MaxGCPauseMillis=20' (beside the heap)
 PROG=kafka.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 # 4.4.0 on Maven Central cannot be resolved.
 KAFKA_VERSION=4.3.1
 KAFKA_HEAP=${KAFKA_HEAP:-512m}
+KAFKA_JVM_OPTS=${KAFKA_JVM_OPTS:--XX:+UseG1GC -XX:MaxGCPauseMillis=20}
 KAFKA_PORT=${KAFKA_PORT:-19092}
 KAFKA_CONTROLLER_PORT=${KAFKA_CONTROLLER_PORT:-19093}
 KAFKA_CLUSTER_PORT=${KAFKA_CLUSTER_PORT:-19094}
@@ -143,9 +145,8 @@ launch() { # launch NODE   (returns at once)
   need_free_port "$(node_controller_port "$n")" "controller of $(node_name "$n")" \
     "$([ "$n" = single ] && echo KAFKA_CONTROLLER_PORT || echo KAFKA_CLUSTER_CONTROLLER_PORT)"
   [ ! -f "$dir/server.log" ] || mv -f -- "$dir/server.log" "$dir/server.log.1"
-  local -a gc=(-XX:+UseG1GC -XX:MaxGCPauseMillis=20)
   # shellcheck disable=SC2086
-  nohup "$JAVA" "-Xms$KAFKA_HEAP" "-Xmx$KAFKA_HEAP" "${gc[@]}" ${KAFKA_JVM_OPTS:-} "${JVM[@]}" \
+  nohup "$JAVA" "-Xms$KAFKA_HEAP" "-Xmx$KAFKA_HEAP" $KAFKA_JVM_OPTS "${JVM[@]}" \
     "$(node_marker "$n")" kafka.Kafka "$dir/server.properties" < /dev/null > "$dir/server.log" 2>&1 &
   pid=$!
   disown "$pid" 2>/dev/null

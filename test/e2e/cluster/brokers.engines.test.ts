@@ -213,8 +213,10 @@ function first(): Herald {
 async function provision(subject: string): Promise<{ bearer: string; apiKey: string }> {
   const bearer = await token(dataDir, {}, ['--sub', subject]);
   const headers = { authorization: `Bearer ${bearer}` };
-  const { body } = await first().call('POST', '/api/v1/auth/provision-tenant', { headers });
-  return { bearer, apiKey: (body['tenant'] as { apiKey: string }).apiKey };
+  const { status, body } = await first().call('POST', '/api/v1/auth/provision-tenant', { headers });
+  const { apiKey } = (body['tenant'] ?? {}) as { apiKey?: string };
+  if (apiKey === undefined) throw new Error(`no tenant, but ${status}: ${JSON.stringify(body)}`);
+  return { bearer, apiKey };
 }
 
 /** Over all tenants. */

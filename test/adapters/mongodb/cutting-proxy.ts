@@ -13,19 +13,20 @@ export interface CuttingProxy {
   readonly url: string;
   /** The next so many of these: the connection ends before they arrive, or before their answer does. */
   lose(what: Watched, part: 'request' | 'answer', times: number): void;
+  /** The next one is lost, and whatever its sender tries then comes too late: nothing is let through any more. Resolves when that is so. */
+  loseAndCut(what: Watched, part: 'request' | 'answer'): Promise<void>;
   /** The next one is kept back. Resolves once it is here, with the call that lets it go on. */
   hold(what: Watched): Promise<() => void>;
   /** How many were lost so far. */
   lost(): number;
   /** As the faulty proxy's own. */
-  cut(): void;
   freeze(): void;
   mend(): void;
   close(): Promise<void>;
 }
 
 export async function startCuttingProxy(mongoUrl: string): Promise<CuttingProxy> {
-  const state: State = { what: 'commitTransaction', fate: 'request', left: 0, lost: 0, held: null };
+  const state: State = { what: 'commitTransaction', fate: 'request', left: 0, lost: 0, held: null, onLost: null };
   const carry = (client: Socket, upstream: Socket) => join(client, upstream, state);
   const proxy = await startFaultyProxy({ target: new URL(mongoUrl).host, carry });
   const url = new URL(mongoUrl);
@@ -35,12 +36,20 @@ export async function startCuttingProxy(mongoUrl: string): Promise<CuttingProxy>
   return {
     url: url.href,
     lose: (what, fate, left) => void Object.assign(state, { what, fate, left }),
+    loseAndCut: (what, fate) =>
+      new Promise((resolve) => {
+        const onLost = () => {
+          state.onLost = null;
+          proxy.cut();
+          resolve();
+        };
+        Object.assign(state, { what, fate, left: 1, onLost });
+      }),
     async hold(what) {
       Object.assign(state, { what, fate: 'held', left: 1, held: null });
       return until(() => state.held, { what: `a ${what}` });
     },
     lost: () => state.lost,
-    cut: proxy.cut,
     freeze: proxy.freeze,
     mend: proxy.mend,
     close: proxy.close,
@@ -53,17 +62,20 @@ interface State {
   left: number;
   lost: number;
   held: (() => void) | null;
+  /** Called when a request is lost, or what it was answered. */
+  onLost: (() => void) | null;
 }
 
 function join(client: Socket, upstream: Socket, state: State): void {
   let isAnswerLost = false;
-  const end = () => {
+  const lose = () => {
     client.destroy();
     upstream.destroy();
+    state.onLost?.();
   };
   upstream.on('data', (chunk) => {
     if (!isAnswerLost) client.write(chunk);
-    else end();
+    else lose();
   });
   const pass = (message: Buffer): void => {
     if (state.left === 0 || !message.includes(`${state.what}\0`)) {
@@ -77,7 +89,7 @@ function join(client: Socket, upstream: Socket, state: State): void {
     }
     state.lost++;
     if (state.fate === 'request') {
-      end();
+      lose();
       return;
     }
     isAnswerLost = true;

@@ -128,10 +128,9 @@ describe('MongoDB: a transaction', () => {
   it.each(['request', 'answer'] as const)(
     'whose commit lost its %s before the server was away for 5 s is applied once by its repetition',
     async (part) => {
-      proxy.lose('commitTransaction', part, 2);
+      const cut = proxy.loseAndCut('commitTransaction', part);
       const folding = foldUntilDone(owner, 1);
-      await until(() => proxy.lost() > 0);
-      proxy.cut();
+      await cut;
       const cutAt = performance.now();
       await until(() => performance.now() - cutAt > 5000, { what: '5 s to pass' });
       proxy.mend();
@@ -143,10 +142,9 @@ describe('MongoDB: a transaction', () => {
   );
 
   it('whose end is unknown is followed by nothing but itself', async () => {
-    proxy.lose('commitTransaction', 'answer', 2);
+    const cut = proxy.loseAndCut('commitTransaction', 'answer');
     const folding = fold(owner, 1);
-    await until(() => proxy.lost() > 0);
-    proxy.cut();
+    await cut;
     await expect(folding).rejects.not.toThrow(StaleOwnerError);
     proxy.mend();
     await expect(fold(owner, 7)).rejects.toThrow(StaleOwnerError);

@@ -13,6 +13,8 @@ import { until } from '../support/until.ts';
 const settings = { RETRY_DELAYS: '1s,1s,1s', ATTEMPT_DEADLINE: '2s' };
 /** Time enough for a restart. */
 const aheadMs = engineSet === 'embedded' ? 10_000 : 20_000;
+/** How late it may come: on a busy machine the new process has not joined its groups yet when the time comes. */
+const lateMs = engineSet === 'embedded' ? 1000 : 10_000;
 let dataDir: DataDir;
 let world: DeliveryWorld;
 let service: Herald;
@@ -159,10 +161,10 @@ describe('sendAt', () => {
     await service.stop();
     service = await startHerald(dataDir, { ...world.environment, ...settings });
     expect(await recordOf(service, id)).toMatchObject({ status: 'SCHEDULED' });
-    await comesTo(id, 'DELIVERED', aheadMs + 10_000);
+    await comesTo(id, 'DELIVERED', aheadMs + lateMs + 10_000);
     const [arrived = 0] = arrivals.get('/scheduled/1') ?? [];
     expect(arrived - sendAt).toBeGreaterThanOrEqual(0);
-    expect(arrived - sendAt).toBeLessThan(1000);
+    expect(arrived - sendAt).toBeLessThan(lateMs);
     expect(arrivals.get('/scheduled/1')).toHaveLength(1);
   });
 });

@@ -5,9 +5,10 @@ import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { ProviderSettings } from '../domain/tenant.ts';
 import type { CallbackAddresses } from '../ports/callback-addresses.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
-import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
+import type { DeliveryDirectory, DeliverySettings } from '../ports/tenant-directory.ts';
 
 export interface ReadyMeans {
   readonly kind: 'ready';
@@ -39,23 +40,24 @@ export type FindMeans = (tenantId: TenantId) => Promise<Means>;
 
 export function createFindMeans(from: {
   channel: Channel;
-  directory: DeliveryDirectory;
+  directory: Pick<DeliveryDirectory, 'settings' | 'refresh'>;
   providers: ProviderRegistry;
+  clock: Pick<Clock, 'now'>;
   callbackAddresses?: Pick<CallbackAddresses, 'urlOf'>;
 }): FindMeans {
-  const { channel, directory, providers, callbackAddresses } = from;
+  const { channel, directory, providers, clock, callbackAddresses } = from;
   const builtIn = providers.builtIn(channel);
   const callbackUrlOf = (tenantId: TenantId, { name, callbacks }: Provider) =>
     callbacks === undefined ? undefined : (callbackAddresses?.urlOf(tenantId, name) ?? undefined);
 
-  async function ofTenant(tenantId: TenantId, fallback: ReadyMeans | null): Promise<Means> {
-    const stored = await directory.provider(tenantId, channel);
+  function primaryOf({ tenantId, known, now }: Asked, fallback: ReadyMeans | null): Means {
+    const stored = known?.provider(channel, 'primary', now) ?? null;
     const settings = stored !== null && stored.enabled ? stored : null;
     const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
     if (provider === null) return noProvider(stored);
     // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
-    const webhookSecret = channel === 'WEBHOOK' && settings === null ? await directory.webhookSecret(tenantId) : '';
-    const secrets = await directory.secretsOf(tenantId);
+    const webhookSecret = channel === 'WEBHOOK' && settings === null ? needed(tenantId, known).webhookSecret() : '';
+    const secrets = known?.secrets(now) ?? [];
     const maxPerSecond = maxPerSecondOf(settings);
     const callbackUrl = callbackUrlOf(tenantId, provider);
     const by = { provider, settings, webhookSecret, secrets, callbackUrl };
@@ -63,28 +65,29 @@ export function createFindMeans(from: {
   }
 
   /** One that can't be used is none: the first one goes on by itself. */
-  async function fallbackOf(tenantId: TenantId): Promise<ReadyMeans | null> {
-    if (builtIn !== null) return null;
-    const settings = await unlessUnreadable(() => directory.fallback(tenantId, channel), null);
+  function fallbackOf({ tenantId, known, now }: Asked): ReadyMeans | null {
+    if (builtIn !== null || known === null) return null;
+    const settings = unlessUnreadable(() => known.provider(channel, 'fallback', now), null);
     const provider = settings?.enabled === true ? providers.find(channel, settings.provider) : null;
     if (settings === null || provider === null) return null;
-    const secrets = await directory.secretsOf(tenantId);
+    const secrets = known.secrets(now);
     const maxPerSecond = maxPerSecondOf(settings);
     const callbackUrl = callbackUrlOf(tenantId, provider);
     return { ...nothingElse, role: 'fallback', provider, settings, secrets, maxPerSecond, callbackUrl };
   }
 
-  async function known(tenantId: TenantId): Promise<Means> {
-    const fallback = await fallbackOf(tenantId);
-    return unlessUnreadable<Means>(() => ofTenant(tenantId, fallback), fallback ?? unreadableKey);
+  function meansOf(tenantId: TenantId, known: DeliverySettings | null): Means {
+    const asked = { tenantId, known, now: clock.now() };
+    const fallback = fallbackOf(asked);
+    return unlessUnreadable<Means>(() => primaryOf(asked, fallback), fallback ?? unreadableKey);
   }
 
   /** None ends the notification: it is said by what the store has, since another process may have saved one a moment ago. */
   async function find(tenantId: TenantId): Promise<Means> {
-    const means = await known(tenantId);
+    const means = meansOf(tenantId, await directory.settings(tenantId));
     if (means.kind === 'ready') return means;
     await directory.refresh(tenantId);
-    return known(tenantId);
+    return meansOf(tenantId, await directory.settings(tenantId));
   }
 
   /** An in-app item needs nothing of the tenant's: its delivery never waits for the settings. */
@@ -97,9 +100,21 @@ export function createFindMeans(from: {
 
 const nothingElse = { kind: 'ready', webhookSecret: '', maxPerSecond: null, fallback: null } as const;
 
-async function unlessUnreadable<T>(find: () => Promise<T>, otherwise: T): Promise<T> {
+/** Of whom it is asked; `now`: UTC ms. */
+interface Asked {
+  readonly tenantId: TenantId;
+  readonly known: DeliverySettings | null;
+  readonly now: number;
+}
+
+function needed(tenantId: TenantId, known: DeliverySettings | null): DeliverySettings {
+  if (known === null) throw new Error(`there is no tenant ${tenantId}`);
+  return known;
+}
+
+function unlessUnreadable<T>(find: () => T, otherwise: T): T {
   try {
-    return await find();
+    return find();
   } catch (err) {
     if (err instanceof SecretBoxError) return otherwise;
     throw err;

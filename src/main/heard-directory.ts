@@ -9,21 +9,9 @@ export function heardDirectory(directory: DeliveryDirectory, hear: () => void): 
       hear();
       return directory.share(tenantId);
     },
-    provider(tenantId, channel) {
+    settings(tenantId) {
       hear();
-      return directory.provider(tenantId, channel);
-    },
-    fallback(tenantId, channel) {
-      hear();
-      return directory.fallback(tenantId, channel);
-    },
-    webhookSecret(tenantId) {
-      hear();
-      return directory.webhookSecret(tenantId);
-    },
-    secretsOf(tenantId) {
-      hear();
-      return directory.secretsOf(tenantId);
+      return directory.settings(tenantId);
     },
     refresh: directory.refresh,
   };

@@ -29,8 +29,9 @@ import type { Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
 import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
+import { SecretBoxError } from '../../src/ports/secret-box.ts';
 import type { Suppressions } from '../../src/ports/suppressions.ts';
-import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
+import type { DeliveryDirectory, TenantDirectory } from '../../src/ports/tenant-directory.ts';
 
 export const delivered: DeliveryOutcome = { kind: 'delivered', messageId: 'm-1' };
 
@@ -46,10 +47,16 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** Each may be waited for, or reject: with a SecretBoxError it is this one that can't be opened, with another nothing is to be had. */
+type KnownSettings = Pick<
+  TenantDirectory,
+  'share' | 'provider' | 'fallback' | 'webhookSecret' | 'secretsOf' | 'refresh'
+>;
+
 export interface ProcessOptions {
   readonly channel?: Channel;
   readonly send?: Send;
-  readonly directory?: Partial<TenantDirectory>;
+  readonly directory?: Partial<KnownSettings>;
   readonly providers?: ProviderRegistry;
   readonly limits?: Partial<DispatcherLimits>;
   readonly retryPolicy?: RetryPolicy;
@@ -178,7 +185,7 @@ async function startProcess(log: EventLog, options: ProcessOptions): Promise<Dis
   const dispatcher = await runDispatcher({
     channel,
     log: { ...live, append: (event) => (isAlive() ? live.append(event) : never()) },
-    directory: mortal({ ...knownTenants(channel), ...options.directory }, isAlive),
+    directory: mortal(directoryOf(channel, options.directory), isAlive),
     providers: options.providers ?? {
       find: (_, name) => (name === 'fake' ? provider : null),
       builtIn: () => null,
@@ -203,25 +210,45 @@ function limitsOf(channel: Channel, given: Partial<DispatcherLimits> = {}): Disp
   return { ...limits, ...(given.inFlightMax === undefined ? {} : { inFlightHighOnly: 0 }), ...given };
 }
 
-/** Every tenant has the provider `fake`, enabled. */
-function knownTenants(channel: Channel): TenantDirectory {
-  const nothing = () => Promise.resolve(null);
-  return {
-    holderOfApiKey: nothing,
-    holderOfKeyHash: nothing,
-    tenantBySubject: nothing,
-    tenant: nothing,
-    templateByName: nothing,
+/** Every tenant has the provider `fake`, enabled, unless it is given otherwise. */
+function directoryOf(channel: Channel, given: Partial<KnownSettings> = {}): DeliveryDirectory {
+  const known: KnownSettings = {
     share: () => Promise.resolve(ordinaryShare),
     provider: (tenantId) => Promise.resolve(settingsOf(tenantId, channel)),
-    fallback: nothing,
-    canDeliver: () => Promise.resolve(true),
-    apiKey: () => Promise.resolve('nk_key'),
+    fallback: () => Promise.resolve(null),
     webhookSecret: () => Promise.resolve('whsec_tenant-secret'),
     secretsOf: () => Promise.resolve(['whsec_tenant-secret', 'nk_key']),
     refresh: () => Promise.resolve(),
-    forget() {},
+    ...given,
   };
+  return {
+    share: known.share,
+    refresh: known.refresh,
+    async settings(tenantId) {
+      const primary = await opened(known.provider(tenantId, channel));
+      const fallback = await opened(known.fallback(tenantId, channel));
+      const webhookSecret = await opened(known.webhookSecret(tenantId));
+      const secrets = await known.secretsOf(tenantId);
+      return {
+        provider: (_, role) => (role === 'primary' ? primary() : fallback()),
+        webhookSecret,
+        secrets: () => secrets,
+      };
+    },
+  };
+}
+
+/** What can't be opened throws when it is asked for. */
+async function opened<T>(asked: Promise<T>): Promise<() => T> {
+  try {
+    const found = await asked;
+    return () => found;
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error;
+    return () => {
+      throw error;
+    };
+  }
 }
 
 export function settingsOf(tenantId: Parameters<TenantDirectory['provider']>[0], channel: Channel) {
@@ -239,8 +266,8 @@ export function settingsOf(tenantId: Parameters<TenantDirectory['provider']>[0],
   };
 }
 
-function mortal(directory: TenantDirectory, isAlive: () => boolean): TenantDirectory {
-  return { ...directory, provider: (...args) => (isAlive() ? directory.provider(...args) : never()) };
+function mortal(directory: DeliveryDirectory, isAlive: () => boolean): DeliveryDirectory {
+  return { ...directory, settings: (...args) => (isAlive() ? directory.settings(...args) : never()) };
 }
 
 function recordTo(lines: LogLine[]): Logger {

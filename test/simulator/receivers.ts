@@ -8,7 +8,7 @@ import type { TenantId } from '../../src/domain/ids.ts';
 import type { RateLimit } from '../../src/domain/tenant.ts';
 import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
 import type { RateLimitDecision, RateLimiter } from '../../src/ports/rate-limiter.ts';
-import type { TenantDirectory } from '../../src/ports/tenant-directory.ts';
+import type { DeliveryDirectory } from '../../src/ports/tenant-directory.ts';
 import type { Random } from '../chaos/random.ts';
 import { secretOf } from './erasures.ts';
 import type { Machine } from './machine.ts';
@@ -84,7 +84,7 @@ export function createDirectory(by: {
   readonly faults: SettingsFaults;
   /** How long they take to be looked up, at most. */
   readonly settingsMs: number;
-}): TenantDirectory {
+}): DeliveryDirectory {
   const { machine, tenants, time, random, faults, settingsMs } = by;
   const ask = <T>(serve: () => T): Promise<T> =>
     machine.ask(async () => {
@@ -92,34 +92,21 @@ export function createDirectory(by: {
       if (time.now < faults.failUntil) throw new Error('the settings are away');
       return serve();
     });
-  const nothing = () => Promise.resolve(null);
+  const providerOf = (tenantId: TenantId) => {
+    const rate = tenants.get(tenantId)?.maxPerSecond ?? null;
+    const config = rate === null ? {} : { maxPerSecond: rate };
+    const of = { tenantId, channel: 'WEBHOOK', role: 'primary', provider: 'receiver', apiKey: 'whsec_key' } as const;
+    return { ...of, previousApiKey: null, config, enabled: true, createdAt: 0, updatedAt: 0 };
+  };
   return {
-    holderOfApiKey: nothing,
-    holderOfKeyHash: nothing,
-    tenantBySubject: nothing,
-    tenant: nothing,
-    templateByName: nothing,
     share: (tenantId) => ask(() => ({ weight: tenants.get(tenantId)?.weight ?? 1, inFlightMax: null })),
-    fallback: nothing,
-    provider: (tenantId) =>
-      ask(() => {
-        const rate = tenants.get(tenantId)?.maxPerSecond ?? null;
-        const config = rate === null ? {} : { maxPerSecond: rate };
-        const of = {
-          tenantId,
-          channel: 'WEBHOOK',
-          role: 'primary',
-          provider: 'receiver',
-          apiKey: 'whsec_key',
-        } as const;
-        return { ...of, previousApiKey: null, config, enabled: true, createdAt: 0, updatedAt: 0 };
-      }),
-    canDeliver: () => Promise.resolve(true),
-    apiKey: () => Promise.resolve('nk_key'),
-    webhookSecret: () => Promise.resolve('whsec_key'),
-    secretsOf: () => Promise.resolve([]),
+    settings: (tenantId) =>
+      ask(() => ({
+        provider: (_, role) => (role === 'primary' ? providerOf(tenantId) : null),
+        webhookSecret: () => 'whsec_key',
+        secrets: () => [],
+      })),
     refresh: () => ask(() => undefined),
-    forget() {},
   };
 }
 

@@ -3,7 +3,6 @@
 // Every node asks the store every `pollMs` which tenants have changed and forgets those. While the store is away what is known is served for `staleMaxMs`
 // since the last successful look; what isn't known rejects.
 
-import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import { ordinaryShare } from '../../domain/tenant.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -11,7 +10,6 @@ import type { Logger } from '../../ports/logger.ts';
 import type { SecretBox } from '../../ports/secret-box.ts';
 import type { SettingsStore } from '../../ports/settings-store.ts';
 import type { DeliveryDirectory } from '../../ports/tenant-directory.ts';
-import type { KnownTenant } from './known-tenant.ts';
 import { createKnownTenants, type KnownTenants } from './known-tenants.ts';
 import { watchSettings } from './settings-watch.ts';
 
@@ -29,8 +27,6 @@ export interface RunningDeliveryDirectory extends DeliveryDirectory {
   /** Whether what is known may be served. */
   isFresh(): boolean;
   forget(tenantId: TenantId): void;
-  /** @throws Error when there is no such tenant */
-  needed(tenantId: TenantId): Promise<KnownTenant>;
   /** Until it resolves nothing is served from memory. Rejects when the store is away. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -41,25 +37,14 @@ export function createDeliveryDirectory(options: DeliveryDirectoryOptions): Runn
   const isFresh = () => watch.ageMs() <= staleMaxMs;
   const tenants = createKnownTenants({ store, secretBox, clock, isFresh });
   const watch = watchSettings({ store, clock, logger, pollMs, changed: tenants.drop });
-  const providerOf = (known: KnownTenant | null, channel: Channel, role: ProviderRole) =>
-    known?.provider(channel, role, clock.now()) ?? null;
-  const needed = async (tenantId: TenantId): Promise<KnownTenant> => {
-    const known = await tenants.tenant(tenantId);
-    if (known === null) throw new Error(`there is no tenant ${tenantId}`);
-    return known;
-  };
 
   return {
     tenants,
     isFresh,
-    needed,
     start: watch.start,
     close: watch.close,
     share: async (tenantId) => (await tenants.tenant(tenantId))?.share ?? ordinaryShare,
-    provider: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'primary'),
-    fallback: async (tenantId, channel) => providerOf(await tenants.tenant(tenantId), channel, 'fallback'),
-    webhookSecret: async (tenantId) => (await needed(tenantId)).webhookSecret(),
-    secretsOf: async (tenantId) => (await tenants.tenant(tenantId))?.secrets(clock.now()) ?? [],
+    settings: tenants.tenant,
     refresh: async (tenantId) => void (await tenants.refreshed(tenantId)),
     forget: (tenantId) => tenants.drop([tenantId]),
   };

@@ -7,6 +7,7 @@ import type { ProviderSettings, Scope, Tenant, TenantShare } from '../../domain/
 import { mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
 import { type SecretBox, SecretBoxError } from '../../ports/secret-box.ts';
 import type { StoredApiKey, StoredNamedKey, StoredProvider, TenantSettings } from '../../ports/settings-store.ts';
+import type { DeliverySettings } from '../../ports/tenant-directory.ts';
 
 /** An API key as it is looked up. */
 export interface FoundKey {
@@ -16,21 +17,15 @@ export interface FoundKey {
   readonly expiresAt: number | null;
 }
 
-export interface KnownTenant {
+export interface KnownTenant extends DeliverySettings {
   readonly tenant: Tenant;
   readonly share: TenantShare;
   /** What it takes in memory, with its keys sealed, opened and in the forms that are cut out of answers. */
   readonly heldBytes: number;
   keyWithHash(hash: string): FoundKey | null;
-  /** @throws SecretBoxError */
-  provider(channel: Channel, role: ProviderRole, now: number): ProviderSettings | null;
   hasEnabledProvider(channel: Channel): boolean;
   /** @throws SecretBoxError */
   apiKey(): string;
-  /** @throws SecretBoxError */
-  webhookSecret(): string;
-  /** Those that can be opened: what can't be was never told to anyone either. */
-  secrets(now: number): readonly string[];
 }
 
 const objectsBytes = 2048;

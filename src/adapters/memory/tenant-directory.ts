@@ -2,6 +2,7 @@
 //
 // A change made on this node is forgotten at once, others' within seconds (delivery-directory.ts).
 
+import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { ApiKeyId, TenantId } from '../../domain/ids.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { ApiKeys } from '../../ports/api-keys.ts';
@@ -34,9 +35,17 @@ const templateBytesMax = 32 * 1024 * 1024;
 export function createTenantDirectory(options: TenantDirectoryOptions): RunningTenantDirectory {
   const { store, clock, logger } = options;
   const delivery = createDeliveryDirectory(options);
-  const { tenants, isFresh, needed, start, share, provider, fallback, webhookSecret, secretsOf, refresh } = delivery;
+  const { tenants, isFresh, start, share, settings, refresh } = delivery;
   const uses = createKeyUses({ store, clock, logger });
   const listeners: ((tenantId: TenantId) => void)[] = [];
+  const providerOf = async (tenantId: TenantId, channel: Channel, role: ProviderRole) =>
+    (await tenants.tenant(tenantId))?.provider(channel, role, clock.now()) ?? null;
+  /** @throws Error when there is no such tenant */
+  const needed = async (tenantId: TenantId): Promise<KnownTenant> => {
+    const known = await tenants.tenant(tenantId);
+    if (known === null) throw new Error(`there is no tenant ${tenantId}`);
+    return known;
+  };
 
   return {
     start,
@@ -59,16 +68,17 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
     templateByName: lookUpTemplates(store, tenants),
     tenant: async (tenantId) => (await tenants.tenant(tenantId))?.tenant ?? null,
     share,
-    provider,
-    fallback,
+    settings,
+    provider: (tenantId, channel) => providerOf(tenantId, channel, 'primary'),
+    fallback: (tenantId, channel) => providerOf(tenantId, channel, 'fallback'),
     async canDeliver(tenantId, channel) {
       if (channel === 'WEBHOOK' || channel === 'IN_APP') return true;
       const can = (known: KnownTenant | null) => known?.hasEnabledProvider(channel) ?? false;
       return can(await tenants.tenant(tenantId)) || can(await tenants.refreshed(tenantId));
     },
     apiKey: async (tenantId) => (await needed(tenantId)).apiKey(),
-    webhookSecret,
-    secretsOf,
+    webhookSecret: async (tenantId) => (await needed(tenantId)).webhookSecret(),
+    secretsOf: async (tenantId) => (await tenants.tenant(tenantId))?.secrets(clock.now()) ?? [],
     refresh,
     forget(tenantId) {
       delivery.forget(tenantId);

@@ -16,8 +16,8 @@ const itemsOfOne = 5000;
 /** One in a hundred has a field that there isn't, whose name is a number: objects that have one are gone through otherwise by V8. */
 const wrongEvery = 100;
 const acceptedOfOne = itemsOfOne - itemsOfOne / wrongEvery;
-/** Optimized quickly, then well, and anew for kinds of values that come late: 17 at most. Faults made it 32 to 65 times, and 322 on real engines. */
-const timesMax = 30;
+/** Optimized quickly, then well, and anew for kinds of values that come late: 20 at most. Faults made it 65 times. */
+const timesMax = 40;
 const logPrefix = 'v8.log';
 let dataDir: DataDir;
 let service: Herald;
@@ -91,10 +91,10 @@ async function compiledTimes(): Promise<ReadonlyMap<string, number>[]> {
   return all.filter(({ size }) => size > 0);
 }
 
-/** `code-creation,JS,kind,time,address,size,name file:///.../src/...:line:column,function,tier`: `*` and `+` are the optimizing compilers'. */
+/** `code-creation,JS,kind,time,address,size,name file:///.../src/...:line:column,function,tier`: `*` and `+` are the optimizing compilers'. Libraries have a `src`, too. */
 function timesIn(log: string): ReadonlyMap<string, number> {
   const times = new Map<string, number>();
-  for (const [, place = ''] of log.matchAll(/^code-creation,JS,.*?\/(src\/[^,]+),[^,]+,[*+]'?$/gm))
+  for (const [, place = ''] of log.matchAll(/^code-creation,JS,(?!.*node_modules).*?\/(src\/[^,]+),[^,]+,[*+]'?$/gm))
     times.set(place, (times.get(place) ?? 0) + 1);
   return times;
 }

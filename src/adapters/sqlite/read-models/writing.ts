@@ -201,22 +201,28 @@ function inserted(connection: Connection, table: Table, { id, text, values }: Ro
 function updated(connection: Connection, table: Table, { id, text, values }: Row): boolean {
   const [before] = connection.rows(statementsOf(table).selectColumns, [id]);
   if (before === undefined) return false;
-  let assignments = 'document = ?';
+  let columns = 0;
   const changed: SQLInputValue[] = [text];
-  for (const [i, column] of table.columns.entries()) {
+  for (let i = 0; i < values.length; i++) {
     const value = values[i] ?? null;
     if (value === before[i]) continue;
-    assignments += `, ${quoted(column.name)} = ?`;
+    columns |= 1 << i;
     changed.push(value);
   }
-  connection.statement(`UPDATE ${table.name} SET ${assignments} WHERE id = ?`).run(...changed, id);
+  changed.push(id);
+  connection.statement(updateSql(table, columns)).run(...changed);
   return true;
 }
 
 interface TableStatements {
   readonly selectColumns: string;
   readonly insert: string;
+  /** By the columns that they set, a bit each: a text that is put together for each document is hashed whole to find its statement. */
+  readonly updates: Map<number, string>;
 }
+
+/** Bits of a number. */
+const columnsMax = 31;
 
 const tableStatements = new WeakMap<Table, TableStatements>();
 
@@ -224,14 +230,26 @@ function statementsOf(table: Table): TableStatements {
   const known = tableStatements.get(table);
   if (known !== undefined) return known;
   const names = table.columns.map(({ name }) => quoted(name));
+  if (names.length > columnsMax) throw new Error(`${table.collection} has over ${columnsMax} columns`);
   const selected = names.length === 0 ? '1' : names.join(', ');
   const statements = {
     selectColumns: `SELECT ${selected} FROM ${table.name} WHERE id = ?`,
     insert: `INSERT INTO ${table.name} (${['id', 'document', ...names].join(', ')})
       VALUES (?, ?${', ?'.repeat(names.length)}) ON CONFLICT (id) DO NOTHING`,
+    updates: new Map<number, string>(),
   };
   tableStatements.set(table, statements);
   return statements;
+}
+
+function updateSql(table: Table, columns: number): string {
+  const { updates } = statementsOf(table);
+  const known = updates.get(columns);
+  if (known !== undefined) return known;
+  const names = table.columns.filter((_, i) => (columns & (1 << i)) !== 0).map(({ name }) => quoted(name));
+  const sql = `UPDATE ${table.name} SET ${['document', ...names].map((name) => `${name} = ?`).join(', ')} WHERE id = ?`;
+  updates.set(columns, sql);
+  return sql;
 }
 
 function columnValues(table: Table, document: Document): SQLInputValue[] {

@@ -17,6 +17,8 @@ import { silentLogger as logger } from '../sqlite/silent-logger.ts';
 import type { CuttingProxy } from './cutting-proxy.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
 
+/** What a transaction leaves locked is so for 60 s; that the machine is busy isn't meant. */
+const atOnceMs = 10_000;
 const clock = createClock();
 let proxy: CuttingProxy;
 /** The owner is connected by the proxy, the other process directly. */
@@ -111,7 +113,7 @@ describe('MongoDB: a transaction', () => {
     expect(await appliedTransactions()).toBe(0);
     const begun = performance.now();
     const next = await fold(owner, 1);
-    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(performance.now() - begun).toBeLessThan(atOnceMs);
     await expectOnce(next);
   });
 
@@ -121,7 +123,7 @@ describe('MongoDB: a transaction', () => {
     expect(proxy.lost()).toBe(1);
     const begun = performance.now();
     const next = await fold(owner, 1);
-    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(performance.now() - begun).toBeLessThan(atOnceMs);
     await expectOnce(next);
   });
 
@@ -194,7 +196,7 @@ describe('MongoDB: a number taken over', () => {
     const release = await held;
     const begun = performance.now();
     const taken = await other.own('letters', 0, { generation: 1 });
-    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(performance.now() - begun).toBeLessThan(atOnceMs);
     expect(taken.offsets.size).toBe(0);
     await other.transact(taken, new Map([['work', 5]]), [letter('5')]);
     release();

@@ -23,7 +23,7 @@ let dataDir: DataDir;
 let service: Herald;
 
 beforeAll(async () => {
-  dataDir = await makeDataDir();
+  dataDir = await makeDataDir('embedded');
   const flags = ['--log-code', `--logfile=${join(dataDir.path, logPrefix)}`];
   const environment = { ITEM_LIMIT: '1000000/10s', LOG_LEVEL: 'warn' };
   service = await startHerald(dataDir, environment, [], [...flags, ...heraldCommand]);

@@ -18,11 +18,17 @@ export function takeOwnTime(request: IncomingMessage): () => void {
   const { socket } = request;
   connections.add(socket);
   return () => {
-    connections.delete(socket);
-    if (request.complete) return;
+    if (request.complete) {
+      connections.delete(socket);
+      return;
+    }
     const cut = setTimeout(() => {
       if (!request.complete) request.destroy();
     }, lingerMs).unref();
-    request.once('close', () => clearTimeout(cut));
+    request.once('close', () => {
+      clearTimeout(cut);
+      // Not before: Node's time is over long since, and who is cut for it has 408, behind the answer that he had.
+      connections.delete(socket);
+    });
   };
 }

@@ -36,3 +36,11 @@ it.each([
   jest.advanceTimersByTime(1);
   expect(destroy).toHaveBeenCalledTimes(cuts);
 });
+
+it('who is answered before all of it has come is not answered a second time by the end of Node’s time: its own holds until it is gone', () => {
+  const { request, timeIsOver } = requestOf(false);
+  timeIsOver();
+  expect(hasOwnTime(request.socket)).toBe(true);
+  request.emit('close');
+  expect(hasOwnTime(request.socket)).toBe(false);
+});

@@ -31,6 +31,7 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       ...log,
       append: async () => notAppended,
       appendAll: async (events) => events.map(() => notAppended),
+      appendEncoded: async (_, { ends }) => ends.map(() => notAppended),
       // The first event is the first of any time.
       starts: (topic) => Promise.all(partitions.map((partition) => log.offsetAt(topic, partition, 0))),
       survey: (range) => surveyed(log.read(range), range),

@@ -16,7 +16,10 @@ export function createAppendCount(metrics: Pick<Metrics, 'increment'>): NoteAppe
 }
 
 /** The same log, of which each result is noted before whoever appended has it. */
-export function noteAppends<L extends Pick<EventLog, 'append' | 'appendAll'>>(log: L, note: NoteAppend): L {
+export function noteAppends<L extends Pick<EventLog, 'append' | 'appendAll' | 'appendEncoded'>>(
+  log: L,
+  note: NoteAppend,
+): L {
   const noted = (result: AppendResult): AppendResult => {
     note(result);
     return result;
@@ -25,5 +28,6 @@ export function noteAppends<L extends Pick<EventLog, 'append' | 'appendAll'>>(lo
     ...log,
     append: (event) => log.append(event).then(noted),
     appendAll: (events) => log.appendAll(events).then((results) => results.map(noted)),
+    appendEncoded: (tenantId, events) => log.appendEncoded(tenantId, events).then((results) => results.map(noted)),
   };
 }

@@ -5,6 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { createCodec } from '../../src/codec/index.ts';
+import { packed } from '../../src/codec/packed.ts';
 import type {
   DomainEvent,
   EventType,
@@ -122,6 +124,20 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
       };
       const others = (n: number) => ({ ...requested(0, n), tenantId: 'tnt_other' as TenantErased['tenantId'] });
 
+      it('leaves nothing of what it said where its events come encoded', async () => {
+        const event = { ...requested(0, 1), recipient: 'y'.repeat(10_000) };
+        const encoded = packed(createCodec(), [event]);
+        await append(erased);
+        const { partition, offset: from } = positionOf(
+          (await log.appendEncoded(erased.tenantId, encoded))[0] as AppendResult,
+        );
+        const sizes: number[] = [];
+        const range = { topic: high, partition, from, to: from + 1, ofErased: 'shown' } as const;
+        for await (const { size } of log.read(range)) sizes.push(size);
+        expect(sizes).toEqual([expect.any(Number)]);
+        expect(sizes[0]).toBeLessThan(1000);
+      });
+
       it('is passed over by whoever reads, after every start as well, and the others are as they were', async () => {
         await append(requested(0, 1), others(2), requested(0, 3));
         expect([log.isTenantErased(erased.tenantId), numbersOf(await readAll(log, high, 0))]).toEqual([
@@ -211,6 +227,29 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(await log.appendAll([])).toEqual([]);
       });
 
+      it('takes many that are encoded: what is read are the events that they were made of, in the order of the calls', async () => {
+        const codec = createCodec();
+        const [first, large] = [requested(0, 1), { ...requested(1, 3), recipient: 'y'.repeat(100_000) }];
+        const events = [requested(1, 2), large, ...range(600).map((n) => requested(n % 3, n + 4))];
+        const appended = [
+          log.appendAll([first]),
+          log.appendEncoded(first.tenantId, packed(codec, events.slice(0, 300))),
+          log.appendEncoded(first.tenantId, packed(codec, events.slice(300))),
+        ];
+        const positions = (await Promise.all(appended)).flat().map(positionOf);
+        expect(positions).toMatchObject([first, ...events].map(({ partition }) => ({ topic: high, partition })));
+        for (const partition of [0, 1, 2]) {
+          const entries = await readAll(log, high, partition);
+          const made = [first, ...events].filter((event) => event.partition === partition);
+          expect(entries.map(({ event }) => event)).toMatchObject(made);
+          expect(entries).toHaveLength(made.length);
+          const offsets = positions.filter((position) => position.partition === partition).map(({ offset }) => offset);
+          expect(entries.map(({ offset }) => offset)).toEqual(offsets);
+        }
+        const outside = packed(codec, [requested(log.partitioning.partitions, 1)]);
+        await expect(log.appendEncoded(first.tenantId, outside)).rejects.toThrow('partition');
+      });
+
       it('rejects many of which one is not what its schema says, and takes the next', async () => {
         const wrong = { ...requested(0, 1), round: 'one' } as unknown as DomainEvent;
         await expect(log.appendAll([requested(0, 0), wrong])).rejects.toThrow();
@@ -234,6 +273,9 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect((await queued).kind).toBe('durable');
         expect((await log.append(requested(0, 2))).kind).toBe('refused');
         const many = await log.appendAll([requested(0, 3), requested(1, 3)]);
+        const encoded = packed(createCodec(), [requested(0, 4), requested(1, 4)]);
+        const { tenantId } = requested(0, 4);
+        expect((await log.appendEncoded(tenantId, encoded)).map(({ kind }) => kind)).toEqual(['refused', 'refused']);
         expect(many.map(({ kind }) => kind)).toEqual(['refused', 'refused']);
         expect(await log.ready()).toBe(false);
       });

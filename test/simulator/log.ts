@@ -93,6 +93,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     partitioning,
     append,
     appendAll: (events) => Promise.all(events.map(append)),
+    appendEncoded: () => Promise.reject(new Error('nothing is encoded here')),
     consume: (options) =>
       consuming.consume({
         ...options,

@@ -1,7 +1,8 @@
 // The event log on Kafka: topics, schemas, appending, and what the brokers say about offsets; consuming.ts holds all that fetches.
 
 import type { Codec, EncodedEvent } from '../../codec/index.ts';
-import type { DomainEvent } from '../../domain/events.ts';
+import { datumsOf, unpacked } from '../../codec/packed.ts';
+import type { DomainEvent, EventType } from '../../domain/events.ts';
 import { type Partitioning, type Topic, topicOf } from '../../domain/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AppendResult, EventLog, LogIdentity } from '../../ports/event-log.ts';
@@ -134,22 +135,37 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     return result;
   };
 
-  const append = (event: DomainEvent, { type, bytes }: EncodedEvent): Promise<AppendResult> => {
+  const knownHeader = (type: EventType) => {
     const header = headers.get(type);
     if (header === undefined) throw new Error(`the schema of ${type} is not registered`);
+    return header;
+  };
+
+  const append = (event: DomainEvent, { type, bytes }: EncodedEvent): Promise<AppendResult> => {
+    const header = knownHeader(type);
     const appended = appender.append(topicOf(event), event.partition, header, bytes);
     return event.type === 'RecipientErased' || event.type === 'TenantErased'
       ? appended.then((result) => noted(event, result))
       : appended;
   };
 
+  const appendAll = async (events: readonly DomainEvent[]) => {
+    const encoded = codec.encodeAll(events);
+    return Promise.all(events.map((event, i) => append(event, encoded[i] as EncodedEvent)));
+  };
+
   return {
     partitioning,
     identity,
     append: async (event) => append(event, codec.encode(event)),
-    async appendAll(events) {
-      const encoded = codec.encodeAll(events);
-      return Promise.all(events.map((event, i) => append(event, encoded[i] as EncodedEvent)));
+    appendAll,
+    async appendEncoded(tenantId, events) {
+      if (codec.erasures.hasTenant(tenantId)) return appendAll(unpacked(codec, events));
+      const { topic, type, partitions } = events;
+      const header = knownHeader(type);
+      return Promise.all(
+        datumsOf(events).map((bytes, i) => appender.append(topic, partitions[i] ?? -1, header, bytes)),
+      );
     },
     consume: consuming.consume,
     tail,

@@ -1,6 +1,7 @@
 // The event log in a thread that doesn't write it: reads the file by itself, asks the writing thread to append, commit and share out.
 
 import type { Codec } from '../../../codec/index.ts';
+import { unpacked } from '../../../codec/packed.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
 import { topicOf } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -98,6 +99,7 @@ export async function connectEventLog(
     append,
     // What is asked in one turn of the event loop goes as one message.
     appendAll: (events) => Promise.all(events.map(append)),
+    appendEncoded: async (_, events) => Promise.all(unpacked(codec, events).map(append)),
     async consume(options) {
       const claims = createClaims(options, claimDependencies);
       const { id, answer } = requests.begin({ kind: 'join', group: options.group });

@@ -4,11 +4,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { MessageChannel } from 'node:worker_threads';
 
 import type { Codec, EncodedEvent } from '../../../codec/index.ts';
+import { datumsOf, unpacked } from '../../../codec/packed.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
+import type { TenantId } from '../../../domain/ids.ts';
 import { topicOf, type Topic } from '../../../domain/topics.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { ErasedBytes } from '../../../ports/erased-bytes.ts';
-import type { AppendResult, EventLog, LogEntry } from '../../../ports/event-log.ts';
+import type { AppendResult, EncodedEvents, EventLog, LogEntry } from '../../../ports/event-log.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Metrics } from '../../../ports/metrics.ts';
 import { startGivingBack } from '../giving-back.ts';
@@ -130,20 +132,38 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     return { slot, ids: idsOf(type, fingerprint), bytes, event, offset: -1, resolve };
   };
 
-  const appendAll = (events: readonly DomainEvent[]) =>
+  /** @param appendOf the one at a place, with the call that has its result */
+  const together = (count: number, appendOf: (i: number, resolve: Append['resolve']) => Append) =>
     new Promise<readonly AppendResult[]>((resolve) => {
       const results: AppendResult[] = [];
-      let left = events.length;
+      let left = count;
       if (left === 0) return resolve(results);
-      const encoded = codec.encodeAll(events);
-      const appends = events.map((event, i) =>
-        toAppend(event, encoded[i] as EncodedEvent, (result) => {
+      const appends = Array.from({ length: count }, (_, i) =>
+        appendOf(i, (result) => {
           results[i] = result;
           if (--left === 0) resolve(results);
         }),
       );
       writer.appendAll(appends);
     });
+
+  const appendAll = (events: readonly DomainEvent[]) => {
+    const encoded = codec.encodeAll(events);
+    return together(events.length, (i, resolve) =>
+      toAppend(events[i] as DomainEvent, encoded[i] as EncodedEvent, resolve),
+    );
+  };
+
+  const appendEncoded = (tenantId: TenantId, events: EncodedEvents) => {
+    if (codec.erasures.hasTenant(tenantId)) return appendAll(unpacked(codec, events));
+    const { topic, type, fingerprint, partitions } = events;
+    const ids = idsOf(type, fingerprint);
+    const datums = datumsOf(events);
+    return together(datums.length, (i, resolve) => {
+      const slot = catalog.slotOf(topic, partitions[i] ?? -1);
+      return { slot, ids, bytes: datums[i] as Uint8Array, event: null, offset: -1, resolve };
+    });
+  };
 
   const checkpointAfter = (pages: number): void => {
     if (db.isOpen) db.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
@@ -153,7 +173,8 @@ function logOn(db: DatabaseSync, options: EventLogOptions): SqliteEventLog {
     partitioning: catalog.partitioning,
     history,
     append: (event) => new Promise((resolve) => writer.append(toAppend(event, codec.encode(event), resolve))),
-    appendAll,
+    appendAll: async (events) => appendAll(events),
+    appendEncoded: async (tenantId, events) => appendEncoded(tenantId, events),
     async consume(options) {
       const claims = createClaims(options, { catalog, rows: recent, ends, wakeups, logger, commit: writer.commit });
       const leave = groups.join(options.group, claims);

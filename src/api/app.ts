@@ -12,6 +12,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 import type { CallbackAddresses } from '../ports/callback-addresses.ts';
+import type { ItemMaker } from '../ports/item-maker.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ProviderCatalog, ProviderRegistry } from '../ports/provider-registry.ts';
@@ -72,6 +73,8 @@ export interface ApiDependencies extends CommandDependencies {
   readonly inboxTokens: InboxTokens;
   readonly metrics: Metrics;
   readonly turns: ThreadTurns;
+  /** Where a thread of its own makes events of batches' items; absent: it is done here. */
+  readonly itemMaker?: ItemMaker | null;
   readonly webAssets: LoadWebAssets;
   /** Aborts when the service stops: streams end, requests in flight are finished. */
   readonly closing: AbortSignal;

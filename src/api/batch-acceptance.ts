@@ -1,14 +1,17 @@
-// Accepts what a batch has checked, a flush at a time: those with a key one by one, since each may wait for another of its key, and all others together.
+// Accepts what a batch has checked, a flush at a time: those whose events are made already, those with a key one by one, since each may wait for another of
+// its key, and all others together.
 
 import type { NotificationInput } from '../commands/accept-notification.ts';
+import type { Outcome } from '../commands/accept-notifications.ts';
 import type { Commands } from '../commands/index.ts';
 import type { BatchId, TenantId } from '../domain/ids.ts';
 import type { Position } from '../ports/event-log.ts';
+import type { MadeEvents } from '../ports/item-maker.ts';
 import type { Results } from './batch-results.ts';
 import type { OwnWrites } from './own-writes.ts';
 
 export interface AcceptanceDependencies {
-  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptItemOnce'>;
+  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptMade' | 'acceptItemOnce'>;
   readonly ownWrites: Pick<OwnWrites, 'note' | 'noteAll'>;
 }
 
@@ -17,6 +20,13 @@ export interface Checked {
   readonly index: number;
   readonly input: NotificationInput;
   readonly key: string | null;
+}
+
+/** Items whose events are made. */
+export interface MadeOfItems {
+  readonly made: MadeEvents;
+  /** Of each event, its item's place in the batch. */
+  readonly indexes: readonly number[];
 }
 
 type Keyed = Checked & { readonly key: string };
@@ -41,33 +51,48 @@ export function createAcceptance(
     }
   };
 
-  const acceptTogether = async (items: readonly Checked[]): Promise<void> => {
-    if (items.length === 0) return;
-    const inputs = items.map(({ input }) => input);
-    const outcomes = await commands.acceptNotifications(tenantId, inputs, batchId);
+  /** @param indexOf the place in the batch of the one that an outcome is of */
+  const tell = (outcomes: readonly Outcome[], indexOf: (i: number) => number): void => {
     const positions: Position[] = [];
     const run = results.acceptMany();
     for (const [i, outcome] of outcomes.entries()) {
-      const at = items[i]?.index ?? 0;
-      if (outcome.kind === 'refused') results.refuse(at, outcome.error);
+      if (outcome.kind === 'refused') results.refuse(indexOf(i), outcome.error);
       else {
         positions.push(outcome.position);
-        run.accept(at, outcome.notificationId);
+        run.accept(indexOf(i), outcome.notificationId);
       }
     }
     run.end();
     ownWrites.noteAll(tenantId, positions);
   };
 
+  const acceptTogether = async (items: readonly Checked[]): Promise<void> => {
+    if (items.length === 0) return;
+    try {
+      const inputs = items.map(({ input }) => input);
+      const outcomes = await commands.acceptNotifications(tenantId, inputs, batchId);
+      tell(outcomes, (i) => items[i]?.index ?? 0);
+    } catch (error) {
+      for (const { index } of items) results.refuse(index, error);
+    }
+  };
+
+  const acceptMade = async (ready: readonly MadeOfItems[]): Promise<void> => {
+    if (ready.length === 0) return;
+    try {
+      const made = ready.map((one) => one.made);
+      const outcomes = await commands.acceptMade(tenantId, made);
+      for (const [n, { indexes }] of ready.entries()) tell(outcomes[n] ?? [], (i) => indexes[i] ?? 0);
+    } catch (error) {
+      for (const { indexes } of ready) for (const index of indexes) results.refuse(index, error);
+    }
+  };
+
   /** Never rejects. @param onTogether is called when those without a key are through, whatever the others, a fifth as many, wait for */
-  return async (items: readonly Checked[], onTogether: () => void): Promise<void> => {
+  return async (ready: readonly MadeOfItems[], items: readonly Checked[], onTogether: () => void): Promise<void> => {
     const keyed = items.filter((item): item is Keyed => item.key !== null);
     const others = keyed.length === 0 ? items : items.filter(({ key }) => key === null);
-    const together = acceptTogether(others)
-      .catch((error: unknown) => {
-        for (const { index } of others) results.refuse(index, error);
-      })
-      .finally(onTogether);
+    const together = Promise.all([acceptMade(ready), acceptTogether(others)]).finally(onTogether);
     await Promise.all([together, ...keyed.map(acceptKeyed)]);
   };
 }

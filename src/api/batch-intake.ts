@@ -1,15 +1,18 @@
 // Takes the items of a batch in: so many at a time are checked and appended together, so many of these are under way at once.
 //
-//   items ──> piece ──check──> flush ──accept──> results
+//   items ──> piece ──check──────────────────────> flush ──accept──> results
+//               └──> the items' thread, where there is one ┘
 
+import type { DomainError } from '../domain/errors.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { BatchId, TenantId } from '../domain/ids.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ItemMaker, MadeItems } from '../ports/item-maker.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
-import type { AcceptanceDependencies, Checked } from './batch-acceptance.ts';
+import type { AcceptanceDependencies, Checked, MadeOfItems } from './batch-acceptance.ts';
 import { createAcceptance } from './batch-acceptance.ts';
 import type { BatchItem } from './batch-items.ts';
 import { batchItem } from './batch-request.ts';
@@ -30,6 +33,9 @@ export const intakeLimits = {
   flushBytesMax: 128 * 1024,
   /** While one is being appended the next ones are read. */
   flushesMax: 2,
+  /** In the items' thread: it goes on while the log holds this one, 5 to 10 ms for a flush. Small items, 3 ms a piece: with 3 ahead a batch takes 7 % longer. */
+  piecesAheadMax: 6,
+  aheadBytesMax: 256 * 1024,
   /** While another tenant is about: as much of a piece and a flush, 100 and 200 items (25 and 50 where flushes are quick), and so many flushes. */
   sharedPart: 0.4,
   sharedFlushesMax: 1,
@@ -68,6 +74,8 @@ export interface IntakeDependencies extends AcceptanceDependencies {
   readonly logger: Logger;
   readonly turns: ThreadTurns;
   readonly flushTurns: FlushTurns;
+  /** Where a thread of its own makes events of items; absent: all is done here. */
+  readonly itemMaker?: ItemMaker | null;
 }
 
 export interface IntakeOf {
@@ -82,13 +90,21 @@ interface Waiting {
 }
 
 export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
-  const { limits, outbound, clock, logger, turns, flushTurns } = deps;
+  const { limits, outbound, clock, logger, turns, flushTurns, itemMaker = null } = deps;
   const sender = { tenantId, trace };
   const results = createResults(logger, batchId);
   const acceptAll = createAcceptance(deps, { tenantId, batchId }, results);
   const underWay = new Set<Promise<void>>();
   const piece = createHeap<Waiting>(intakeLimits.pieceItemsMax, intakeLimits.pieceBytesMax);
-  const flush = createHeap<Checked>(intakeLimits.flushItemsMax, intakeLimits.flushBytesMax);
+  /** Of what was made everything comes before what was checked here. */
+  const flush = createHeap<MadeOfItems | Checked>(intakeLimits.flushItemsMax, intakeLimits.flushBytesMax);
+  /** Of pieces that the items' thread has in hand: each resolves, in their order, when it is in a flush. */
+  const ahead: Promise<void>[] = [];
+  let aheadBytes = 0;
+  /** Some of them were, since nothing is taken any more: it stops there. */
+  let isLeft = false;
+  /** Null from the first item on that it can't make: what follows would come before it. */
+  let maker = itemMaker;
   /** How often something was to be taken. */
   let takes = 0;
   let index = 0;
@@ -144,9 +160,11 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     if (givesWay()) await flushTurns.logRested();
     const giveTurnBack = await flushTurns.take(tenantId);
     await turns.gap(tenantId);
-    const items = flush.takeAll();
-    if (items.length === 0) return giveTurnBack();
-    const accepting = acceptAll(items, giveTurnBack);
+    const taken = flush.takeAll();
+    if (taken.length === 0) return giveTurnBack();
+    const made = taken.filter((one) => 'made' in one);
+    const items = taken.filter((one) => 'input' in one);
+    const accepting = acceptAll(made, items, giveTurnBack);
     const running: Promise<void> = accepting.then(() => {
       flushTookMs = clock.monotonic() - since;
       underWay.delete(running);
@@ -154,17 +172,74 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     underWay.add(running);
   };
 
+  const checkHere = async (items: readonly Waiting[]): Promise<void> => {
+    await Promise.all(ahead);
+    await checkAll(items);
+    if (flush.isFull(part())) await beginFlush();
+  };
+
+  /** Resolves when there is room for the next piece. */
+  const makeAhead = async (by: ItemMaker, items: readonly Waiting[]): Promise<void> => {
+    const making = by.make(
+      items.map(({ text }) => text),
+      { tenantId, batchId, trace },
+    );
+    const bytes = items.reduce((sum, { text }) => sum + text.length, 0);
+    const before = ahead.at(-1);
+    const taken = making.then(async (made) => {
+      await before;
+      await takeMade(items, made);
+      aheadBytes -= bytes;
+    });
+    ahead.push(taken);
+    aheadBytes += bytes;
+    while (ahead.length >= intakeLimits.piecesAheadMax || aheadBytes >= intakeLimits.aheadBytesMax) await ahead.shift();
+  };
+
+  const takeMade = async (items: readonly Waiting[], made: MadeItems | null): Promise<void> => {
+    const reason = reasonToStop();
+    if (reason !== null) return leave(items, reason);
+    // One before has changed it: what was made of this one would come before the rest of that.
+    if (maker === null || made === null) return checkRest(items);
+    for (const { place, ...refusal } of made.refused) results.reject(items[place]?.index ?? 0, refusal);
+    const weight = itemWeight();
+    for (const one of made.made) {
+      const indexes = one.places.map((place) => items[place]?.index ?? 0);
+      flush.add({ made: one, indexes }, one.events.bytes.length, weight * indexes.length);
+    }
+    if (made.through < items.length) await checkRest(items.slice(made.through));
+    else if (flush.isFull(part())) await beginFlush();
+  };
+
+  const checkRest = async (items: readonly Waiting[]): Promise<void> => {
+    maker = null;
+    await checkAll(items);
+    if (flush.isFull(part())) await beginFlush();
+  };
+
+  const reasonToStop = (): DomainError | null => (toStop === null ? results.unavailable() : unavailable(toStop));
+
+  /** What waited for the items' thread when the reason came. */
+  const leave = (items: readonly Waiting[], reason: DomainError): void => {
+    if (isLeft) return;
+    isLeft = !results.isStopped();
+    if (isLeft) results.stop(items[0]?.index ?? index, reason);
+    // It stops at a later one, for another reason.
+    else for (const { index: at } of items) results.refuse(at, reason);
+  };
+
   const checkPiece = async (): Promise<void> => {
     const items = piece.takeAll();
-    const first = items[0]?.index ?? index;
-    if (toStop !== null) return results.stop(first, unavailable(toStop));
-    if (items.length === 0) return;
-    const reason = results.unavailable();
-    if (reason !== null) return results.stop(first, reason);
+    if (items.length === 0 && toStop === null) return;
+    const reason = reasonToStop();
+    if (reason !== null) {
+      await Promise.all(ahead);
+      return results.stop(items[0]?.index ?? index, reason);
+    }
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
-    await checkAll(taken);
-    if (flush.isFull(part())) await beginFlush();
+    if (maker === null) await checkHere(taken);
+    else await makeAhead(maker, taken);
     await nextTurn();
     if (refusal !== null) results.stop(items[granted]?.index ?? index, refusal);
   };
@@ -193,16 +268,18 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     /** Nothing more has come for now: what was checked waits for it over a turn of the event loop, in which a body that is on its way comes on. */
     rest(): void {
       const resting = takes;
-      const begin = () => {
-        if (resting === takes) void beginFlush();
+      const begin = async () => {
+        await Promise.all(ahead);
+        if (resting === takes) await beginFlush();
       };
-      setImmediate(() => setImmediate(begin));
+      setImmediate(() => setImmediate(() => void begin()));
     },
 
     /** When all that was taken has its result. @param isOverdue there is more, which isn't waited for */
     async end(isOverdue: boolean): Promise<TakenIn> {
       takes++;
       if (!results.isStopped()) await checkPiece();
+      await Promise.all(ahead);
       if (isOverdue) results.stop(index, unavailable('The batch took too long to arrive or to be taken in.'));
       await beginFlush();
       await Promise.all(underWay);

@@ -32,7 +32,7 @@ export function createResults(logger: Pick<Logger, 'error'>, batchId: BatchId) {
     bytes += text.length;
     texts[at] = text;
   };
-  const reject = (at: number, { code, message, details }: DomainError): void => {
+  const reject = (at: number, { code, message, details }: Pick<DomainError, 'code' | 'message' | 'details'>): void => {
     counts.rejected++;
     const told = bytes < resultsBytesMax ? details : [];
     tell(at, JSON.stringify({ index: at, code, error: message, details: told }));

@@ -109,6 +109,16 @@ export function prepareNotification({ directory, renderer }: Pick<Dependencies, 
   };
 }
 
+/** null: it is to be filled in. Asks nothing of the tenant's settings. @throws DomainError BAD_REQUEST */
+export function preparePlain(input: NotificationInput): Prepared | null {
+  if (input.template !== null) return null;
+  const source = rawSource(input);
+  if (!source.isPlain) return null;
+  const rendered = asItStands(source, input.channel);
+  checkSizes(rendered);
+  return { input, template: null, rendered };
+}
+
 /** @param template the one that the input names @throws DomainError BAD_REQUEST */
 export function sourceOf(input: NotificationInput, template: Template | null): Source {
   return input.template === null ? rawSource(input) : templateSource(input, template, input.template);

@@ -15,6 +15,7 @@ import type { SuppressionList } from '../ports/suppressions.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
+import { acceptMade } from './accept-made.ts';
 import { acceptNotification, appendNotification, prepareNotification } from './accept-notification.ts';
 import { acceptNotifications } from './accept-notifications.ts';
 import type { KeyedInput, Records } from './accept-once.ts';
@@ -79,6 +80,7 @@ export function createCommands(deps: CommandDependencies & Asked) {
   return {
     acceptNotification: acceptNotification(deps),
     acceptNotifications: acceptNotifications(ofBatches),
+    acceptMade: acceptMade(deps),
     acceptOnce: once,
     /** The same of an item of a batch. */
     acceptItemOnce: (item: KeyedInput) => once({ ...item, prepare: prepareItem }),

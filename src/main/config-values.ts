@@ -115,8 +115,8 @@ function json(text: string): unknown {
   }
 }
 
-/** There is nothing that a fourth would do. */
+/** There is nothing that a fifth would do. */
 export const threads = z
   .string()
-  .regex(/^(auto|2|3)$/, 'should be auto, 2 or 3')
+  .regex(/^(auto|2|3|4)$/, 'should be auto, 2, 3 or 4')
   .transform((text): 'auto' | number => (text === 'auto' ? text : Number(text)));

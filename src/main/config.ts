@@ -131,7 +131,7 @@ const variables = {
     schema: threads,
     fallback: 'auto',
     about:
-      'threads of a process: 2 (main, projectors) or 3 (dispatchers in one of their own); auto: 3 from three cores on, where it accepts and delivers',
+      "threads of a process: 2 (main, projectors), 3 (dispatchers in one of their own) or 4 (and one that makes events of batches' items); auto: as many as there are cores for, where it accepts as well",
   },
   OUTBOUND_ALLOW: {
     schema: z.string().transform(list).pipe(z.array(cidr)),

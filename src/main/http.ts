@@ -7,6 +7,7 @@ import { createOperations } from '../api/operations.ts';
 import { listen } from '../api/server.ts';
 import type { CatchUps } from '../api/whole-read-models.ts';
 import type { MetricsSnapshot } from '../adapters/node/metrics.ts';
+import type { ItemMaker } from '../ports/item-maker.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { SuppressionList } from '../ports/suppressions.ts';
 import type { TokenKeys } from '../ports/token-keys.ts';
@@ -80,6 +81,7 @@ interface ApiDependencies {
   readonly reader: ReadModelReader;
   readonly suppressions: SuppressionList;
   readonly catchUps: CatchUps;
+  readonly itemMaker: ItemMaker | null;
 }
 
 /** @throws StartError when PORT can't be listened on */
@@ -89,11 +91,12 @@ export async function startApi({
   reader,
   suppressions,
   catchUps,
+  itemMaker,
 }: ApiDependencies): Promise<ApiHttp> {
   const closing = new AbortController();
   const { tokenKeys, options } = await apiOptionsOf(config);
   const webAssets = createWebAssets({ logger: adapters.logger, closing: closing.signal });
-  const given = { ...adapters, reader, suppressions, catchUps, tokenKeys, webAssets, options };
+  const given = { ...adapters, reader, suppressions, catchUps, itemMaker, tokenKeys, webAssets, options };
   const { url, stop } = await openApi(createApi({ ...given, closing: closing.signal }), { ...adapters, config });
   return {
     url,

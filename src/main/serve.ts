@@ -27,6 +27,7 @@ import type { Health } from './health.ts';
 import { clusterHeapGrowsPercent, keepHeapsSmall } from './heap.ts';
 import { makeOrExplain } from './lock.ts';
 import { startApi, startOperations } from './http.ts';
+import { hasItemsThread, startItemsThread } from './items-thread.ts';
 import { startJobs } from './jobs.ts';
 import { checkPositions } from './positions-check.ts';
 import { createProcess } from './process.ts';
@@ -152,10 +153,16 @@ async function startRoles(
   if (runsScheduler) running.push(startJobs(adapters, reader, catchUps));
   const watched = { adapters, health, roles, reader: stored, thread, delivering, keeper };
   running.push(startWatching({ ...watched, isCluster: isCluster(config) }));
-  const metrics = async () => (await Promise.all([thread?.metrics() ?? [], delivering.metrics()])).flat();
+  const { partitioning } = log;
+  const items = hasItemsThread(config, roles)
+    ? await startItemsThread({ partitioning, outboundAllow: config.OUTBOUND_ALLOW }, adapters.logger, signal)
+    : null;
+  if (items !== null) running.push(items);
+  const metrics = async () =>
+    (await Promise.all([thread?.metrics() ?? [], delivering.metrics(), items?.metrics() ?? []])).flat();
   if (!roles.has('api')) return { url: null, metrics, warm() {} };
   const { suppressions } = delivering;
-  const api = await startApi({ adapters, config, reader, suppressions, catchUps });
+  const api = await startApi({ adapters, config, reader, suppressions, catchUps, itemMaker: items?.itemMaker ?? null });
   running.push(api);
   return { url: api.url, metrics, warm: () => api.warm() };
 }

@@ -1,5 +1,5 @@
 // A process whose dispatchers have a thread of their own: what one thread is told the other goes by, from the answer on.
-// That everything else holds there is shown by the other suites, run with THREADS=3 (`npm run test:threads`).
+// That everything else holds there is shown by the other suites, run with THREADS=4 (`npm run test:threads`).
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 

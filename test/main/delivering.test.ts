@@ -27,6 +27,6 @@ it('without it goes by the cores, and by whether the main thread has anything el
 });
 
 it('refuses other numbers by the name of the setting', () => {
-  for (const threads of ['0', '1', '4', '2.5', 'many'])
-    expect(() => readConfig({ THREADS: threads })).toThrow('THREADS: should be auto, 2 or 3');
+  for (const threads of ['0', '1', '5', '2.5', 'many'])
+    expect(() => readConfig({ THREADS: threads })).toThrow('THREADS: should be auto, 2, 3 or 4');
 });

@@ -1,3 +1,3 @@
-// Jest's setup file of the tests whose services have a thread for their dispatchers, however few cores there are.
+// Jest's setup file of the tests whose services have threads of their own for their dispatchers and for batches' items, however few cores there are.
 
-process.env['THREADS'] = '3';
+process.env['THREADS'] = '4';

@@ -30,7 +30,7 @@ import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
 
 interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
-  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptItemOnce' | 'recordBatch'>;
+  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptMade' | 'acceptItemOnce' | 'recordBatch'>;
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
   readonly metrics: Pick<Metrics, 'increment' | 'gauge'>;

@@ -2,6 +2,7 @@
 
 import type { CommandDependencies, Commands } from '../../commands/index.ts';
 import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
+import type { ItemMaker } from '../../ports/item-maker.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { InboxTokens } from '../../ports/inbox-tokens.ts';
 import type { Outbound } from '../../ports/outbound.ts';
@@ -41,6 +42,7 @@ export interface HandlerDependencies extends CommandDependencies {
   readonly inboxTokens: InboxTokens;
   readonly cursors: Cursors;
   readonly turns: ThreadTurns;
+  readonly itemMaker?: ItemMaker | null;
   readonly rateLimit: RateLimit;
   /** UTC ms at which what is asked for up to now ends. */
   readonly rangesEnd: () => number;

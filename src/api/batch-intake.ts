@@ -173,7 +173,6 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   };
 
   const checkHere = async (items: readonly Waiting[]): Promise<void> => {
-    await Promise.all(ahead);
     await checkAll(items);
     if (flush.isFull(part())) await beginFlush();
   };
@@ -199,22 +198,17 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const takeMade = async (items: readonly Waiting[], made: MadeItems | null): Promise<void> => {
     const reason = reasonToStop();
     if (reason !== null) return leave(items, reason);
-    // One before has changed it: what was made of this one would come before the rest of that.
-    if (maker === null || made === null) return checkRest(items);
+    if (made === null) maker = null;
+    // Or one before has ended it: what was made of this one would come before the rest of that.
+    if (maker === null || made === null) return checkHere(items);
     for (const { place, ...refusal } of made.refused) results.reject(items[place]?.index ?? 0, refusal);
     const weight = itemWeight();
     for (const one of made.made) {
       const indexes = one.places.map((place) => items[place]?.index ?? 0);
       flush.add({ made: one, indexes }, one.events.bytes.length, weight * indexes.length);
     }
-    if (made.through < items.length) await checkRest(items.slice(made.through));
-    else if (flush.isFull(part())) await beginFlush();
-  };
-
-  const checkRest = async (items: readonly Waiting[]): Promise<void> => {
-    maker = null;
-    await checkAll(items);
-    if (flush.isFull(part())) await beginFlush();
+    if (made.through < items.length) maker = null;
+    await checkHere(items.slice(made.through));
   };
 
   const reasonToStop = (): DomainError | null => (toStop === null ? results.unavailable() : unavailable(toStop));
@@ -238,8 +232,10 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     }
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
-    if (maker === null) await checkHere(taken);
-    else await makeAhead(maker, taken);
+    if (maker === null) {
+      await Promise.all(ahead);
+      await checkHere(taken);
+    } else await makeAhead(maker, taken);
     await nextTurn();
     if (refusal !== null) results.stop(items[granted]?.index ?? index, refusal);
   };

@@ -30,6 +30,7 @@ export interface ItemsThread extends ServiceThread {
 const stopWithinMs = 1000;
 /** Of the dearest pieces, 30 ms each, those of eight batches take a second. What hangs is ended, and its process with it. */
 const answersWithinMs = 10_000;
+const looksMax = 10;
 
 /**
  * Where a core is left for it. Not where the dispatchers are in the main thread: they read what they deliver there, and what another thread has encoded they
@@ -76,27 +77,36 @@ function createItemMaker(port: MessagePort, thread: ServiceThread, { logger, wit
   /** In the order of the calls, which is that of the answers. */
   const asked: ((made: MadeItems | null) => void)[] = [];
   let isGone = false;
-  let timer: NodeJS.Timeout | null = null;
+  let looks: NodeJS.Timeout | null = null;
+  /** Looks in a row that found it owing the same answer. */
+  let inVain = 0;
 
-  const hurry = (): void => {
-    if (timer !== null) clearTimeout(timer);
-    timer = asked.length === 0 ? null : setTimeout(hangs, withinMs);
-  };
-  const hangs = (): void => {
+  const look = (): void => {
+    inVain++;
+    if (inVain < looksMax) return;
     logger.error("the items' thread does not answer", { withinMs });
     thread.terminate();
+  };
+  /** Several looks: a process that was stopped, or had no processor, finds its timers over before it reads what has come meanwhile. */
+  const watch = (): void => {
+    inVain = 0;
+    if (asked.length > 0) looks ??= setInterval(look, withinMs / looksMax);
+    else if (looks !== null) {
+      clearInterval(looks);
+      looks = null;
+    }
   };
 
   port.on('message', (made: MadeItems) => {
     asked.shift()?.(made);
-    hurry();
+    watch();
   });
   // A connection alone is no reason for the process to go on.
   port.unref();
   void thread.failed.then(() => {
     isGone = true;
     for (const answer of asked.splice(0)) answer(null);
-    hurry();
+    watch();
   });
 
   return {
@@ -104,7 +114,7 @@ function createItemMaker(port: MessagePort, thread: ServiceThread, { logger, wit
       new Promise((resolve) => {
         if (isGone) return resolve(null);
         asked.push(resolve);
-        if (asked.length === 1) hurry();
+        if (asked.length === 1) watch();
         port.postMessage({ texts, of } satisfies ItemsAsked);
       }),
   };

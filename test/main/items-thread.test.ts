@@ -115,6 +115,15 @@ describe('the thread', () => {
     expect([await waiting, await maker.make([item('ada')], of)]).toEqual([null, null]);
   });
 
+  it('has not hung where it was the main thread that stood still', async () => {
+    const maker = await start(200);
+    const waiting = maker.make([item('ada')], of);
+    const until = performance.now() + 1000;
+    while (performance.now() < until);
+    expect((await waiting)?.through).toBe(1);
+    expect(said).toEqual([]);
+  });
+
   it('that hangs is ended, and it is said', async () => {
     const maker = await start(20);
     // So many wrong numbers take it longer than it has.

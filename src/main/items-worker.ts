@@ -25,8 +25,11 @@ const metrics = createMetrics({ processMetrics: false, thread: 'items' });
 const outbound = { problemWithUrl: createUrlCheck(createAddressPolicy(outboundAllow)) };
 const make = createItemMaking({ partitioning, outbound, clock: createClock() });
 
+metrics.increment('herald_items_made_total', {}, 0);
 port.on('message', ({ texts, of }: ItemsAsked) => {
-  const made = asMessage(make(texts, of));
+  const { events, ...rest } = make(texts, of);
+  metrics.increment('herald_items_made_total', {}, events.length);
+  const made = asMessage({ events, ...rest });
   port.postMessage(
     made,
     made.made.map(({ events }) => events.bytes.buffer as ArrayBuffer),

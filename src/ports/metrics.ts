@@ -55,6 +55,7 @@ export type CounterName =
   | 'herald_numbers_owned_again_total'
   | 'herald_rebuild_differences_total'
   | 'herald_replayed_total'
+  | 'herald_items_made_total'
   | 'herald_reports_total'
   | 'herald_stalls_total'
   | 'herald_streams_ended_total'

@@ -33,7 +33,7 @@ beforeAll(async () => {
     respond: (_, response) => response.writeHead(202, { 'x-message-id': 'sg-1' }).end(),
   });
   service = await startHerald(dataDir, {
-    THREADS: '3',
+    THREADS: '4',
     OUTBOUND_ALLOW: '127.0.0.1/32',
     PROVIDER_URLS: JSON.stringify({ resend: resend.url, sendgrid: sendgrid.url }),
     RATE_LIMIT: '1000000/10s',
@@ -45,15 +45,38 @@ afterAll(async () => {
   await dataDir.remove();
 }, 60_000);
 
-it('has the thread, and metrics tell all threads together', async () => {
+it('has the threads, and metrics tell all of them together', async () => {
   await save('resend');
   await sent(await mail('metrics@example.com'));
   const page = await (await fetch(`${service.operationsUrl}/metrics`)).text();
-  for (const thread of ['main', 'projectors', 'dispatchers'])
+  for (const thread of ['main', 'projectors', 'dispatchers', 'items'])
     expect(page).toContain(`herald_event_loop_delay_seconds{thread="${thread}"}`);
   expect(page).toMatch(/^herald_attempts_total\{.*provider="resend".*outcome="delivered".*\} 1$/m);
   // Both threads fold the lists; they are the process's all the same.
   expect(page).toMatch(/^herald_suppressions 0$/m);
+});
+
+it('a batch’s items are made to events in the thread that is theirs, up to the first that asks for what it does not know', async () => {
+  const made = async () =>
+    Number(
+      /^herald_items_made_total (\d+)$/m.exec(await (await fetch(`${service.operationsUrl}/metrics`)).text())?.[1],
+    );
+  const before = await made();
+  const plain = Array.from({ length: 300 }, () => ({ channel: 'IN_APP', recipient: 'ada', body: 'hi' }));
+  const filled = { channel: 'IN_APP', recipient: 'ada', body: 'hi {{ name }}', data: { name: 'Ada' } };
+  const answers = [];
+  for (const notifications of [plain, [...plain.slice(0, 100), filled, ...plain]])
+    answers.push(
+      await service.call('POST', '/api/v1/notify/batch', {
+        body: { notifications },
+        headers: { 'x-api-key': service.apiKey },
+      }),
+    );
+  expect(answers.map(({ status, body }) => [status, body.accepted])).toEqual([
+    [202, 300],
+    [202, 401],
+  ]);
+  expect((await made()) - before).toBeGreaterThanOrEqual(400);
 });
 
 it('a provider that was saved is the one that the next mail goes by', async () => {

@@ -99,6 +99,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
   herald_reports_total:
     'Reports of providers by what they tell; foreign: of messages that carry no id of a notification',
   herald_replayed_total: 'Requests answered again by their Idempotency-Key: accepted before',
+  herald_items_made_total: "Items of batches whose events the items' thread has made",
   herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',
   herald_streams_ended_total: 'Event streams that ended, by why',
   herald_timers_fired_total: 'Timers that fired',

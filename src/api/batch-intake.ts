@@ -20,6 +20,7 @@ import type { TakenIn } from './batch-results.ts';
 import { createResults } from './batch-results.ts';
 import { parseText } from './body.ts';
 import type { FlushTurns } from './flush-turns.ts';
+import { createItemsAhead } from './items-ahead.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 export const intakeLimits = {
@@ -98,10 +99,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   const piece = createHeap<Waiting>(intakeLimits.pieceItemsMax, intakeLimits.pieceBytesMax);
   /** Of what was made everything comes before what was checked here. */
   const flush = createHeap<MadeOfItems | Checked>(intakeLimits.flushItemsMax, intakeLimits.flushBytesMax);
-  /** Of pieces that the items' thread has in hand: each resolves, in their order, when it is in a flush. */
-  const ahead: Promise<void>[] = [];
-  let aheadBytes = 0;
-  /** Some of them were, since nothing is taken any more: it stops there. */
+  const ahead = createItemsAhead<MadeItems | null>(intakeLimits);
+  /** Pieces that were ahead were left, since nothing is taken any more: it stops there. */
   let isLeft = false;
   /** Null from the first item on that it can't make: what follows would come before it. */
   let maker = itemMaker;
@@ -184,15 +183,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       { tenantId, batchId, trace },
     );
     const bytes = items.reduce((sum, { text }) => sum + text.length, 0);
-    const before = ahead.at(-1);
-    const taken = making.then(async (made) => {
-      await before;
-      await takeMade(items, made);
-      aheadBytes -= bytes;
-    });
-    ahead.push(taken);
-    aheadBytes += bytes;
-    while (ahead.length >= intakeLimits.piecesAheadMax || aheadBytes >= intakeLimits.aheadBytesMax) await ahead.shift();
+    await ahead.add(bytes, making, (made) => takeMade(items, made));
   };
 
   const takeMade = async (items: readonly Waiting[], made: MadeItems | null): Promise<void> => {
@@ -227,13 +218,13 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     if (items.length === 0 && toStop === null) return;
     const reason = reasonToStop();
     if (reason !== null) {
-      await Promise.all(ahead);
+      await ahead.taken();
       return results.stop(items[0]?.index ?? index, reason);
     }
     const { granted, refusal } = await limits.items(tenantId, items.length);
     const taken = granted < items.length ? items.slice(0, granted) : items;
     if (maker === null) {
-      await Promise.all(ahead);
+      await ahead.taken();
       await checkHere(taken);
     } else await makeAhead(maker, taken);
     await nextTurn();
@@ -265,7 +256,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     rest(): void {
       const resting = takes;
       const begin = async () => {
-        await Promise.all(ahead);
+        await ahead.taken();
         if (resting === takes) await beginFlush();
       };
       setImmediate(() => setImmediate(() => void begin()));
@@ -275,7 +266,7 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     async end(isOverdue: boolean): Promise<TakenIn> {
       takes++;
       if (!results.isStopped()) await checkPiece();
-      await Promise.all(ahead);
+      await ahead.taken();
       if (isOverdue) results.stop(index, unavailable('The batch took too long to arrive or to be taken in.'));
       await beginFlush();
       await Promise.all(underWay);

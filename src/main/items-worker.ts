@@ -25,7 +25,6 @@ const metrics = createMetrics({ processMetrics: false, thread: 'items' });
 const outbound = { problemWithUrl: createUrlCheck(createAddressPolicy(outboundAllow)) };
 const make = createItemMaking({ partitioning, outbound, clock: createClock() });
 
-metrics.increment('herald_items_made_total', {}, 0);
 port.on('message', ({ texts, of }: ItemsAsked) => {
   const { events, ...rest } = make(texts, of);
   metrics.increment('herald_items_made_total', {}, events.length);

@@ -40,6 +40,8 @@ interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
 export function createBatchHandlers(deps: Dependencies) {
   const { commands, reader, log, metrics, ownWrites, clock, logger, closing } = deps;
   const flushTurns = createFlushTurns(clock);
+  // Counted in the items' thread, and from 0 where there is none.
+  metrics.increment('herald_items_made_total', {}, 0);
   metrics.gauge('herald_batch_wait_seconds', () => flushTurns.longestWaitMs() / 1000);
 
   const takeIn = async (of: IntakeOf, { request, room }: Input['unread']): Promise<TakenIn> => {

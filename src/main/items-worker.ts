@@ -25,18 +25,28 @@ const metrics = createMetrics({ processMetrics: false, thread: 'items' });
 const outbound = { problemWithUrl: createUrlCheck(createAddressPolicy(outboundAllow)) };
 const make = createItemMaking({ partitioning, outbound, clock: createClock() });
 
-port.on('message', ({ texts, of }: ItemsAsked) => {
-  const { events, ...rest } = make(texts, of);
-  metrics.increment('herald_items_made_total', {}, events.length);
-  const made = asMessage({ events, ...rest });
+port.on('message', (asked: ItemsAsked) => {
+  const answer = answerTo(asked);
   port.postMessage(
-    made,
-    made.made.map(({ events }) => events.bytes.buffer as ArrayBuffer),
+    answer,
+    answer.made.map(({ events }) => events.bytes.buffer as ArrayBuffer),
   );
 });
 
 const main = toMainThread<never>({ metrics, stop: async () => port.close() });
 main.started();
+
+function answerTo({ texts, of }: ItemsAsked): MadeItems {
+  try {
+    const items = make(texts, of);
+    const answer = asMessage(items);
+    metrics.increment('herald_items_made_total', {}, items.events.length);
+    return answer;
+  } catch {
+    // An event that is not what its schema says, a fault of ours: where the main thread does the piece it is logged, and harms no other batch.
+    return { through: 0, made: [], refused: [] };
+  }
+}
 
 /** Those of a channel and priority together. */
 function asMessage({ events, through, refused }: Made): MadeItems {

@@ -94,6 +94,13 @@ describe('the thread', () => {
     expect(await (await start()).make([item('ada', more)], of)).toEqual({ through: 0, made: [], refused: [] });
   });
 
+  it('leaves what it fails at to the main thread, and goes on', async () => {
+    const maker = await start();
+    const wrong = { ...of, trace: { ...noTrace, traceparent: 17 as unknown as string } };
+    expect(await maker.make([item('ada')], wrong)).toEqual({ through: 0, made: [], refused: [] });
+    expect((await maker.make([item('ada')], of))?.through).toBe(1);
+  });
+
   it('answers in the order of the calls', async () => {
     const maker = await start();
     const answers = await Promise.all(

@@ -1,15 +1,19 @@
 // Jest for `npm run test:real`: what needs real engines, and the end-to-end suite once more, on them.
 import embedded from './jest.config.js';
 
-/** Of test/e2e: what is about the files of the embedded engines or about the thread itself, or starts nothing on others; once is enough. */
+/** Of test/e2e: what is about the files of the service, about the thread itself or about HTTP and the command line alone, or starts nothing on others; once is enough. */
 const embeddedAlone = [
   'bystander',
   'compiled-once',
   'damaged-pages',
   'data-files',
   'erase-folded-anew',
+  'files',
   'first-visit',
   'full-disk',
+  'npm-start',
+  'terminal',
+  'tools',
   'unusable-files',
   'watchdog',
 ];

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { DeliveryWorld } from '../support/delivery-world.ts';
 import { startDeliveryWorld } from '../support/delivery-world.ts';
+import { engineSet } from '../support/engine-set.ts';
 import type { Answer, DataDir, Herald } from '../support/herald.ts';
 import { makeDataDir, startHerald } from '../support/herald.ts';
 import { inParallel } from '../support/posting.ts';
@@ -14,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const items = 500;
 const batches = Number(process.env['E2E_BATCHES'] ?? '8');
-const itemsOfOne = Number(process.env['E2E_BATCH_ITEMS'] ?? '2500');
+const itemsOfOne = Number(process.env['E2E_BATCH_ITEMS'] ?? (engineSet === 'real' ? '1000' : '2500'));
 /** By which memory may grow over them all, in a process that has just started; of one batch it is 64 (E2E_BATCHES=1). Beside real engines 329 where heaps grow as V8 likes. */
 const growthMaxMiB = Number(process.env['E2E_BATCH_MIB'] ?? '192');
 /** Twice as many as are taken in at once of one tenant: the others wait for their turn. */

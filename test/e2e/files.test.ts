@@ -10,7 +10,7 @@ import { herald, makeDataDir, startHerald } from '../support/herald.ts';
 
 let dataDir: DataDir;
 beforeEach(async () => {
-  dataDir = await makeDataDir();
+  dataDir = await makeDataDir('embedded');
 });
 afterEach(() => dataDir.remove());
 

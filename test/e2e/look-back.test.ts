@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { enginesContents } from '../support/engines-contents.ts';
-import { engineSet } from '../support/engine-set.ts';
+import { embeddedOnly, engineSet } from '../support/engine-set.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
 import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
 import { type HttpSink, startHttpSink } from '../support/http-sink.ts';
@@ -374,16 +374,20 @@ describe('looking back', () => {
     expect(existsSync(join(strange, 'thesis.txt'))).toBe(true);
   }, 120_000);
 
-  it('prints one statistic without a server, and leaves no folder behind', async () => {
-    const temporary = join(folder, 'temporary');
-    mkdirSync(temporary);
-    const environment = { ...dataDir.environment, TMPDIR: temporary };
-    const args = ['--as-of', isoOf(3), '--tenant', tenant, '--range', '24h', '--by', 'hour', '--channel', 'webhook'];
-    const { code, stdout } = await herald(['stats', ...args], environment);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual(at(3).answers.get('/dashboard/stats?range=24h&by=hour&channel=WEBHOOK')?.body);
-    expect(readdirSync(temporary).filter((name) => name.startsWith('herald'))).toEqual([]);
-  }, 60_000);
+  embeddedOnly(
+    'prints one statistic without a server, and leaves no folder behind',
+    async () => {
+      const temporary = join(folder, 'temporary');
+      mkdirSync(temporary);
+      const environment = { ...dataDir.environment, TMPDIR: temporary };
+      const args = ['--as-of', isoOf(3), '--tenant', tenant, '--range', '24h', '--by', 'hour', '--channel', 'webhook'];
+      const { code, stdout } = await herald(['stats', ...args], environment);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toEqual(at(3).answers.get('/dashboard/stats?range=24h&by=hour&channel=WEBHOOK')?.body);
+      expect(readdirSync(temporary).filter((name) => name.startsWith('herald'))).toEqual([]);
+    },
+    60_000,
+  );
 
   it('compares: equal with what is in use and with what was kept, and by field and count where something differs', async () => {
     const last = moments - 1;
@@ -398,23 +402,33 @@ describe('looking back', () => {
     for (const told of ['Hello', 'summer', 'grace hopper', credentials.apiKey]) expect(two.stdout).not.toContain(told);
   }, 180_000);
 
-  it('says in a sentence what is wrong with what was asked for', async () => {
-    const ahead = new Date(Date.now() + 3_600_000).toISOString();
-    for (const [args, said] of [
-      [['serve', '--as-of', 'Tuesday'], '--as-of: should be an ISO 8601 time'],
-      [['serve', '--as-of', ahead], '--as-of: lies ahead of now'],
-      [['serve', '--as-of', isoOf(0), '--role', 'api'], '--role: goes without --as-of'],
-      [['serve', '--keep', folder], '--keep: goes with --as-of'],
-      [['stats', '--as-of', isoOf(0)], '--tenant: name the tenant'],
-      [['stats', '--as-of', isoOf(0), '--tenant', tenant, '--range', 'week'], '--range: '],
-      [['compare', '--as-of', isoOf(0)], '--with: name another time, live'],
-    ] as const) {
-      const { code, stderr } = await herald(args, dataDir.environment);
-      expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(said)]);
-    }
-    const nothing = await herald(['compare', '--as-of', isoOf(0), '--with', join(folder, 'none')], dataDir.environment);
-    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('holds no look-back that is complete') });
-  }, 60_000);
+  embeddedOnly(
+    'says in a sentence what is wrong with what was asked for',
+    async () => {
+      const ahead = new Date(Date.now() + 3_600_000).toISOString();
+      for (const [args, said] of [
+        [['serve', '--as-of', 'Tuesday'], '--as-of: should be an ISO 8601 time'],
+        [['serve', '--as-of', ahead], '--as-of: lies ahead of now'],
+        [['serve', '--as-of', isoOf(0), '--role', 'api'], '--role: goes without --as-of'],
+        [['serve', '--keep', folder], '--keep: goes with --as-of'],
+        [['stats', '--as-of', isoOf(0)], '--tenant: name the tenant'],
+        [['stats', '--as-of', isoOf(0), '--tenant', tenant, '--range', 'week'], '--range: '],
+        [['compare', '--as-of', isoOf(0)], '--with: name another time, live'],
+      ] as const) {
+        const { code, stderr } = await herald(args, dataDir.environment);
+        expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(said)]);
+      }
+      const nothing = await herald(
+        ['compare', '--as-of', isoOf(0), '--with', join(folder, 'none')],
+        dataDir.environment,
+      );
+      expect(nothing).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('holds no look-back that is complete'),
+      });
+    },
+    60_000,
+  );
 
   it('changes nothing of what the service keeps', async () => {
     await service.stop();

@@ -18,7 +18,7 @@ it.each([
   ['SIGINT', 'npm alone'],
   ['SIGINT', 'the group'],
 ] as const)('%s to %s stops the service, which drains before npm ends', async (signal, whom) => {
-  const dataDir = await makeDataDir();
+  const dataDir = await makeDataDir('embedded');
   const settings = { PORT: '0', OPS_PORT: '0', LOG_LEVEL: 'info', ...dataDir.environment };
   // A group of its own, as a shell makes one.
   const npm = spawn('npm', ['start'], { cwd: root, env: processEnvironment(settings), detached: true });

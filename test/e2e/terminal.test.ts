@@ -21,7 +21,7 @@ let readKey: string;
 const started: ChildProcessWithoutNullStreams[] = [];
 
 beforeAll(async () => {
-  dataDir = await makeDataDir();
+  dataDir = await makeDataDir('embedded');
   service = await startHerald(dataDir, { RETRY_DELAYS: '100ms' });
   readKey = String((await service.dashboard('POST', '/keys', { name: 'reports', scopes: ['read'] })).body['key']);
 });

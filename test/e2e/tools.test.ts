@@ -18,7 +18,7 @@ let service: Herald;
 const tools: ChildProcess[] = [];
 
 beforeAll(async () => {
-  dataDir = await makeDataDir();
+  dataDir = await makeDataDir('embedded');
   service = await startHerald(dataDir, { RETRY_DELAYS: '100ms,100ms,100ms' });
 });
 afterEach(async () => {

@@ -41,7 +41,8 @@ async function startOwn(): Promise<{ addresses: Addresses; stop: () => Promise<v
   // One that doesn't start leaves nothing behind, and the others end with this process.
   const [kafka, registry, mongo, redis] = await Promise.all([
     startOwnKafka({ brokers: 1 }),
-    startOwnRegistry(),
+    // It ends with their logs.
+    startOwnRegistry({ inMemory: true }),
     startOwnMongo(),
     startOwnRedis(),
   ]);

@@ -117,9 +117,11 @@ export async function startOwnRedis(): Promise<OwnEngine> {
   return startOne('redis.sh', { REDIS_PORT: String(port) }, `redis://127.0.0.1:${port}`);
 }
 
-export async function startOwnRegistry(): Promise<OwnEngine> {
+/** @param options `inMemory`: its schemas end with it */
+export async function startOwnRegistry({ inMemory = false } = {}): Promise<OwnEngine> {
   const port = await freePort();
-  return startOne('registry.sh', { REGISTRY_PORT: String(port) }, `http://127.0.0.1:${port}/apis/ccompat/v7`);
+  const variables = { REGISTRY_PORT: String(port), REGISTRY_IN_MEMORY: inMemory ? '1' : '0' };
+  return startOne('registry.sh', variables, `http://127.0.0.1:${port}/apis/ccompat/v7`);
 }
 
 async function startOne(script: string, ports: Readonly<Record<string, string>>, address: string): Promise<OwnEngine> {

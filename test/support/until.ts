@@ -1,16 +1,29 @@
 // Waiting for a condition: a test never sleeps to be right.
 
-/** Resolves with the first truthy answer of `condition`, asked every `everyMs`; fails naming what it waited for. */
+/** Of a wait so far, at most so much is added by when it asks next; and so much at most. */
+const laterPart = 1 / 20;
+const laterMaxMs = 100;
+
+/**
+ * Resolves with the first truthy answer of `condition`, asked every `everyMs`; fails naming what it waited for.
+ *
+ * Without `everyMs` a condition that has to be fetched is asked more rarely the longer it takes: asked every 5 ms, most of what a service on real engines
+ * did was to answer its test.
+ */
 export async function until<T>(
   condition: () => T | Promise<T>,
   options: { readonly timeoutMs?: number; readonly everyMs?: number; readonly what?: string } = {},
 ): Promise<Exclude<T, false | null | undefined>> {
   const { timeoutMs = 20_000, everyMs = 5, what = 'the condition' } = options;
-  const deadline = performance.now() + timeoutMs;
+  const from = performance.now();
   for (;;) {
-    const answer = await condition();
+    const asked = condition();
+    const answer = await asked;
     if (answer) return answer as Exclude<T, false | null | undefined>;
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    const waitedMs = performance.now() - from;
+    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    const isCostly = asked instanceof Promise && options.everyMs === undefined;
+    const laterMs = isCostly ? Math.min(waitedMs * laterPart, laterMaxMs) : 0;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(everyMs, laterMs)));
   }
 }

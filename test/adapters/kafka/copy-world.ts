@@ -17,7 +17,7 @@ import { eventLogShape } from '../../../src/main/event-log-shape.ts';
 import type { Claim, CommittedPosition, EventLog, LogEntry } from '../../../src/ports/event-log.ts';
 import type { EventLogCopyTarget } from '../../../src/ports/event-log-copy.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
-import { makeShare } from '../../support/engines-share.ts';
+import type { EnginesShare } from '../../support/engines-share.ts';
 import { requested } from '../../support/requested.ts';
 import { until } from '../../support/until.ts';
 import { wallClock } from '../../support/wall-clock.ts';
@@ -38,13 +38,13 @@ export interface CopyWorld {
   openSource(): SqliteCopySource;
   openTarget(): EventLogCopyTarget;
   openKafka(): Promise<KafkaEventLog>;
+  /** Not what its share has of schemas: whoever made that removes it. */
   remove(): Promise<void>;
 }
 
-export function makeCopyWorld(): CopyWorld {
+export function makeCopyWorld({ environment, removeLog }: EnginesShare): CopyWorld {
   const folder = mkdtempSync(join(tmpdir(), 'herald-copy-'));
   const path = join(folder, 'log.db');
-  const { environment, remove } = makeShare();
   const { KAFKA_PREFIX: prefix = '', KAFKA_BROKERS: brokers = '', SCHEMA_REGISTRY_URL: registryUrl = '' } = environment;
   const settings = { brokers: brokers.split(','), prefix, clientId: 'copy', tls: null, sasl: null, replication: null };
   const opened: { close(): unknown }[] = [];
@@ -69,7 +69,7 @@ export function makeCopyWorld(): CopyWorld {
     async remove() {
       for (const it of opened) await it.close();
       rmSync(folder, { recursive: true });
-      await remove();
+      await removeLog();
     },
   };
 }

@@ -12,13 +12,28 @@ import { makeLogWorld } from './log-world.ts';
 
 jest.setTimeout(60_000);
 
-/** Removed while the next test runs: the topics of one take the broker a second. */
-const removals: Promise<void>[] = [];
-afterAll(() => Promise.all(removals));
+/**
+ * With schemas of its own each world would take twice as long: a few prefixes take turns. A broker needs some seconds until it has forgotten a topic for good;
+ * the topics of one test are removed while the next ones run.
+ */
+const places = Array.from({ length: 4 }, () => ({
+  prefix: makeLogWorld().settings.prefix,
+  emptied: Promise.resolve(),
+}));
+afterAll(async () => {
+  for (const { prefix, emptied } of places) {
+    await emptied;
+    await makeLogWorld({ prefix }).remove();
+  }
+});
 
 eventLogContract('Kafka', {
   async open(group, topics) {
-    const world = makeLogWorld();
+    const [place] = places;
+    if (place === undefined) throw new Error('there is a place');
+    places.push(...places.splice(0, 1));
+    await place.emptied;
+    const world = makeLogWorld({ prefix: place.prefix });
     const shape = { partitioning: defaultPartitioning, topics: allTopics, groups: [{ group, topics }] };
     const log = await world.open({ shape });
     let latest = log;
@@ -57,7 +72,7 @@ eventLogContract('Kafka', {
       said: () => world.lines.filter(({ level }) => level === 'error').map(({ message }) => message),
       async close() {
         await latest.close();
-        removals.push(world.remove());
+        place.emptied = world.empty();
       },
     };
   },

@@ -16,6 +16,7 @@ import { allTopics, defaultPartitioning } from '../../../src/domain/topics.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
 import { engines } from '../../support/engines.ts';
+import { removeTopicsAndGroups } from '../../support/engines-share.ts';
 import { removeSubjects } from '../../support/registry-subjects.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 
@@ -38,7 +39,9 @@ export interface LogWorld {
   /** What the logs opened here have logged, debug lines apart. */
   readonly lines: Line[];
   open(more?: Partial<KafkaEventLogOptions>): Promise<KafkaEventLog>;
-  /** Closes what is open and removes every topic, group and subject of the prefix. */
+  /** Closes what is open and removes every topic and group of the prefix: another world of it begins anew, with schemas that are registered already. */
+  empty(): Promise<void>;
+  /** The subjects as well. */
   remove(): Promise<void>;
 }
 
@@ -46,16 +49,22 @@ export interface Places {
   readonly brokers?: readonly string[];
   readonly registryUrl?: string;
   readonly replication?: number;
+  /** Of a world that was emptied. */
+  readonly prefix?: string | undefined;
 }
 
 export function makeLogWorld(places: Places = {}): LogWorld {
   const { brokers = engines().kafkaBrokers, registryUrl = engines().registryUrl, replication = null } = places;
-  const prefix = `log-${randomBytes(4).toString('hex')}.`;
+  const { prefix = `log-${randomBytes(4).toString('hex')}.` } = places;
   const settings: KafkaSettings = { brokers, prefix, clientId: 'test', tls: null, sasl: null, replication };
   const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
   const lines: Line[] = [];
   const opened: KafkaEventLog[] = [];
   const shape = { partitioning: defaultPartitioning, topics: allTopics, groups: [] };
+  const empty = async () => {
+    for (const log of opened) await log.close();
+    await removeTopicsAndGroups(brokers, prefix);
+  };
   return {
     settings,
     kafka,
@@ -67,9 +76,9 @@ export function makeLogWorld(places: Places = {}): LogWorld {
       opened.push(log);
       return log;
     },
+    empty,
     async remove() {
-      for (const log of opened) await log.close();
-      await removeTopics(kafka, prefix);
+      await empty();
       await removeSubjects(registryUrl, prefix);
     },
   };
@@ -81,16 +90,4 @@ export function loggerTo(lines: Line[]): Logger {
     (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
       void lines.push({ level, message, fields });
   return { debug() {}, info: at('info'), warn: at('warn'), error: at('error') };
-}
-
-async function removeTopics(kafka: Kafka, prefix: string): Promise<void> {
-  const admin = kafka.admin();
-  await admin.connect();
-  const { groups } = await admin.listGroups();
-  const ours = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix));
-  // A group whose members have only just left can't be removed yet; without its topics it expires by itself.
-  if (ours.length > 0) await admin.deleteGroups(ours).catch(() => undefined);
-  const topics = (await admin.listTopics()).filter((name) => name.startsWith(prefix));
-  if (topics.length > 0) await admin.deleteTopics({ topics });
-  await admin.disconnect();
 }

@@ -16,7 +16,7 @@ import { createPoster, inParallel } from '../../support/posting.ts';
 import { allRecords, groupedBy, statisticsOf, withoutZeros } from '../../support/records.ts';
 import { until } from '../../support/until.ts';
 
-const count = Number(process.env['E2E_CLUSTER'] ?? '2000');
+const count = Number(process.env['E2E_CLUSTER'] ?? '1000');
 /** Two session timeouts, and what a busy machine adds. */
 const finishMs = 60_000 + count * 20;
 /** Commits come every 200 ms; on a machine that does all of this at once they come later. */

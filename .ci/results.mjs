@@ -1,7 +1,8 @@
 // What the test runs of .ci/run came to: counts their tests, names what has to be run again, and says at last "N passed, N failed".
 //
 //   results.mjs again FOLDER NAME   the files of that run that failed, a line each; nothing when there is no report, or too many for chance
-//   results.mjs total FOLDER        FOLDER holds NAME.status, NAME.journal, NAME.json and, where files were run again, the same of NAME-again
+//   results.mjs total FOLDER        FOLDER holds NAME.status, NAME.journal, NAME.json and, where files were run again, the same of NAME-again;
+//                                   and in the file seconds a line of each step: its name, and how long it took
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -38,6 +39,7 @@ function total() {
     passed += own.passed;
     failed += own.failed;
   }
+  say(`seconds: ${read('seconds', (text) => text.trim().split('\n').join(', '), 'not known')}`);
   say(`${passed} passed, ${failed} failed`);
   return failed === 0;
 }

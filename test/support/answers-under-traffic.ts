@@ -72,6 +72,8 @@ async function ask(traffic: Traffic, telling: Telling): Promise<void> {
     total = await askStatistics(traffic, telling, total);
     await askRecord(traffic, telling, progress);
     await askList(traffic, telling);
+    // Without a rest they would take what fills the read model most of the processor.
+    await new Promise((resolve) => setTimeout(resolve, beatMs));
   }
 }
 

@@ -7,7 +7,8 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
   testSequencer: '<rootDir>/test/support/longest-first.js',
-  maxWorkers: 2,
+  // Two cores are busy with three: some wait for their services, or for a second to pass.
+  maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 30_000,
 };

@@ -9,5 +9,7 @@ export default {
   displayName: 'threads',
   testMatch: [`<rootDir>/test/e2e/(${chosen.join('|')}).test.ts`],
   setupFiles: ['<rootDir>/test/support/on-four-threads.ts'],
+  // Each service has four threads.
+  maxWorkers: 2,
   testTimeout: 60_000,
 };

@@ -6,6 +6,8 @@ export default {
   displayName: 'tools',
   testMatch: ['<rootDir>/test/**/*.tools.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
+  // Prometheus, Go and Python compute beside them.
+  maxWorkers: 2,
   // Of `it.concurrent`: they wait for services and other programs more than they compute.
   maxConcurrency: 3,
 };

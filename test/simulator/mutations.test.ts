@@ -20,8 +20,8 @@ describe('a deliberate fault is found:', () => {
     '%s',
     async (name) => {
       const seed = foundBy[name];
-      const known = seed === undefined ? null : await runSeeds(seed, 1, name);
-      const { failed } = known?.failed.length === 1 ? known : await runSeeds(1, seedsMax, name);
+      const known = seed === undefined ? null : await runSeeds(seed, 1, { mutation: name });
+      const { failed } = known?.failed.length === 1 ? known : await runSeeds(1, seedsMax, { mutation: name });
       expect(failed).toHaveLength(1);
     },
     timeoutMs,

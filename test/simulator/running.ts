@@ -25,8 +25,21 @@ const program = fileURLToPath(new URL('seeds.ts', import.meta.url));
 const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
 const outputBytesMax = 64 * 1024 * 1024;
 
-export async function runSeeds(from: number, count: number, mutation?: string): Promise<RanSeeds> {
-  const lines = (await output([String(from), String(count), ...(mutation === undefined ? [] : [mutation])]))
+export interface RunOptions {
+  /** The first failure ends it. */
+  readonly mutation?: string;
+  /** Once `min` have run none begins after so many seconds. */
+  readonly within?: { readonly seconds: number; readonly min: number } | null;
+}
+
+export async function runSeeds(
+  from: number,
+  count: number,
+  { mutation, within = null }: RunOptions = {},
+): Promise<RanSeeds> {
+  const named = mutation === undefined ? [] : [mutation];
+  const timed = within === null ? [] : [`--seconds=${within.seconds}`, `--min=${within.min}`];
+  const lines = (await output([String(from), String(count), ...named, ...timed]))
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as object);

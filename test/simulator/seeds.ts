@@ -1,13 +1,22 @@
 // Runs seeds and prints what became of them, a line of JSON each that failed and one for all: what the tests start, on a Node of its own.
 //
-//   seeds.ts FROM COUNT [MUTATION]     the first failure ends it when a mutation is named
-//   seeds.ts replay SEED [MUTATION]    one seed with everything that happens
+//   seeds.ts FROM COUNT [MUTATION]            the first failure ends it when a mutation is named
+//   seeds.ts FROM COUNT --seconds=S --min=N   after S seconds none begins, once N have run
+//   seeds.ts replay SEED [MUTATION]           one seed with everything that happens
 
-import { registerHooks } from 'node:module';
+import { enableCompileCache, registerHooks } from 'node:module';
+import { parseArgs } from 'node:util';
 
 import { mutations, mutated } from './mutations.ts';
 
-const [command = '1', argument = '1', mutationName] = process.argv.slice(2);
+// Each mutation has a process of its own, which lives for a second: half of that was compiling what the one before had compiled.
+enableCompileCache();
+const { positionals, values } = parseArgs({
+  options: { seconds: { type: 'string', default: 'Infinity' }, min: { type: 'string', default: '0' } },
+  allowPositionals: true,
+});
+const [command = '1', argument = '1', mutationName] = positionals;
+const [secondsMax, countMin] = [Number(values.seconds), Number(values.min)];
 const mutation = mutations.find(({ name }) => name === mutationName);
 if (mutationName !== undefined && mutation === undefined) throw new Error(`there is no mutation named ${mutationName}`);
 if (mutation !== undefined) {
@@ -36,7 +45,8 @@ if (command === 'replay') {
 async function runAll(from: number, count: number): Promise<void> {
   const begun = performance.now();
   let [seeds, failed, steps, events, digest] = [0, 0, 0, 0, 0];
-  for (let seed = from; seed < from + count; seed++) {
+  const hasTime = () => seeds < countMin || performance.now() - begun < secondsMax * 1000;
+  for (let seed = from; seed < from + count && hasTime(); seed++) {
     const ran = await runSeed(seed);
     seeds++;
     steps += ran.steps;

@@ -1,7 +1,8 @@
 // The simulator: Herald's own dispatcher, scheduler, jobs and folds, with its own reading of Kafka below them, on a virtual clock and a log in memory.
 //
-//   SIM_SEEDS=10000 npm test -- test/simulator    as many seeds as CI runs (1,000 without it)
-//   SIM_SEED=4711 npm test -- test/simulator      one seed; prints everything that happened in it
+//   SIM_SEEDS=10000 npm test -- test/simulator                    so many seeds (1,000 without it)
+//   SIM_SEEDS=10000 SIM_SECONDS=120 npm test -- test/simulator    as CI runs it: on a slow machine as many of them as two minutes hold; says how many that were
+//   SIM_SEED=4711 npm test -- test/simulator                      one seed; prints everything that happened in it
 //
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, and who
 // cancel, send again and erase, one or many at once; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out
@@ -29,7 +30,11 @@ import { describe, expect, it } from '@jest/globals';
 
 import { replayed, runSeeds } from './running.ts';
 
-const seeds = Number(process.env['SIM_SEEDS'] ?? 1_000);
+/** However slow a machine is. */
+const seedsMin = 1_000;
+const seeds = Number(process.env['SIM_SEEDS'] ?? seedsMin);
+/** null: as long as it takes. */
+const seconds = process.env['SIM_SECONDS'] === undefined ? null : Number(process.env['SIM_SECONDS']);
 const one = process.env['SIM_SEED'];
 /** Processes that run seeds side by side. */
 const sideBySide = 2;
@@ -51,15 +56,22 @@ describe('a simulated Herald', () => {
   }
 
   it(
-    `keeps its promises in ${seeds} worlds`,
+    `keeps its promises in ${seeds} worlds${seconds === null ? '' : `, or in as many as ${seconds} s hold`}`,
     async () => {
       const each = Math.ceil(seeds / sideBySide);
-      const ran = await Promise.all(Array.from({ length: sideBySide }, (_, n) => runSeeds(1 + n * each, each)));
+      const within = seconds === null ? null : { seconds, min: seedsMin / sideBySide };
+      const begun = performance.now();
+      const ran = await Promise.all(
+        Array.from({ length: sideBySide }, (_, n) => runSeeds(1 + n * each, each, { within })),
+      );
+      const count = ran.reduce((sum, of) => sum + of.seeds, 0);
+      const tookSeconds = Math.round((performance.now() - begun) / 1000);
+      process.stderr.write(`simulator: ${count} of ${seeds} worlds in ${tookSeconds} s\n`);
       const failed = ran.flatMap((of) => of.failed);
       expect(
         failed.map(({ seed, scenario, problems }) => `SIM_SEED=${seed} (${scenario}): ${problems.join('; ')}`),
       ).toEqual([]);
-      expect(ran.reduce((sum, of) => sum + of.seeds, 0)).toBeGreaterThanOrEqual(seeds);
+      expect(count).toBeGreaterThanOrEqual(seconds === null ? seeds : Math.min(seeds, seedsMin));
     },
     timeoutMs,
   );

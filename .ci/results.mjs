@@ -7,10 +7,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
+import { isNoTimeLeft } from './no-time-left.mjs';
+
 /** Of each run so many of its slowest files are named (test/support/file-seconds.json). */
 const slowestMax = 15;
 /** More files than this don't fail by chance: what broke them is shown at once, and not waited for twice. */
-const againMax = 5;
+const againMax = 8;
 
 const [command, folder, name] = process.argv.slice(2);
 const say = (line) => process.stdout.write(`${line}\n`);
@@ -18,9 +20,8 @@ if (command === 'again') again(name).forEach(say);
 else process.exitCode = total() ? 0 : 1;
 
 function again(name) {
-  const read = reportOf(name);
-  const files =
-    read === null ? [] : read.testResults.filter(({ status }) => status === 'failed').map(({ name }) => name);
+  const report = reportOf(name);
+  const files = (report?.testResults ?? []).filter(({ status }) => status === 'failed').map(({ name: file }) => file);
   return files.length > againMax ? [] : files;
 }
 
@@ -31,9 +32,11 @@ function total() {
   let failed = ['check', 'first-start'].filter(hasFailed).length;
   for (const name of ['embedded', 'threads', 'tools', 'browser', 'engines', 'engine-threads']) {
     const own = countOf(name);
-    if (own.failed === 0 && hasFailed(ranLast(name))) own.failed = 1;
+    const notRepeated = notRepeatedOf(name);
+    if (own.failed === 0 && notRepeated.length === 0 && hasFailed(ranLast(name))) own.failed = 1;
     say(`${name}, its slowest files: ${JSON.stringify(secondsOf(name))}`);
     for (const file of [name, `${name}-again`].flatMap(unendedOf)) say(`NOT ENDED ${name}: ${file}`);
+    for (const file of notRepeated) say(`NOT REPEATED ${name}: no time was left on this machine for: ${file}`);
     for (const test of own.unsteady) say(`UNSTEADY ${name}: failed, then passed by itself: ${test}`);
     say(`${name}: ${own.passed} passed, ${own.failed} failed, ${own.unsteady.length} of those passed unsteady`);
     passed += own.passed;
@@ -97,7 +100,18 @@ function unendedOf(name) {
   return lines.filter(({ began, file }) => began === true && !ended.has(file)).map(({ file }) => file);
 }
 
+/** Without the files that there was no time for. */
 function reportOf(name) {
+  const whole = wholeReportOf(name);
+  return whole && { testResults: whole.testResults.filter(({ message }) => !isNoTimeLeft(message)) };
+}
+
+function notRepeatedOf(name) {
+  const files = wholeReportOf(name)?.testResults ?? [];
+  return files.filter(({ message }) => isNoTimeLeft(message)).map(({ name: file }) => relative('', file));
+}
+
+function wholeReportOf(name) {
   return read(`${name}.json`, JSON.parse, null);
 }
 

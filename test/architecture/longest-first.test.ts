@@ -33,3 +33,15 @@ it('the longest begin first, and of those of which nothing is known the largest'
     [...byLength, ...ofSize].map((file) => fileURLToPath(new URL(file, root))),
   );
 });
+
+it('on engines, what only they can show begins before what has run without them', async () => {
+  const { default: LongestFirst } = (await import(sequencer)) as {
+    default: new () => { sort(tests: readonly object[]): { readonly path: string }[] };
+  };
+  const config = { rootDir: fileURLToPath(root), displayName: { name: 'engines', color: 'white' } };
+  const paths = Object.keys(seconds['engines'] ?? {}).map((file) => fileURLToPath(new URL(file, root)));
+  const sorted = new LongestFirst().sort(paths.map((path) => ({ path, context: { config } })));
+  const isOwn = ({ path }: { readonly path: string }) => path.endsWith('.engines.test.ts');
+  expect(sorted.map(isOwn)).toEqual(sorted.map(isOwn).toSorted((a, b) => Number(b) - Number(a)));
+  expect(new Set(sorted.map(isOwn)).size).toBe(2);
+});

@@ -19,7 +19,7 @@ export const heraldCommand = nodeArguments(readFileSync(join(root, 'package.json
 const run = promisify(execFile);
 
 /** On real engines topics and indexes are made first, and a group waits for the members that a kill has left in it; and any machine may be busy. */
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 150_000;
 
 export interface Answer {
   readonly status: number;
@@ -50,8 +50,8 @@ export interface Herald {
   kill(): Promise<void>;
 }
 
-/** Longer than any command takes here; jest, which ends a test after 120 s, would leave its process behind. */
-const commandTimeoutMs = 90_000;
+/** Longer than any command takes here; jest, which ends a test after 240 s, would leave its process behind. */
+const commandTimeoutMs = 180_000;
 
 /** Runs one command of the command line to its end; `code` is null when it had to be killed. */
 export async function herald(

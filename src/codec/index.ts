@@ -65,45 +65,27 @@ export interface Codec {
 type Resolver = ReturnType<avro.Type['createResolver']>;
 
 interface Reader {
-  readonly type: avro.Type;
-  readonly resolver: Resolver | undefined;
+  readonly schema: EventSchema;
+  readonly newest: avro.Type;
+  readonly writer: avro.Type;
+  /** undefined: it is the newest. null: nothing of it has been read yet; a log has events of few versions, and those in the files can all be lifted. */
+  resolver: Resolver | undefined | null;
 }
 
 interface KnownType {
   readonly name: EventType;
   readonly newest: avro.Type;
   readonly fingerprint: string;
+  /** By the fingerprint of what wrote. */
   readonly readers: Map<string, Reader>;
 }
 
 export function createCodec(): Codec {
-  const known = new Map<string, KnownType>();
-  const schemas: EventSchema[] = [];
-  const erasures = createErasures();
-
-  const add = (schema: EventSchema, writer: avro.Type) => {
-    const kind = known.get(schema.type);
-    if (kind === undefined)
-      throw new UnknownSchemaError(`event type ${schema.type} is not known to this version of Herald`);
-    if (kind.readers.has(schema.fingerprint)) return;
-    if (!hasHead(writer))
-      throw new UnknownSchemaError(`schema ${schema.fingerprint} of ${schema.type} begins otherwise`);
-    kind.readers.set(schema.fingerprint, { type: kind.newest, resolver: resolverFor(kind.newest, writer, schema) });
-    schemas.push(schema);
-  };
-
-  const files = readSchemaFiles();
-  for (const { type, json } of files) {
-    // The files ascend by version: the last one of a type is its newest.
-    const newest = parse(json);
-    known.set(type, { name: type as EventType, newest, fingerprint: fingerprintOf(newest), readers: new Map() });
-  }
-  for (const { type, json } of files) {
-    const writer = parse(json);
-    add({ type, fingerprint: fingerprintOf(writer), json }, writer);
-  }
-
+  fileTypes ??= compileFiles();
+  const known = new Map(fileTypes.map((type) => [type.name as string, { ...type, readers: new Map(type.readers) }]));
+  const schemas = fileTypes.flatMap(({ readers }) => [...readers.values()].map(({ schema }) => schema));
   const newest = schemas.filter(({ type, fingerprint }) => known.get(type)?.fingerprint === fingerprint);
+  const erasures = createErasures();
 
   const readerOf = (type: string, fingerprint: string) => {
     const kind = known.get(type);
@@ -147,8 +129,37 @@ export function createCodec(): Codec {
     },
     newestSchemas: () => newest,
     schemas: () => schemas,
-    addSchema: (schema) => add(schema, parse(schema.json)),
+    addSchema(schema) {
+      const kind = known.get(schema.type);
+      if (kind === undefined)
+        throw new UnknownSchemaError(`event type ${schema.type} is not known to this version of Herald`);
+      if (kind.readers.has(schema.fingerprint)) return;
+      const reader = readerFor(kind.newest, parse(schema.json), schema);
+      reader.resolver = resolverFor(reader);
+      kind.readers.set(schema.fingerprint, reader);
+      schemas.push(schema);
+    },
   };
+}
+
+/** Of the files; null until a codec is made. Compiling them takes tens of milliseconds: all codecs of a thread share it. */
+let fileTypes: readonly KnownType[] | null = null;
+
+function compileFiles(): KnownType[] {
+  const written = readSchemaFiles().map(({ type, json }) => {
+    const writer = parse(json);
+    return { writer, schema: { type, fingerprint: fingerprintOf(writer), json } };
+  });
+  const byType = Map.groupBy(written, ({ schema }) => schema.type);
+  return [...byType].map(([type, versions]): KnownType => {
+    // They ascend by version.
+    const { writer: newest, schema } = versions.at(-1) as (typeof versions)[number];
+    const readers = versions.map((of): [string, Reader] => [
+      of.schema.fingerprint,
+      readerFor(newest, of.writer, of.schema),
+    ]);
+    return { name: type as EventType, newest, fingerprint: schema.fingerprint, readers: new Map(readers) };
+  });
 }
 
 /** Of a small event; what is larger gets more. */
@@ -178,14 +189,20 @@ function createPacker(packBytes: number): Packer {
 }
 
 function read(reader: Reader, bytes: Buffer): object {
+  if (reader.resolver === null) reader.resolver = resolverFor(reader);
   try {
-    return reader.type.fromBuffer(bytes, reader.resolver) as object;
+    return reader.newest.fromBuffer(bytes, reader.resolver) as object;
   } catch (error) {
     throw new UndecodableError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function resolverFor(newest: avro.Type, writer: avro.Type, schema: EventSchema): Resolver | undefined {
+function readerFor(newest: avro.Type, writer: avro.Type, schema: EventSchema): Reader {
+  if (!hasHead(writer)) throw new UnknownSchemaError(`schema ${schema.fingerprint} of ${schema.type} begins otherwise`);
+  return { schema, newest, writer, resolver: newest === writer ? undefined : null };
+}
+
+function resolverFor({ newest, writer, schema }: Reader): Resolver | undefined {
   if (newest.equals(writer)) return undefined;
   try {
     return newest.createResolver(writer);

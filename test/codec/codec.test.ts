@@ -1,6 +1,6 @@
 // The codec: every event comes back as it went, old schemas are lifted, bad bytes and unknown schemas are told apart.
 
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import avro from 'avsc';
 import fc from 'fast-check';
 
@@ -105,6 +105,17 @@ describe('codec', () => {
     expect(() => reader.decode('CancelRequested', fingerprint, bytes)).toThrow(UnknownSchemaError);
     reader.addSchema({ type: 'CancelRequested', fingerprint, json: JSON.stringify(later) });
     expect(plain(reader.decode('CancelRequested', fingerprint, bytes))).toEqual(plain(event));
+    // Another log may not have it.
+    expect(() => createCodec().decode('CancelRequested', fingerprint, bytes)).toThrow(UnknownSchemaError);
+  });
+
+  it('compiles nothing that another one of its thread has compiled, and nothing that it knows when a log has it as well', () => {
+    const forSchema = jest.spyOn(avro.Type, 'forSchema');
+    const another = createCodec();
+    for (const schema of another.schemas()) another.addSchema(schema);
+    expect(forSchema).not.toHaveBeenCalled();
+    expect(another.schemas()).toEqual(codec.schemas());
+    forSchema.mockRestore();
   });
 
   it('refuses a schema whose first fields are others: whose an event is would be read wrongly', () => {

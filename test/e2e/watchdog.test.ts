@@ -60,7 +60,8 @@ it('views.db locked by another program: said within 40 s, counted, not ready; an
   });
   await until(() => service.logs().includes('partition numbers stand still'), { what: 'the line' });
   await comesTo(/herald_stalls_total\{group="projector-notifications_2"\}/, (value) => value >= 1);
-  await comesTo(/herald_standing_still\{group="projector-notifications_2"\}/, (value) => value === 1);
+  // One number, and on a slow machine another one that had not been folded yet when the file was locked.
+  await comesTo(/herald_standing_still\{group="projector-notifications_2"\}/, (value) => value >= 1);
   await comesTo(/herald_projector_lag\{read_model="notifications_2"\}/, (value) => value > 25);
   other.exec('ROLLBACK');
   other.close();

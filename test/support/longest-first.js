@@ -1,5 +1,6 @@
 // The order of test files: the longest first, so that none begins when all others are done. Jest knows how long they take from its cache alone, which a clean
-// clone has not. What only real engines can show comes before what has run without them: that is left where CI has no more time (.ci/note-worker.mjs).
+// clone has not. On real engines, what only they can show comes first; what has run without them is left where CI has no more time (.ci/note-worker.mjs), so the
+// shortest of it begin first.
 
 import { readFileSync, statSync } from 'node:fs';
 import { relative, sep } from 'node:path';
@@ -9,9 +10,13 @@ const seconds = JSON.parse(readFileSync(new URL('file-seconds.json', import.meta
 
 export default class LongestFirst {
   sort(tests) {
-    const order = new Map(tests.map((test) => [test, [ofEngines(test), secondsOf(test), statSync(test.path).size]]));
-    const of = (test) => order.get(test) ?? [0, 0, 0];
-    return [...tests].sort((a, b) => of(b)[0] - of(a)[0] || of(b)[1] - of(a)[1] || of(b)[2] - of(a)[2]);
+    const order = new Map(tests.map((test) => [test, [secondsOf(test), statSync(test.path).size]]));
+    const byLength = [...tests].sort((a, b) => {
+      const [[aSeconds, aBytes], [bSeconds, bBytes]] = [order.get(a), order.get(b)];
+      return bSeconds - aSeconds || bBytes - aBytes;
+    });
+    const [own, repeated] = [false, true].map((is) => byLength.filter((test) => isRepeated(test) === is));
+    return [...own, ...repeated.toReversed()];
   }
 
   /** Each part has some of the longest. */
@@ -27,8 +32,8 @@ export default class LongestFirst {
   cacheResults() {}
 }
 
-function ofEngines({ path }) {
-  return path.endsWith('.engines.test.ts') ? 1 : 0;
+function isRepeated({ path, context: { config } }) {
+  return config.displayName?.name === 'engines' && !path.endsWith('.engines.test.ts');
 }
 
 function secondsOf({ path, context: { config } }) {

@@ -58,7 +58,7 @@ export async function statusOf(service: Herald, batchId: string, status: string,
       const { body } = await service.call('GET', path, { headers: { 'x-api-key': service.apiKey } });
       return ((body['statusCounts'] ?? {}) as Record<string, number>)[status] === count;
     },
-    { timeoutMs: limitOf(count), everyMs: 50, what: `${count} ${status}` },
+    { timeoutMs: limitOf(count), what: `${count} ${status}` },
   );
 }
 
@@ -82,7 +82,7 @@ export function jobOf(service: Herald, id: string, count = 0): Promise<Record<st
       const { body } = await service.call('GET', `/api/v1/jobs/${id}`, { headers: { 'x-api-key': service.apiKey } });
       return typeof body['endedAt'] === 'string' && body;
     },
-    { timeoutMs: limitOf(count), everyMs: 50, what: 'the job to be over' },
+    { timeoutMs: limitOf(count), what: 'the job to be over' },
   );
 }
 

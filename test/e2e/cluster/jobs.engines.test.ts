@@ -13,7 +13,7 @@ import type { Node } from '../../support/nodes.ts';
 import { startNode } from '../../support/nodes.ts';
 import { until } from '../../support/until.ts';
 
-const count = Number(process.env['E2E_JOB_ITEMS'] ?? '600');
+const count = Number(process.env['E2E_JOB_ITEMS'] ?? '400');
 let dataDir: DataDir;
 let world: DeliveryWorld;
 let service: Herald;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 import { expect } from '@jest/globals';
 
+import { isRepeatedOnEngines } from '../test/support/repeated-on-engines.js';
 import { noTimeLeft } from './no-time-left.mjs';
 
 const { testPath = '' } = expect.getState();
@@ -14,4 +15,4 @@ mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, String(process.pid)), testPath);
 
 const until = Number(process.env.CI_AGAIN_UNTIL || Infinity);
-if (Date.now() / 1000 > until && !testPath.endsWith('.engines.test.ts')) throw new Error(noTimeLeft);
+if (Date.now() / 1000 > until && isRepeatedOnEngines(testPath)) throw new Error(noTimeLeft);

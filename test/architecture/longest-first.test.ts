@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 
 const root = new URL('../../', import.meta.url);
-/** A program without types. */
+/** Programs without types. */
 const sequencer: string = '../support/longest-first.js';
+const repeated: string = '../support/repeated-on-engines.js';
 const seconds = JSON.parse(readFileSync(new URL('test/support/file-seconds.json', root), 'utf8')) as Record<
   string,
   Record<string, number>
@@ -39,10 +40,11 @@ it('on engines, what only they can show begins before what has run without them,
     default: new () => { sort(tests: readonly object[]): { readonly path: string }[] };
   };
   const config = { rootDir: fileURLToPath(root), displayName: { name: 'engines', color: 'white' } };
+  const { isRepeatedOnEngines } = (await import(repeated)) as { isRepeatedOnEngines(path: string): boolean };
   const known = seconds['engines'] ?? {};
   const lengths = (isOwn: boolean) =>
     Object.keys(known)
-      .filter((file) => file.endsWith('.engines.test.ts') === isOwn)
+      .filter((file) => isRepeatedOnEngines(file) !== isOwn)
       .map((file) => known[file] ?? 0)
       .toSorted((a, b) => (isOwn ? b - a : a - b));
   const paths = Object.keys(known).map((file) => fileURLToPath(new URL(file, root)));

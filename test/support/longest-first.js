@@ -5,6 +5,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 
+import { isRepeatedOnEngines } from './repeated-on-engines.js';
+
 /** By run and file: seconds, of those that take long. `.ci/run` says at its end which those are. */
 const seconds = JSON.parse(readFileSync(new URL('file-seconds.json', import.meta.url), 'utf8'));
 
@@ -33,7 +35,7 @@ export default class LongestFirst {
 }
 
 function isRepeated({ path, context: { config } }) {
-  return config.displayName?.name === 'engines' && !path.endsWith('.engines.test.ts');
+  return config.displayName?.name === 'engines' && isRepeatedOnEngines(path);
 }
 
 function secondsOf({ path, context: { config } }) {

@@ -33,8 +33,9 @@ export interface Brokers {
 }
 
 interface Stored {
-  readonly entry: LogEntry;
-  readonly batch: Buffer;
+  readonly entries: LogEntry[];
+  /** Of each entry its own. */
+  readonly batches: Buffer[];
 }
 
 interface Session {
@@ -59,7 +60,7 @@ export function createBrokers(by: {
   onAppend(entry: LogEntry, by: string): void;
 }): Brokers {
   const { time, partitions, count, pollStretch, answerMax, onAppend } = by;
-  const stored = new Map<string, Stored[]>();
+  const stored = new Map<string, Stored>();
   const all: LogEntry[] = [];
   const groups = new Map<string, Group>();
   const sessions = new Map<number, Session>();
@@ -67,10 +68,12 @@ export function createBrokers(by: {
   let sessionsMade = 0;
   let leadersMoved = 0;
 
-  const of = (key: string): Stored[] => {
-    const known = stored.get(key) ?? [];
-    stored.set(key, known);
-    return known;
+  const of = (key: string): Stored => {
+    const known = stored.get(key);
+    if (known !== undefined) return known;
+    const made: Stored = { entries: [], batches: [] };
+    stored.set(key, made);
+    return made;
   };
 
   const leaderOf = (topic: Topic, partition: number): number => (topic.length + partition + leadersMoved) % count;
@@ -78,11 +81,12 @@ export function createBrokers(by: {
   function append(event: DomainEvent, size: number, machine: string): Position {
     const topic = topicOf(event);
     const { partition } = event;
-    const entries = of(keyOf({ topic, partition }));
+    const { entries, batches } = of(keyOf({ topic, partition }));
     const offset = entries.length;
     const appendedAt = worldBegin + Math.floor(time.now);
     const entry = { topic, partition, offset, appendedAt, size, head: event, event, undecodable: null };
-    entries.push({ entry, batch: batchOf({ offset, appendedAt, number: all.length }) });
+    entries.push(entry);
+    batches.push(batchOf({ offset, appendedAt, number: all.length }));
     all.push(entry);
     onAppend(entry, machine);
     for (const look of polls) look();
@@ -106,15 +110,15 @@ export function createBrokers(by: {
         found.push({ topic, partition, errorCode: notLeader, highWatermark: -1, bytes: none });
         continue;
       }
-      const entries = of(key);
-      const highWatermark = entries.length;
+      const { batches } = of(key);
+      const highWatermark = batches.length;
       if (offset > highWatermark) {
         found.push({ topic, partition, errorCode: offsetOutOfRange, highWatermark: -1, bytes: none });
         continue;
       }
       if (offset === highWatermark && session.told.get(key) === highWatermark) continue;
       session.told.set(key, highWatermark);
-      const bytes = Buffer.concat(entries.slice(offset, offset + answerMax).map(({ batch }) => batch));
+      const bytes = Buffer.concat(batches.slice(offset, offset + answerMax));
       found.push({ topic, partition, errorCode: 0, highWatermark, bytes });
     }
     return found;
@@ -139,7 +143,7 @@ export function createBrokers(by: {
     partitions,
     count,
     append,
-    entries: (topic, partition) => of(keyOf({ topic, partition })).map(({ entry }) => entry),
+    entries: (topic, partition) => of(keyOf({ topic, partition })).entries,
     all,
     decoder,
     leaderOf,

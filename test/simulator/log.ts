@@ -46,7 +46,7 @@ export interface SimulatedLog {
 }
 
 /** What wasn't known to be in the log comes to be in it within so long. */
-const lateMaxMs = 2_000;
+const lateMaxMs = 1_000;
 
 export function createSimulatedLog(by: SimulatedLog): EventLog {
   const { machine, brokers, partitioning, time, random, trace, logger, faults, sizeOf, onOwned, onHeard } = by;

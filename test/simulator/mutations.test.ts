@@ -8,7 +8,7 @@ import type { Mutation } from './mutations.ts';
 import { mutated, mutations } from './mutations.ts';
 import { runSeeds } from './running.ts';
 
-/** Most are found within 100, one takes a thousand. */
+/** Most are found within 100, one takes two thousand. */
 const seedsMax = 5_000;
 /** By mutation: a seed that found it, which is tried first. One that doesn't any more costs the time of all before the next that does, which `seeds.ts 1 5000 NAME` names. */
 const foundBy = JSON.parse(readFileSync(new URL('found-by.json', import.meta.url), 'utf8')) as Record<string, number>;

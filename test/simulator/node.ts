@@ -153,7 +153,7 @@ function clockOf({ plan, time }: World, name: string): () => number {
   return () => (time.now < rightFrom ? aheadMs : 0);
 }
 
-const attemptDeadlineMs = 1_500;
+const attemptDeadlineMs = 900;
 
 function retryPolicyOf(delaysMs: readonly number[]): RetryPolicy {
   return { delaysMs: { EMAIL: delaysMs, SMS: delaysMs, WEBHOOK: delaysMs, IN_APP: delaysMs }, jitter: 0.2 };

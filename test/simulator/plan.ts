@@ -210,15 +210,15 @@ type Rest = Omit<
 function chaos(random: Random): Rest {
   const isHeavy = random.between(1, 5) === 1;
   const tenants = Array.from({ length: random.between(1, 4) }, (_, n) => anyTenant(random, n, isHeavy));
-  const loadMs = random.of([300, 2_000, 4_000]);
-  const notifications = Array.from({ length: isHeavy ? random.between(20, 45) : random.between(4, 18) }, () =>
+  const loadMs = random.of([200, 1_000, 2_000]);
+  const notifications = Array.from({ length: isHeavy ? random.between(20, 40) : random.between(3, 14) }, () =>
     anyNotification(random, { tenants: tenants.length, loadMs, isHeavy }),
   );
-  const faults = Array.from({ length: random.between(1, 6) }, () => anyFault(random));
+  const faults = Array.from({ length: random.between(1, 5) }, () => anyFault(random));
   const lastAt = Math.max(...faults.map(({ at, forMs }) => at + forMs), loadMs);
   const inFlightMax = random.of(isHeavy ? [8, 64] : [2, 8, 64]);
   return {
-    machines: random.between(1, 3),
+    machines: random.of([1, 1, 2, 2, 3]),
     hasProjector: random.between(1, 3) === 1,
     inFlightMax,
     inFlightHighOnly: Math.floor(inFlightMax / 4),
@@ -234,13 +234,13 @@ function chaos(random: Random): Rest {
 function erasures(random: Random): Rest {
   const tenants = Array.from({ length: random.between(2, 3) }, (_, n) => anyTenant(random, n, false));
   const notifications = Array.from({ length: random.between(8, 24) }, () => ({
-    ...anyNotification(random, { tenants: tenants.length, loadMs: 3_500, isHeavy: false }),
+    ...anyNotification(random, { tenants: tenants.length, loadMs: 1_800, isHeavy: false }),
     recipient: random.between(0, erasedRecipients - 1),
   }));
   const asked = Array.from({ length: random.between(1, 4) }, (): ErasurePlan => {
     const isOfTenant = random.between(1, 3) === 1;
     return {
-      at: random.between(300, 4_000),
+      at: random.between(200, 2_200),
       tenant: random.between(isOfTenant ? 1 : 0, tenants.length - 1),
       recipient: isOfTenant ? null : random.between(0, erasedRecipients - 1),
       isAtOnce: random.between(1, 2) === 1,
@@ -258,7 +258,7 @@ function erasures(random: Random): Rest {
     notifications: inTime(notifications),
     erasures: inTime(asked),
     faults: inTime(faults),
-    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 4_000) + 1,
+    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 2_200) + 1,
   };
 }
 
@@ -273,17 +273,17 @@ function jobs(random: Random): Rest {
   const notifications = Array.from({ length: random.between(8, 30) }, () => ({
     ...notification({ at: random.between(0, 800), tenant: random.between(0, tenants.length - 1), priority: 'BULK' }),
     batch: random.between(0, 1),
-    sendAfterMs: random.between(1, 3) === 1 ? random.between(2_000, 9_000) : null,
-    cancelAfterMs: random.between(1, 12) === 1 ? random.between(500, 6_000) : null,
-    retryAfterMs: random.between(1, 6) === 1 ? random.between(1_000, 8_000) : null,
+    sendAfterMs: random.between(1, 3) === 1 ? random.between(1_000, 5_000) : null,
+    cancelAfterMs: random.between(1, 12) === 1 ? random.between(300, 3_500) : null,
+    retryAfterMs: random.between(1, 6) === 1 ? random.between(500, 4_500) : null,
   }));
   const asked = Array.from({ length: random.between(1, 4) }, (): JobPlan => ({
-    at: random.between(1_000, 6_000),
+    at: random.between(600, 3_500),
     tenant: random.between(0, tenants.length - 1),
     kind: random.of(plannedKinds),
     batch: random.of([null, 0, 1]),
     ratePerSecond: random.of([2, 5, 20, 500]),
-    stopAfterMs: random.between(1, 4) === 1 ? random.between(0, 3_000) : null,
+    stopAfterMs: random.between(1, 2) === 1 ? random.between(0, 2_000) : null,
   }));
   const faults = jobFaults(random);
   return {
@@ -296,13 +296,13 @@ function jobs(random: Random): Rest {
     notifications: inTime(notifications),
     jobs: inTime(asked),
     faults: inTime(faults),
-    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 6_000) + 1,
+    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 3_500) + 1,
   };
 }
 
 /** None, or any while jobs run, or every process sleeps for longer than a lease and finds its job with another. */
 function jobFaults(random: Random): Fault[] {
-  const common = () => ({ at: random.between(1_000, 8_000), oneIn: random.of([1, 2, 4]) });
+  const common = () => ({ at: random.between(600, 4_500), oneIn: random.of([1, 2, 4]) });
   const goesWrong = random.of(['nothing', 'nothing', 'anything', 'anything', 'sleep'] as const);
   if (goesWrong === 'nothing') return [];
   if (goesWrong === 'sleep')
@@ -311,19 +311,19 @@ function jobFaults(random: Random): Fault[] {
     ...common(),
     kind: random.of(['kill', 'kill', 'restart', 'freeze', 'cut', 'slow', 'appends fail', 'store fails']),
     machine: random.between(0, 9),
-    forMs: random.between(50, 2_500),
+    forMs: random.between(50, 1_500),
   }));
 }
 
 function moves(random: Random): Rest {
-  const tenants = [0, 1, 2].map((n) => ({ ...quietTenant(n), answerMs: random.of([5, 200, 1_500]) }));
+  const tenants = [0, 1, 2].map((n) => ({ ...quietTenant(n), answerMs: random.of([5, 200, 800]) }));
   const isHeavy = random.between(1, 4) === 1;
   const notifications = Array.from({ length: random.between(10, 30) }, () => ({
-    ...anyNotification(random, { tenants: tenants.length, loadMs: 3_000, isHeavy }),
+    ...anyNotification(random, { tenants: tenants.length, loadMs: 1_500, isHeavy }),
     cancelAfterMs: null,
   }));
   const faults = Array.from({ length: random.between(1, 5) }, (): Fault => ({
-    at: random.between(50, 4_000),
+    at: random.between(50, 2_000),
     kind: random.of(['restart', 'start', 'restart', 'leaders move']),
     machine: random.between(0, 9),
     forMs: 0,
@@ -338,7 +338,7 @@ function moves(random: Random): Rest {
     tenants,
     notifications: inTime(notifications),
     faults: inTime(faults),
-    healedAt: 4_001,
+    healedAt: 2_001,
   };
 }
 
@@ -431,7 +431,7 @@ function anyTenant(random: Random, n: number, isHeavy: boolean): TenantPlan {
   const share = () => random.of([0, 0, 0, 10, 30]);
   return {
     id: `tnt_${n}` as TenantId,
-    answerMs: random.of(isHeavy ? [3, 50] : [3, 50, 400, 2_000]),
+    answerMs: random.of(isHeavy ? [3, 50] : [3, 50, 400, 1_200]),
     failing: {
       error: share(),
       later: share(),
@@ -454,9 +454,9 @@ function anyNotification(
     tenant: random.between(0, tenants - 1),
     priority: isHeavy ? 'BULK' : random.of(priorities),
     bytes: isHeavy && random.between(1, 3) > 1 ? random.between(largeBytes / 4, largeBytes) : smallBytes,
-    sendAfterMs: isScheduled ? random.between(-500, 3_000) : null,
-    cancelAfterMs: random.between(1, isScheduled ? 2 : 6) === 1 ? random.between(1, 3_000) : null,
-    retryAfterMs: random.between(1, 4) === 1 ? random.between(500, 4_000) : null,
+    sendAfterMs: isScheduled ? random.between(-500, 1_500) : null,
+    cancelAfterMs: random.between(1, isScheduled ? 2 : 6) === 1 ? random.between(1, 1_500) : null,
+    retryAfterMs: random.between(1, 4) === 1 ? random.between(300, 2_500) : null,
     batch: null,
     recipient: 0,
   };
@@ -487,10 +487,10 @@ function anyFault(random: Random): Fault {
   const kind = random.of(kindsByWeight);
   const isLongFreeze = kind === 'freeze' && random.between(1, 3) === 1;
   return {
-    at: random.between(20, 4_000),
+    at: random.between(20, 2_000),
     kind,
     machine: random.between(0, 9),
-    forMs: isLongFreeze ? random.between(10_000, 16_000) : random.between(50, 2_500),
+    forMs: isLongFreeze ? random.between(10_000, 16_000) : random.between(50, 1_500),
     oneIn: random.of([1, 2, 4]),
   };
 }

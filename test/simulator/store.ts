@@ -78,14 +78,18 @@ export function createSimulatedStore(by: {
       return serve();
     });
   const collectionOf = (name: string): Map<string, StoredDocument> => {
-    const known = collections.get(name) ?? new Map<string, StoredDocument>();
-    collections.set(name, known);
-    return known;
+    const known = collections.get(name);
+    if (known !== undefined) return known;
+    const made = new Map<string, StoredDocument>();
+    collections.set(name, made);
+    return made;
   };
   const positionOf = (key: string): StoredPosition => {
-    const known = positions.get(key) ?? { epoch: 0, generation: -1, sequence: 0, offsets: new Map(), ahead: null };
-    positions.set(key, known);
-    return known;
+    const known = positions.get(key);
+    if (known !== undefined) return known;
+    const made: StoredPosition = { epoch: 0, generation: -1, sequence: 0, offsets: new Map(), ahead: null };
+    positions.set(key, made);
+    return made;
   };
   const holds = (position: StoredPosition, { epoch, sequence }: SimulatedOwnership): boolean =>
     position.epoch === epoch && position.sequence === sequence;

@@ -177,6 +177,8 @@ async function foldsWrongIn(world: World): Promise<string[]> {
 function shuffledBatches({ random }: World, entries: readonly DecodedEntry[]): DecodedEntry[][] {
   const waiting = [...Map.groupBy(entries, ({ topic, partition }) => `${topic} ${partition}`).values()];
   const places = waiting.map(() => 0);
+  // Of a long log some twelve batches: each reads and writes the statistics anew.
+  const eventsEach = Math.max(8, Math.ceil(entries.length / 12));
   const batches: DecodedEntry[][] = [];
   let batch: DecodedEntry[] = [];
   for (let left = entries.length; left > 0; left--) {
@@ -185,7 +187,7 @@ function shuffledBatches({ random }: World, entries: readonly DecodedEntry[]): D
     const entry = waiting[i]?.[places[i] ?? 0];
     places[i] = (places[i] ?? 0) + 1;
     if (entry !== undefined) batch.push(entry);
-    if (random.between(1, 8) > 1) continue;
+    if (random.between(1, eventsEach) > 1) continue;
     batches.push(batch, ...(random.between(1, 6) === 1 ? [batch] : []));
     batch = [];
   }

@@ -71,7 +71,7 @@ export interface Ran {
 /** Longer than anything that was late may need: a session's end and a rebalance with it (20 s), a hung step of a group (20 s), back-offs (5 s). */
 const patienceMs = 60_000;
 /** Until what is said to be over is over, and where appends failed until what wasn't known to be in the log has come to be in it. */
-const [settlingMs, lateAppendsMs] = [300, 2_500];
+const [settlingMs, lateAppendsMs] = [300, 1_300];
 const lookEveryMs = 50;
 /** Thirty times what most worlds take: one that goes on in circles. */
 const stepsMax = 60_000;

@@ -278,6 +278,33 @@ describe('the timers', () => {
     expect(await of([requested, deferred, due, cancel, cancelled])).toBeNull();
   });
 
+  it('of later attempts stay when an earlier one, made twice, fails for good: what is RETRYING waits for something', async () => {
+    const life = lifeOf(plan({ steps: ['retry', 'retry', 'made twice'] }), 1);
+    const [timers] = documentsOf<TimersDocument>(
+      await folded(timersReadModel, [entriesOf(life.filter((event) => !isDueOf(event, 3)))]),
+      'timers',
+    );
+    expect(Object.values(timers?.timers ?? {})).toMatchObject([{ attempt: 3, state: 'waiting' }]);
+    await fc.assert(
+      fc.asyncProperty(anyHistory, fc.nat(), async (history, length) => {
+        const told = history.slice(0, length % (history.length + 1));
+        const records = documentsOf<NotificationDocument>(
+          await folded(notificationsReadModel, [told]),
+          'notifications_2',
+        );
+        const kept = documentsOf<TimersDocument>(await folded(timersReadModel, [told]), 'timers');
+        for (const { id, status, attempts } of records) {
+          if (status !== 'RETRYING') continue;
+          const attempt = (attempts.at(-1)?.attempt ?? 0) + 1;
+          const isDue = told.some(({ event }) => isDueOf(event, attempt) && event.notificationId === id);
+          const waiting = kept.find(({ notificationId }) => notificationId === id)?.timers ?? {};
+          expect(isDue || Object.values(waiting).some((timer) => timer.attempt === attempt)).toBe(true);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('end with their round, and keep no request then', async () => {
     const life = lifeOf(plan({ steps: ['retry', 'succeeded'] }), 1);
     const [timers] = documentsOf<TimersDocument>(await folded(timersReadModel, [entriesOf(life)]), 'timers');
@@ -285,6 +312,10 @@ describe('the timers', () => {
     expect(timers?.doneAt).toBe(life.at(-1)?.occurredAt);
   });
 });
+
+function isDueOf(event: DomainEvent, attempt: number): event is DeliveryDue {
+  return event.type === 'DeliveryDue' && event.attempt === attempt;
+}
 
 const aPlan: Plan = {
   tenant: 0,

@@ -15,7 +15,8 @@ export const tenants = ['tnt_a', 'tnt_b'] as TenantId[];
 /** All test notifications share one partition number. */
 export const partition = 5;
 
-export type Step = 'started' | 'retry' | 'final' | 'succeeded' | 'reported twice';
+/** made twice: the round's first attempt was made by somebody else as well, who only now says that it failed for good. */
+export type Step = 'started' | 'retry' | 'final' | 'succeeded' | 'reported twice' | 'made twice';
 
 export interface Plan {
   readonly tenant: number;
@@ -42,7 +43,9 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
   requestedAfterMs: fc.integer({ min: 0, max: 3 * 24 * 60 * 60 * 1000 }),
   isScheduled: fc.boolean(),
   isCancelled: fc.boolean(),
-  steps: fc.array(fc.constantFrom<Step>('started', 'retry', 'final', 'succeeded', 'reported twice'), { maxLength: 5 }),
+  steps: fc.array(fc.constantFrom<Step>('started', 'retry', 'final', 'succeeded', 'reported twice', 'made twice'), {
+    maxLength: 5,
+  }),
   isRetriedByHand: fc.boolean(),
   isRead: fc.boolean(),
 });
@@ -144,10 +147,10 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
   };
   const how = { provider: number % 3 === 0 ? 'q' : 'p', waitedMs: 3, tookMs: 40 };
   const why = () => ({ failureClass: 'provider', code: attempt % 3 === 0 ? null : `5${attempt % 2}0`, message: 'no' });
-  const fail = (work: EventId, retryAt: number | null): EventId =>
+  const fail = (work: EventId, retryAt: number | null, number = attempt): EventId =>
     tell('AttemptFailed', {
       causeId: work,
-      attempt,
+      attempt: number,
       firstAttempt,
       ...how,
       ...why(),
@@ -165,6 +168,7 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
   };
 
   let work = tell('NotificationRequested', { request }, eventIdFrom('requested', id));
+  let firstWork = work;
   if (plan.isScheduled) {
     const dueAt = request.sendAt ?? 0;
     const setBy = tell('DeliveryDeferred', {
@@ -177,6 +181,7 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
     });
     if (plan.isCancelled) return cancel(setBy);
     work = fire(work, setBy, dueAt);
+    firstWork = work;
   }
   for (const step of plan.steps) {
     if (step === 'started') tell('AttemptStarted', { causeId: work, attempt, provider: 'p' });
@@ -191,6 +196,7 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
       [round, attempt] = [round + 1, attempt + 1];
       firstAttempt = attempt;
       work = tell('RetryRequested', { attempt, request }, eventIdFrom('retry', id, round));
+      firstWork = work;
     }
     if (step === 'retry' || step === 'reported twice') {
       const dueAt = clock + 5 * second;
@@ -201,6 +207,7 @@ export function lifeOf(plan: Plan, number: number): DomainEvent[] {
       attempt++;
       work = fire(work, setBy, dueAt);
     }
+    if (step === 'made twice' && attempt > firstAttempt) fail(firstWork, null, firstAttempt);
   }
   return events;
 }

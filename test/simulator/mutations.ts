@@ -420,7 +420,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'projections/timers/document.ts',
-        from: 'added(before, event.eventId) : before;',
+        from: 'before : added(before, event.eventId);',
         to: 'before : before;',
       },
     ],

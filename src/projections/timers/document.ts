@@ -6,7 +6,8 @@
 // A cancel that comes once its timer has fired is for the dispatcher (`cancelAsked`), until the attempt has set the next timer or ended the round.
 //
 // A timer is keyed by the eventId of the DeliveryDue that it becomes, which follows from the work event that its setter answered:
-// an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go.
+// an attempt made and reported twice sets one timer. When a round ends, by whatever event, its timers and cancels go. Of an attempt that was made twice, by the
+// one who lost its number and by the one who has it, one may fail for good when later ones are under way already: those go on, since the last one says how it ends.
 
 import type { StoredRequest } from '../../domain/delivery-request.ts';
 import { canonicalRequest } from '../../domain/delivery-request.ts';
@@ -52,11 +53,13 @@ export interface TimersDocument {
   readonly updatedAt: number;
   /** A timer was set or a cancel asked; what ended before that says nothing, in whatever order the topics are read. */
   readonly begun: boolean;
-  /** The highest round that has ended: no timer and no cancel of it counts any more. */
+  /** The highest round that has ended: no timer and no cancel of it counts any more, but for those of `endedAttempt`. */
   readonly endedRound: number;
-  /** Rounds that a person wants stopped, ascending. */
+  /** Only its attempts up to this one have ended, by one that failed for good: what a later one sets counts. Absent: all of it has. */
+  readonly endedAttempt?: number;
+  /** Rounds that a person wants stopped and that haven't ended wholly, ascending. */
   readonly cancels: readonly number[];
-  /** The DeliveryDues seen of the present round, ascending. */
+  /** The DeliveryDues seen of the round that hasn't ended wholly, ascending. */
   readonly fired: readonly EventId[];
   /** By the eventId of the DeliveryDue, ascending. */
   readonly timers: Readonly<Record<string, Timer>>;
@@ -90,11 +93,12 @@ export function mergeTimerEvent(before: TimersDocument | null, event: Notificati
     case 'AttemptFailed': {
       const timer = timerOf(event);
       if (timer !== null) return withTimer(document, event, timer);
-      return withEnd(before, event);
+      const isForGood = event.type === 'AttemptFailed' && event.retryAt === null;
+      return withEnd(before, event, isForGood ? event.attempt + 1 : undefined);
     }
     case 'AttemptSucceeded':
     case 'NotificationCancelled':
-      return withEnd(before, event);
+      return withEnd(before, event, undefined);
     case 'CancelRequested':
       return withCancel(document, event);
     case 'DeliveryDue':
@@ -153,33 +157,59 @@ function timerOf(event: DeliveryDeferred | AttemptFailed): Timer | null {
 function withTimer(document: TimersDocument, event: DeliveryDeferred | AttemptFailed, timer: Timer): TimersDocument {
   const id = eventIdFrom('due', timer.answered);
   const timers = document.timers[id] === undefined ? { ...document.timers, [id]: timer } : document.timers;
-  return settled(document, event.occurredAt, { ...begunIn(document, timer.round), timers });
+  return settled(document, event.occurredAt, { begun: true, end: begunIn(document, timer.round), timers });
 }
 
+/** How far rounds have ended. */
+type End = Pick<TimersDocument, 'endedRound' | 'endedAttempt'>;
+
 /** A round begins when the ones before it have ended, whether or not that was seen. */
-function begunIn(document: TimersDocument, round: number): Pick<TimersDocument, 'begun' | 'endedRound'> {
-  return { begun: true, endedRound: Math.max(document.endedRound, round - 1) };
+function begunIn(document: TimersDocument, round: number): End {
+  return laterEnd(document, { endedRound: round - 1 });
+}
+
+function laterEnd(a: End, b: End): End {
+  if (a.endedRound !== b.endedRound) return a.endedRound > b.endedRound ? a : b;
+  return (a.endedAttempt ?? Infinity) >= (b.endedAttempt ?? Infinity) ? a : b;
+}
+
+function isOver(end: End, { round, attempt }: Pick<Timer, 'round' | 'attempt'>): boolean {
+  return isRoundOver(end, round) || (round === end.endedRound && attempt <= (end.endedAttempt ?? Infinity));
+}
+
+/** Whatever attempt of it sets a timer. */
+function isRoundOver({ endedRound, endedAttempt }: End, round: number): boolean {
+  return round < endedRound || (round === endedRound && endedAttempt === undefined);
+}
+
+/** What is left of those that have fired: all of them are of one round, and go with it. */
+function firedOf(document: TimersDocument, end: End): readonly EventId[] {
+  const { endedRound, endedAttempt } = document;
+  return isRoundOver(end, endedAttempt === undefined ? endedRound + 1 : endedRound) ? [] : document.fired;
 }
 
 /** One of a round that has ended says nothing more: its timer doesn't count, whenever it is told. */
 function withFired(document: TimersDocument, event: DeliveryDue): TimersDocument {
-  const endedRound = Math.max(document.endedRound, event.round - 1);
-  const before = endedRound > document.endedRound ? [] : document.fired;
-  const fired = event.round > endedRound ? added(before, event.eventId) : before;
-  return settled(document, event.occurredAt, { endedRound, fired });
+  const end = begunIn(document, event.round);
+  const before = firedOf(document, end);
+  const fired = isRoundOver(end, event.round) ? before : added(before, event.eventId);
+  return settled(document, event.occurredAt, { end, fired });
 }
 
 function withEnd(
   document: TimersDocument | null,
-  event: { readonly round: number; readonly occurredAt: number },
+  { round, occurredAt }: { readonly round: number; readonly occurredAt: number },
+  endedAttempt: number | undefined,
 ): TimersDocument | null {
   if (document?.begun !== true) return document;
-  return settled(document, event.occurredAt, { endedRound: Math.max(document.endedRound, event.round) });
+  const end = endedAttempt === undefined ? { endedRound: round } : { endedRound: round, endedAttempt };
+  return settled(document, occurredAt, { end: laterEnd(document, end) });
 }
 
 function withCancel(document: TimersDocument, event: CancelRequested): TimersDocument {
   return settled(document, event.occurredAt, {
-    ...begunIn(document, event.round),
+    begun: true,
+    end: begunIn(document, event.round),
     cancels: added(document.cancels, event.round),
   });
 }
@@ -188,16 +218,19 @@ function withCancel(document: TimersDocument, event: CancelRequested): TimersDoc
 function settled(
   document: TimersDocument,
   occurredAt: number,
-  changes: Partial<Pick<TimersDocument, 'begun' | 'endedRound' | 'cancels' | 'fired' | 'timers'>>,
+  {
+    end = document,
+    ...changes
+  }: Partial<Pick<TimersDocument, 'begun' | 'cancels' | 'fired' | 'timers'>> & { readonly end?: End },
 ): TimersDocument {
-  const { begun, endedRound, ...told } = { ...document, ...changes };
-  // All of them are of the round after `endedRound`: with the round they go.
-  const fired = endedRound > document.endedRound && changes.fired === undefined ? [] : told.fired;
+  const { begun, ...told } = { ...document, fired: firedOf(document, end), ...changes };
+  const { endedRound, endedAttempt } = end;
+  const { fired } = told;
   const updatedAt = Math.max(document.updatedAt, occurredAt);
   const live = Object.entries(told.timers).filter(
-    ([id, { round }]) => round > endedRound && !fired.includes(id as EventId),
+    ([id, timer]) => !isOver(end, timer) && !fired.includes(id as EventId),
   );
-  const cancels = told.cancels.filter((round) => round > endedRound);
+  const cancels = told.cancels.filter((round) => !isRoundOver(end, round));
   const waiting = live.map(([, timer]) => timer).filter(({ state }) => state === 'waiting');
   const due = waiting.map(({ round, dueAt }) => (cancels.includes(round) ? 0 : dueAt));
   return {
@@ -210,11 +243,12 @@ function settled(
     recipient: document.recipient,
     nextDueAt: due.length === 0 ? null : Math.min(...due),
     decided: live.length > waiting.length ? 1 : null,
-    cancelAsked: cancels.length > 0 && live.length === 0 ? 1 : null,
+    cancelAsked: cancels.some((round) => round > endedRound) && live.length === 0 ? 1 : null,
     doneAt: live.length === 0 ? updatedAt : null,
     updatedAt,
     begun,
     endedRound,
+    ...(endedAttempt === undefined ? {} : { endedAttempt }),
     cancels,
     fired,
     timers: Object.fromEntries(live.sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -15,13 +15,13 @@ export interface EraseTenantDependencies {
   readonly log: Pick<EventLog, 'append' | 'partitioning'>;
   readonly settings: Pick<SettingsStore, 'eraseTenant'>;
   readonly idempotency: Pick<IdempotencyStore, 'removeTenant'>;
-  readonly jobs: Pick<JobStore, 'add' | 'removeOthers'>;
+  readonly jobs: Pick<JobStore, 'add' | 'removeAllBut'>;
   readonly clock: Pick<Clock, 'now' | 'uuidV7'>;
 }
 
 /** Where that is said: whoever has read it meets nothing of the tenant any more. Once more it changes nothing. @throws DomainError SERVICE_UNAVAILABLE; Error when a store is away */
 export function eraseTenant({ log, settings, idempotency, jobs, clock }: EraseTenantDependencies) {
-  return async (tenantId: TenantId, job: JobId): Promise<readonly Position[]> => {
+  return async (tenantId: TenantId): Promise<readonly Position[]> => {
     const positions: Position[] = [];
     for (const partition of partitionsOfTenant(tenantId, log.partitioning)) {
       const envelope = { eventId: eventIdFrom('tenant-erased', tenantId, partition), occurredAt: clock.now() };
@@ -30,31 +30,34 @@ export function eraseTenant({ log, settings, idempotency, jobs, clock }: EraseTe
     }
     // Its keys end with this, everywhere within the seconds in which others hear of it.
     await settings.eraseTenant(tenantId);
-    await jobs.removeOthers(tenantId, job);
+    await jobs.removeAllBut(tenantId, wholeTenant);
     await idempotency.removeTenant(tenantId);
     return positions;
   };
 }
 
-/** Takes the work on, before anything is said: whoever is killed after it is followed by another. `total`: so many notifications there are at least. @throws Error when the store is away */
+/**
+ * Takes the work on, before anything is said: whoever is killed after it is followed by another. Asked for twice it is done twice, one after the other: whoever
+ * is about to end one of them must not end the other as well. `total`: so many notifications there are at least. null: as many wait as may. @throws Error when the
+ * store is away
+ */
 export function startTenantErasure({ jobs, clock }: Pick<EraseTenantDependencies, 'jobs' | 'clock'>) {
-  return async (tenantId: TenantId, total: number): Promise<JobId> => {
+  return async (tenantId: TenantId, total: number): Promise<JobId | null> => {
     const [id, now] = [jobIdOf(clock.uuidV7()), clock.now()];
     const counts = { total, done: 0, skipped: 0, failed: 0 };
     const times = { createdAt: now, movedAt: now, turnAt: now, startedAt: null, endedAt: null, leaseUntil: null };
     const mark = { next: { kind: 'log', place: 0, offset: 0 }, planned: [] } as const;
     const of = { id, tenantId, kind: 'erase', filter: wholeTenant, ratePerSecond: 1, trace: noTrace } as const;
     const job: StoredJob = { ...of, ...counts, ...times, state: 'queued', mark, isStopAsked: false, epoch: 0 };
-    // Whatever else it had to do is nothing any more, and makes room; but not before this one is there: else a recipient's erasure would be lost with it.
-    if (!(await jobs.add(job))) {
-      await jobs.removeOthers(tenantId, id);
-      await jobs.add(job);
-    }
-    return id;
+    // Whatever else it had to do is nothing any more, and makes room; but only where it has to: else a recipient's erasure would be lost with it.
+    if (await jobs.add(job)) return id;
+    await jobs.removeAllBut(tenantId, wholeTenant);
+    return (await jobs.add(job)) ? id : null;
   };
 }
 
-const wholeTenant = { isWholeTenant: true } as const;
+/** The filter of such a job. */
+export const wholeTenant = { isWholeTenant: true } as const;
 
 /** Whether a job of kind `erase` is about all of its tenant. */
 export function isOfWholeTenant({ filter }: { readonly filter: object }): boolean {

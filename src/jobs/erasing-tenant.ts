@@ -97,14 +97,14 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
   };
 
   return async (job: StoredJob, { place, offset }: LogMark): Promise<ReadOn> => {
-    const { tenantId, id, done } = job;
+    const { tenantId, done } = job;
     const steps = stepsOf(tenantId);
     const on = (next: number | null, more = 0): ReadOn => {
       const mark = next === null ? { place: place + 1, offset: 0 } : { place, offset: next };
       return { next: { kind: 'log', ...mark }, done: done + more };
     };
     if (place === 0 && offset === 0) {
-      const positions = await commands.eraseTenant(tenantId, id);
+      const positions = await commands.eraseTenant(tenantId);
       // From then on nothing of it is folded any more: what is named goes for good.
       if (!(await areFolded(tenantId, positions))) return on(offset);
     }
@@ -124,7 +124,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
       return bytes === null ? on(null) : on((await readPartition(tenantId, { ...said, offset }, 'everything')).next);
     }
     // What others, who hadn't heard of it yet, may have saved meanwhile.
-    await commands.eraseTenant(tenantId, id);
+    await commands.eraseTenant(tenantId);
     await bytes?.scrub();
     return { next: { kind: 'end' }, done: Math.max(done, job.total) };
   };

@@ -1,5 +1,6 @@
 // A job in the hands of its owner: what he writes of it, and what he waits for.
 
+import { isOfWholeTenant } from '../commands/erase-tenant.ts';
 import type { Job, JobState } from '../domain/job.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -27,8 +28,9 @@ export function holdingOf({ jobs, log, reader, clock }: HoldingDependencies) {
     moved: (job: StoredJob): StoredJob => ({ ...job, movedAt: clock.now() }),
     over(job: StoredJob, state: JobState): Promise<StoredJob> {
       const endedAt = clock.now();
-      // Whom it was about is nobody's concern any more.
-      return jobs.save({ ...job, filter: {}, state, endedAt, movedAt: endedAt, turnAt: endedAt, leaseUntil: null });
+      // Whom it was about is nobody's concern any more. A tenant's own erasure says no more than that, and is told from its other jobs by it.
+      const filter = isOfWholeTenant(job) ? job.filter : {};
+      return jobs.save({ ...job, filter, state, endedAt, movedAt: endedAt, turnAt: endedAt, leaseUntil: null });
     },
     giveWay: (job: StoredJob): Promise<StoredJob> =>
       jobs.save({ ...job, state: 'queued', turnAt: clock.now(), leaseUntil: null }),

@@ -63,7 +63,7 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
       claimFrom: refuse,
       save: refuse,
       standing: refuse,
-      removeOthers: refuse,
+      removeAllBut: refuse,
       close: nothing,
     },
     registry: {

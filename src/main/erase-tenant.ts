@@ -1,6 +1,6 @@
 // The erasure of a whole tenant by a command: as a job, to its end, and then the look for what is left.
 
-import { eraseTenant, startTenantErasure } from '../commands/erase-tenant.ts';
+import { eraseTenant, startTenantErasure, wholeTenant } from '../commands/erase-tenant.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
@@ -33,9 +33,11 @@ export function erasureOfTenant(tenantId: TenantId): Erasing {
     const total = (await countOf(reader, tenantId)).count;
     // First the work, so that whoever is killed behind it is followed by another; then at once what nobody is to wait for.
     const id = await startTenantErasure(adapters)(tenantId, total);
-    const positions = await eraseTenant(adapters)(tenantId, id);
+    if (id === null)
+      throw new StartError(`Tenant ${tenantId} is being erased already, as often as may wait: wait for that.`);
+    const positions = await eraseTenant(adapters)(tenantId);
     await ended(adapters, { tenantId, id });
-    await adapters.jobs.removeOthers(tenantId, id);
+    await adapters.jobs.removeAllBut(tenantId, wholeTenant);
     for (const position of positions)
       for (const readModel of readModels)
         await waitForPosition({ reader, clock: adapters.clock }, readModel, { ...position, tenantId }, foldWaitMs);

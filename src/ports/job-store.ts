@@ -80,7 +80,7 @@ export interface JobStore {
    */
   save(job: StoredJob): Promise<StoredJob>;
   standing(): Promise<StandingJobs>;
-  /** Removes all of the tenant's but one, over or not; whoever runs one finds it gone with the next write. */
-  removeOthers(tenantId: TenantId, id: JobId): Promise<void>;
+  /** Removes all of the tenant's but those of this very filter, over or not; whoever runs one finds it gone with the next write. */
+  removeAllBut(tenantId: TenantId, filter: StoredJob['filter']): Promise<void>;
   close(): Promise<void>;
 }

@@ -211,11 +211,12 @@ export function jobStoreContract(name: string, open: () => Promise<JobStoreHarne
       expect(await claimed(start + 7)).toMatchObject({ isStopAsked: true, epoch: 2 });
     });
 
-    it("removes all of a tenant's but one, and whoever runs one of them finds it gone", async () => {
+    it("removes all of a tenant's but those of one filter, and whoever runs one of them finds it gone", async () => {
       const { store, other } = harness;
-      await add(storedJob('a1'), storedJob('a2'), storedJob('b1', { ...ofTenant('b'), turnAt: start + 1 }));
+      const filter = { isWholeTenant: true };
+      await add(storedJob('a1'), storedJob('a2', { filter }), storedJob('b1', { ...ofTenant('b'), turnAt: start + 1 }));
       const running = await claimed(start);
-      await other.removeOthers('tnt_a' as TenantId, 'job_a2' as JobId);
+      await other.removeAllBut('tnt_a' as TenantId, filter);
       expect(await store.find('tnt_a' as TenantId, running.id)).toBeNull();
       await expect(store.save(running)).rejects.toThrow(StaleOwnerError);
       expect((await claimed(start + 1)).id).toBe('job_a2');

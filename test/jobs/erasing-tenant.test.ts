@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eraseTenant, startTenantErasure } from '../../src/commands/erase-tenant.ts';
 import { startErasure } from '../../src/commands/start-erasure.ts';
 import { startJob } from '../../src/commands/start-job.ts';
-import type { TenantId } from '../../src/domain/ids.ts';
+import type { JobId, TenantId } from '../../src/domain/ids.ts';
 import { openJobsMax } from '../../src/domain/job.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
 import { allTopics, retentionTopic } from '../../src/domain/topics.ts';
@@ -130,7 +130,7 @@ describe('the erasure of a tenant', () => {
     const ids = (await tenant.dashboard('GET', '/notifications?limit=100')).body.data as { readonly id: string }[];
     const before = await everythingOf(bystander);
     await asked();
-    expect(await turn(await claimed())).toMatchObject({ kind: 'erase', state: 'done', filter: {}, done: many + 1 });
+    expect(await turn(await claimed())).toMatchObject({ kind: 'erase', state: 'done', done: many + 1 });
     await isGone();
     for (const { id } of ids.slice(0, 5)) expect(await documentsWith(id)).toEqual([]);
     expect(await everythingOf(bystander)).toEqual(before);
@@ -202,10 +202,31 @@ describe('the erasure of a tenant', () => {
     await isGone();
   }, 120_000);
 
+  it('asked for once more while it runs is done twice: neither ends the other, which would end both', async () => {
+    tenant = await filled();
+    const first = await asked();
+    const running = await claimed();
+    const second = await asked();
+    await eraseTenant(app.deps)(tenant.id as TenantId);
+    expect(await turn(running)).toMatchObject({ id: first, state: 'done' });
+    expect(await turn(await claimed())).toMatchObject({ id: second, state: 'done' });
+    expect(await app.deps.jobs.find(tenant.id as TenantId, first as JobId)).toMatchObject({ state: 'done' });
+    await isGone();
+  }, 120_000);
+
+  it('is refused where as many erasures of its tenant wait as may', async () => {
+    tenant = await filled();
+    const ids = new Set<unknown>();
+    for (let n = 0; n < openJobsMax; n++) ids.add(await asked());
+    expect(await asked()).toBeNull();
+    for (let n = 0; n < openJobsMax; n++) ids.delete((await turn(await claimed())).id);
+    expect(ids.size).toBe(0);
+  }, 120_000);
+
   it('ends its keys, and hides it, before its work has begun', async () => {
     tenant = await filled();
-    const id = await asked();
-    await eraseTenant(app.deps)(tenant.id as TenantId, id);
+    await asked();
+    await eraseTenant(app.deps)(tenant.id as TenantId);
     expect((await app.deps.log.ends(retentionTopic)).length).toBeGreaterThan(0);
     expect(Object.keys(await eventsOf(tenant.id))).toEqual(['TenantErased']);
     await until(async () => (await tenant.withKey('GET', '/notify/inapp/user-1')).status === 401, {

@@ -61,8 +61,7 @@ export function createErasingClient(
   return async ({ tenant, recipient: number, isAtOnce }: ErasurePlan): Promise<void> => {
     const tenantId = plan.tenants[tenant]?.id ?? ('tnt_0' as TenantId);
     if (number === null) {
-      const id = await startTenantErasure({ jobs, clock })(tenantId, 0);
-      await ofTenant(tenantId, id);
+      if ((await startTenantErasure({ jobs, clock })(tenantId, 0)) !== null) await ofTenant(tenantId);
       return;
     }
     const recipient = recipientOf(number);

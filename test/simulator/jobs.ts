@@ -91,10 +91,11 @@ export function createSimulatedJobs(by: {
     claimFrom: async (...of) => (await ask(() => orNull(store.claimFrom(...of)))).found,
     save: (job) => ask(async () => noted(await store.save(job))),
     standing: () => ask(() => store.standing()),
-    removeOthers: (tenantId, id) =>
+    removeAllBut: (tenantId, filter) =>
       ask(async () => {
-        await store.removeOthers(tenantId, id);
-        for (const one of shared.added) if (one.tenantId === tenantId && one.id !== id) shared.open.delete(one.id);
+        await store.removeAllBut(tenantId, filter);
+        const ofTenant = shared.added.filter((one) => one.tenantId === tenantId);
+        for (const { id } of ofTenant) if ((await store.find(tenantId, id)) === null) shared.open.delete(id);
       }),
     close: () => Promise.resolve(),
   };

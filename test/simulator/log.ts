@@ -177,8 +177,11 @@ function leadersNow(brokers: Brokers): Leaders {
 /** What a broker answers to this machine, of all that Herald asks brokers. */
 function brokerFor({ name }: Machine, brokers: Brokers, onHeard: (group: string) => void): Broker {
   const answers: Partial<Broker> = {
-    joinGroup: ({ groupId, memberId, groupProtocols: [protocol] }) =>
-      brokers.group(groupId).join(name, memberId, protocol?.metadata ?? Buffer.alloc(0)),
+    // Whoever waits for others to come back isn't taken for dead.
+    joinGroup({ groupId, memberId, groupProtocols: [protocol] }) {
+      onHeard(groupId);
+      return brokers.group(groupId).join(name, memberId, protocol?.metadata ?? Buffer.alloc(0));
+    },
     async syncGroup(of) {
       const answer = await brokers.group(of.groupId).sync(of);
       onHeard(of.groupId);

@@ -130,8 +130,8 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
       const head = queued === 0 ? null : await jobs.findOne(waiting(await busyTenants()), options);
       return { running: running.map(({ _id: id, movedAt }) => ({ id, movedAt })), queued, head: head?._id ?? null };
     },
-    async removeOthers(tenantId, id) {
-      await jobs.deleteMany({ tenantId, _id: { $ne: id } });
+    async removeAllBut(tenantId, filter) {
+      await jobs.deleteMany({ tenantId, filter: { $ne: JSON.stringify(filter) } });
     },
     async close() {
       // The connection is its opener's.

@@ -76,8 +76,8 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
         head: head === undefined ? null : (String(head['id']) as JobId),
       };
     },
-    async removeOthers(tenantId, id) {
-      statement('DELETE FROM jobs WHERE tenant_id = ? AND id <> ?').run(tenantId, id);
+    async removeAllBut(tenantId, filter) {
+      statement(removeSql).run(tenantId, JSON.stringify(filter));
     },
     async close() {
       connection.close();
@@ -123,6 +123,7 @@ function begin(connection: Connection, logId: string): void {
 const forgetSql = 'DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at <= ? LIMIT ?)';
 const surplusSql = `DELETE FROM jobs WHERE id IN
   (SELECT id FROM jobs WHERE tenant_id = ? AND ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT -1 OFFSET ?)`;
+const removeSql = "DELETE FROM jobs WHERE tenant_id = ? AND json_extract(document, '$.filter') <> ?";
 const openSql = 'SELECT count(*) AS open FROM jobs WHERE tenant_id = ? AND ended_at IS NULL';
 const expiredSql = "SELECT * FROM jobs WHERE state = 'running' AND lease_until <= ? ORDER BY lease_until, id LIMIT 1";
 const leasesSql = "SELECT id, lease_until FROM jobs WHERE state = 'running' AND lease_until > ? ORDER BY id LIMIT 100";

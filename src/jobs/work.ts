@@ -106,7 +106,7 @@ function cancelling({ commands, reader, clock }: WorkDependencies): Work {
       let found: readonly (Status | null)[] = [];
       const areDecided = async () => {
         found = await statusesOf(asked);
-        return !found.some((status) => status === 'SCHEDULED' || status === 'RETRYING');
+        return !found.some(isUndecided);
       };
       await waitUntil({ reader, clock }, notificationsReadModel.definition.name, decisionWaitMs, areDecided);
       const tooLate = Array.from({ length: records.length - asked.length }, () => 'skipped' as const);
@@ -127,7 +127,12 @@ async function takenOf(calls: readonly Promise<unknown>[]): Promise<boolean[]> {
 
 function cancelledOr(status: Status | null): keyof JobCounts {
   if (status === 'CANCELLED') return 'done';
-  return status === 'SCHEDULED' || status === 'RETRYING' ? 'failed' : 'skipped';
+  return isUndecided(status) ? 'failed' : 'skipped';
+}
+
+/** QUEUED: its time has come since, and it is cancelled by whoever has it in hand, unless its attempt begins first. */
+function isUndecided(status: Status | null): boolean {
+  return status === 'SCHEDULED' || status === 'RETRYING' || status === 'QUEUED';
 }
 
 function counted(outcomes: readonly (keyof JobCounts)[]): JobCounts {

@@ -10,6 +10,7 @@ import { unavailable } from '../../src/domain/errors.ts';
 import type { TurnDependencies } from '../../src/jobs/turn.ts';
 import { takeTurn } from '../../src/jobs/turn.ts';
 import type { StoredJob } from '../../src/ports/job-store.ts';
+import type { Document, ReadModelReader } from '../../src/ports/read-model-store.ts';
 import { StaleOwnerError } from '../../src/ports/job-store.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
@@ -316,5 +317,25 @@ describe('cancelling', () => {
     await become('CANCELLED', 100);
     expect(await turn(await laterOwner(first))).toMatchObject({ state: 'done', done: 150, skipped: 0 });
     expect(await counts()).toMatchObject({ CANCELLED: 150 });
+  }, 240_000);
+
+  it('one whose time comes meanwhile is not too late by that: whoever has it in hand cancels it', async () => {
+    const told = ['SCHEDULED', 'QUEUED', 'CANCELLED'] as const;
+    let asked = 0;
+    const reader: ReadModelReader = {
+      ...app.deps.reader,
+      get: async <D extends Document>(_: string, ids: readonly string[]) => {
+        const status = told[Math.min(asked++, told.length - 1)];
+        return new Map(ids.map((id) => [id, { status } as unknown as D]));
+      },
+      onChange(_, listener) {
+        const timer = setInterval(listener, 5);
+        return () => clearInterval(timer);
+      },
+    };
+    const { batchId, become } = await batchOf(1, sendAt);
+    await become('SCHEDULED', 1);
+    await jobOf('cancel', batchId);
+    expect(await turn(await claimed(), { reader })).toMatchObject({ state: 'done', done: 1, skipped: 0, failed: 0 });
   }, 240_000);
 });

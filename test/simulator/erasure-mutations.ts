@@ -110,4 +110,14 @@ export const erasureMutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'an erasure of a tenant removes every job of it, those that erase it as well',
+    edits: [
+      {
+        file: 'commands/erase-tenant.ts',
+        from: 'await jobs.removeAllBut(tenantId, wholeTenant);\n    await idempotency',
+        to: 'await jobs.removeAllBut(tenantId, {});\n    await idempotency',
+      },
+    ],
+  },
 ];

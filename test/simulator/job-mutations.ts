@@ -95,7 +95,7 @@ export const jobMutations: readonly Mutation[] = [
     edits: [
       {
         file: 'jobs/work.ts',
-        from: "return !found.some((status) => status === 'SCHEDULED' || status === 'RETRYING');",
+        from: 'return !found.some(isUndecided);',
         to: 'return true;',
       },
     ],

@@ -426,6 +426,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'an attempt that was made twice ends what later ones wait for when it fails for good',
+    edits: [
+      {
+        file: 'projections/timers/document.ts',
+        from: 'isForGood ? event.attempt + 1 : undefined',
+        to: 'isForGood ? undefined : undefined',
+      },
+    ],
+  },
+  {
     name: 'the end of a round leaves its timers',
     edits: [
       {

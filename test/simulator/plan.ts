@@ -7,6 +7,7 @@ import type { TenantId } from '../../src/domain/ids.ts';
 import type { JobKind } from '../../src/domain/job.ts';
 import type { Random } from '../chaos/random.ts';
 import { createRandom } from '../chaos/random.ts';
+import { isStorm, stormOf } from './storms.ts';
 
 /**
  * chaos: everything goes wrong. moves: processes come and go in an orderly way, so nothing may be sent twice.
@@ -129,7 +130,12 @@ const smallBytes = 500;
 
 export function planOf(seed: number): Plan {
   const random = createRandom(seed);
-  const scenario = scenarioOf(random.between(0, 99));
+  return isStorm(seed) ? stormOf(plannedBy(seed, random), random) : plannedBy(seed, random);
+}
+
+function plannedBy(seed: number, random: Random): Plan {
+  const percent = random.between(0, 99);
+  const scenario = isStorm(seed) ? scenarioOfStorm(percent) : scenarioOf(percent);
   const base = {
     seed,
     scenario,
@@ -175,6 +181,13 @@ function scenarioOf(percent: number): Scenario {
   if (percent < 92) return 'neighbours';
   if (percent < 95) return 'shares';
   return percent < 97 ? 'lanes' : 'rate';
+}
+
+/** Those in which anything may go wrong, as they were found to find something. */
+function scenarioOfStorm(percent: number): Scenario {
+  if (percent < 50) return 'chaos';
+  if (percent < 65) return 'erasures';
+  return percent < 80 ? 'jobs' : 'moves';
 }
 
 /** Where a rate is kept, who asks for it is always a little late. */
@@ -322,13 +335,7 @@ function moves(random: Random): Rest {
     ...anyNotification(random, { tenants: tenants.length, loadMs: 1_500, isHeavy }),
     cancelAfterMs: null,
   }));
-  const faults = Array.from({ length: random.between(1, 5) }, (): Fault => ({
-    at: random.between(50, 2_000),
-    kind: random.of(['restart', 'start', 'restart', 'leaders move']),
-    machine: random.between(0, 9),
-    forMs: 0,
-    oneIn: 1,
-  }));
+  const faults = Array.from({ length: random.between(1, 5) }, () => anyMove(random));
   return {
     machines: random.between(1, 3),
     hasProjector: random.between(1, 4) === 1,
@@ -339,6 +346,17 @@ function moves(random: Random): Rest {
     notifications: inTime(notifications),
     faults: inTime(faults),
     healedAt: 2_001,
+  };
+}
+
+/** @param withinMs it begins within so long */
+export function anyMove(random: Random, withinMs = 2_000): Fault {
+  return {
+    at: random.between(50, withinMs),
+    kind: random.of(['restart', 'start', 'restart', 'leaders move']),
+    machine: random.between(0, 9),
+    forMs: 0,
+    oneIn: 1,
   };
 }
 
@@ -483,11 +501,12 @@ const kindsByWeight: readonly FaultKind[] = [
   'group anew',
 ];
 
-function anyFault(random: Random): Fault {
+/** @param withinMs it begins within so long */
+export function anyFault(random: Random, withinMs = 2_000): Fault {
   const kind = random.of(kindsByWeight);
   const isLongFreeze = kind === 'freeze' && random.between(1, 3) === 1;
   return {
-    at: random.between(20, 2_000),
+    at: random.between(20, withinMs),
     kind,
     machine: random.between(0, 9),
     forMs: isLongFreeze ? random.between(10_000, 16_000) : random.between(50, 1_500),
@@ -495,6 +514,6 @@ function anyFault(random: Random): Fault {
   };
 }
 
-function inTime<T extends { readonly at: number }>(things: T[]): T[] {
+export function inTime<T extends { readonly at: number }>(things: T[]): T[] {
   return things.sort((a, b) => a.at - b.at);
 }

@@ -3,6 +3,7 @@
 //   SIM_SEEDS=10000 npm test -- test/simulator                    so many seeds (1,000 without it)
 //   SIM_SEEDS=10000 SIM_SECONDS=120 npm test -- test/simulator    as CI runs it: on a slow machine as many of them as two minutes hold; says how many that were
 //   SIM_SEED=4711 npm test -- test/simulator                      one seed; prints everything that happened in it
+//   SIM_FROM=1000001 SIM_SEEDS=20000 npm test -- test/simulator   others than the first ones: who looks for what nobody has found; from a million on all are storms
 //
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, and who
 // cancel, send again and erase, one or many at once; one to four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out
@@ -29,6 +30,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { replayed, runSeeds } from './running.ts';
+import { stormsFrom } from './storms.ts';
 
 /** However slow a machine is. */
 const seedsMin = 1_000;
@@ -36,6 +38,10 @@ const seeds = Number(process.env['SIM_SEEDS'] ?? seedsMin);
 /** null: as long as it takes. */
 const seconds = process.env['SIM_SECONDS'] === undefined ? null : Number(process.env['SIM_SECONDS']);
 const one = process.env['SIM_SEED'];
+/** The first seed of those that are no storms, or of all. */
+const from = Number(process.env['SIM_FROM'] ?? '1');
+/** One in so many is a storm (storms.ts); they come first, so that each run has some. */
+const oneStormIn = 50;
 /** Processes that run seeds side by side. */
 const sideBySide = 2;
 /** A hundred times what it takes. */
@@ -58,14 +64,19 @@ describe('a simulated Herald', () => {
   it(
     `keeps its promises in ${seeds} worlds${seconds === null ? '' : `, or in as many as ${seconds} s hold`}`,
     async () => {
-      const each = Math.ceil(seeds / sideBySide);
-      const within = seconds === null ? null : { seconds, min: seedsMin / sideBySide };
+      const storms = from < stormsFrom ? Math.ceil(seeds / oneStormIn / sideBySide) : 0;
+      const each = Math.ceil(seeds / sideBySide) - storms;
       const begun = performance.now();
-      const ran = await Promise.all(
-        Array.from({ length: sideBySide }, (_, n) => runSeeds(1 + n * each, each, { within })),
-      );
+      const secondsGone = () => (performance.now() - begun) / 1000;
+      const runSide = async (n: number) => {
+        const stormy = storms === 0 ? [] : [await runSeeds(stormsFrom + 1 + n * storms, storms)];
+        const within =
+          seconds === null ? null : { seconds: seconds - secondsGone(), min: seedsMin / sideBySide - storms };
+        return [...stormy, await runSeeds(from + n * each, each, { within })];
+      };
+      const ran = (await Promise.all(Array.from({ length: sideBySide }, (_, n) => runSide(n)))).flat();
       const count = ran.reduce((sum, of) => sum + of.seeds, 0);
-      const tookSeconds = Math.round((performance.now() - begun) / 1000);
+      const tookSeconds = Math.round(secondsGone());
       process.stderr.write(`simulator: ${count} of ${seeds} worlds in ${tookSeconds} s\n`);
       const failed = ran.flatMap((of) => of.failed);
       expect(

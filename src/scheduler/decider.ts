@@ -17,6 +17,7 @@ import type { Decision } from './decisions.ts';
 import { decisionsOf } from './decisions.ts';
 import { createDueLines } from './due-lines.ts';
 import { lastSetAt } from './former-clock.ts';
+import { createLeftDecided } from './left-decided.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { createSteadyTime } from './steady-time.ts';
 
@@ -84,6 +85,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
   let isBehind = false;
   let decidedInAll = 0;
   const steadyTime = createSteadyTime(clock);
+  const leftDecided = createLeftDecided(clock);
   /** How far the delays that were set ahead were looked through, and when, by the monotonic clock; null: begin anew. */
   let sweptTo: readonly FieldValue[] | null = null;
   let sweptAt = -Infinity;
@@ -165,17 +167,27 @@ export function createDecider(deps: DeciderDependencies): Decider {
     return steady - wall > setBackMinMs && clock.monotonic() - sweptAt >= waitStepMs;
   };
 
+  /** Of those that stand decided. */
+  const decidedPage = (after: readonly FieldValue[] | null, bytesMax: number) => {
+    const order = { fields: [], direction: 'ascending' } as const;
+    const from = after === null ? {} : { after };
+    return find({ equals: { partition, decided: 1 }, order, limit: batchMax, bytesMax, ...from });
+  };
+
+  const sayAgain = (documents: readonly TimersDocument[]): Promise<boolean> =>
+    appendAll(
+      deps,
+      documents.flatMap((document) => decisionsOf(document, clock.now(), null)),
+    );
+
   const resumePage = async (after: readonly FieldValue[] | null, bytesMax: number) => {
-    const page = await find({
-      equals: { partition, decided: 1 },
-      order: { fields: [], direction: 'ascending' },
-      limit: batchMax,
-      bytesMax,
-      ...(after === null ? {} : { after }),
-    });
-    if (page === null) return null;
-    const decisions = page.documents.flatMap((document) => decisionsOf(document, clock.now(), null));
-    return (await appendAll(deps, decisions)) ? page : null;
+    const page = await decidedPage(after, bytesMax);
+    return page !== null && (await sayAgain(page.documents)) ? page : null;
+  };
+
+  const sayLeft = async (bytesMax: number): Promise<boolean> => {
+    const page = await decidedPage(null, bytesMax);
+    return page !== null && sayAgain(leftDecided.of(page.documents));
   };
 
   const within = async <T>(work: (bytesMax: number) => Promise<T>): Promise<T> => {
@@ -223,6 +235,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
     async decideDue() {
       if (nextDueAt <= clock.now() && !(await within(decideBatch))) return false;
       if (isSweepDue() && !(await within(sweepAhead))) return false;
+      if (leftDecided.waitMs() === 0 && !(await within(sayLeft))) return false;
       return clock.monotonic() - prunedAt < pruneEveryMs || prune();
     },
     get decided() {
@@ -231,7 +244,7 @@ export function createDecider(deps: DeciderDependencies): Decider {
     waitMs() {
       const now = clock.now();
       const untilDueMs = Math.min(nextDueAt - now, nextDueAt === Number.POSITIVE_INFINITY ? pruneEveryMs : waitStepMs);
-      return Math.max(0, Math.min(untilDueMs, prunedAt + pruneEveryMs - clock.monotonic()));
+      return Math.max(0, Math.min(untilDueMs, prunedAt + pruneEveryMs - clock.monotonic(), leftDecided.waitMs()));
     },
   };
 }

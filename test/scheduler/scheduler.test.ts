@@ -340,6 +340,30 @@ describe('a decision', () => {
     expect(engines.counted.get('herald_numbers_owned_again_total')).toBe(1);
   });
 
+  it('that one who came late has written and not said is said by who owns the number, though nothing else happens there', async () => {
+    const { clock } = engines;
+    // A minute is 300 ms.
+    const quick = {
+      ...clock,
+      monotonic: () => clock.monotonic() * 200,
+      sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 200, signal),
+    };
+    await start({ clock: quick });
+    // From then on it looks at nothing that an earlier owner has left.
+    await appendAll(engines.log, [failedOf(2, { retryAt: Date.now() })]);
+    await until(async () => (await timersOf(2))?.doneAt, { what: 'a first timer' });
+    const dueAt = Date.now() + 3_600_000;
+    await appendAll(engines.log, [{ ...failedOf(1, { retryAt: dueAt }), occurredAt: Date.now() }]);
+    const waiting = await until(() => timersOf(1));
+    const late = await engines.store.own('timers', 0, { generation: 100 });
+    const document = decide(waiting, { wall: dueAt, steady: dueAt });
+    await engines.store.transact(late, new Map(), [
+      { collection: 'timers', id: waiting.notificationId, document, isNew: false },
+    ]);
+    await until(async () => (await timersOf(1))?.doneAt, { what: 'the timer to be done' });
+    expect(await dueIds()).toHaveLength(2);
+  });
+
   it('is made again from the log alone after a rebuild, and fires nothing twice', async () => {
     await appendAll(engines.log, [failedOf(1, { retryAt: Date.now() }), failedOf(2, { retryAt: Date.now() + 400 })]);
     await start();

@@ -12,6 +12,13 @@ export interface Mutation {
   readonly unseen?: string;
 }
 
+/** What stands decided for long is said again, whatever left it so: faults that leave it are found without that alone. */
+const noLookAtLeft = {
+  file: 'scheduler/left-decided.ts',
+  from: 'stood.has(notificationId));',
+  to: 'stood.has(notificationId) && stood.size === 0);',
+};
+
 export const mutations: readonly Mutation[] = [
   // "Nothing lost": the loss and the stalls that were there.
   {
@@ -372,7 +379,10 @@ export const mutations: readonly Mutation[] = [
   // Timers.
   {
     name: 'what an earlier owner has decided is not said again',
-    edits: [{ file: 'scheduler/index.ts', from: 'if (isCaughtUp && !(await decider.resume())) return;', to: '' }],
+    edits: [
+      { file: 'scheduler/index.ts', from: 'if (isCaughtUp && !(await decider.resume())) return;', to: '' },
+      noLookAtLeft,
+    ],
   },
   {
     name: 'a decision that may not be in the log counts as said',
@@ -382,7 +392,12 @@ export const mutations: readonly Mutation[] = [
         from: "results[i]?.kind !== 'durable');",
         to: "results[i]?.kind === 'refused');",
       },
+      noLookAtLeft,
     ],
+  },
+  {
+    name: 'what one who came late has decided is looked for by nobody',
+    edits: [noLookAtLeft],
   },
   {
     name: 'a timer that is set later than the scheduler has started is not noticed',

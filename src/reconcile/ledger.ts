@@ -1,14 +1,15 @@
 // What the log alone says of the notifications of one partition number: accepted, ended, or waiting and for whom. Holds those that haven't ended yet.
 //
 //   work event ──> waits for its dispatcher ──answered with a later time──> waits for the scheduler ──DeliveryDue──> waits for its dispatcher ...
-//                                           └─ended────────────────────────> out of the ledger; a retry by hand brings it back
+//                                           └─ended────────────────────────> out of the ledger; a retry by hand brings it back, and so does a later attempt
+//                                                                              of the round, where an earlier one was made twice and failed for good
 
 import type { NotificationEvent } from '../domain/events.ts';
 import { isNotificationEvent } from '../domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import { eventIdFrom } from '../domain/ids.ts';
 import type { NotificationFacts } from '../domain/notification.ts';
-import { mergeEvent, statusOf } from '../domain/notification.ts';
+import { attemptCountOf, mergeEvent, statusOf } from '../domain/notification.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
 
 export interface Known {
@@ -40,12 +41,19 @@ export interface LedgerEvents {
   accepted(of: Known): void;
   /** Its round ended; again after each retry by hand. */
   ended(of: Known): void;
-  /** A round after one that had ended began. */
+  /** A round after one that had ended began, or it goes on by a later attempt. */
   reopened(of: Known): void;
 }
 
 /** Repeats of an append come within seconds, and brokers' clocks differ by as much: of so many that ended last it is known. */
 const recentlyEndedMax = 50_000;
+
+interface Ended {
+  readonly round: number;
+  readonly isAccepted: boolean;
+  /** The attempt that failed for good; null: it ended otherwise, and goes no further. */
+  readonly failedAttempt: number | null;
+}
 
 interface OpenState {
   known: Known;
@@ -60,7 +68,7 @@ interface OpenState {
 
 export function createLedger(events: LedgerEvents): Ledger {
   const open = new Map<NotificationId, OpenState>();
-  const recentlyEnded = new Map<NotificationId, { readonly round: number; readonly isAccepted: boolean }>();
+  const recentlyEnded = new Map<NotificationId, Ended>();
 
   const begin = (entry: LogEntry, event: NotificationEvent): OpenState => {
     const before = recentlyEnded.get(event.notificationId);
@@ -74,7 +82,8 @@ export function createLedger(events: LedgerEvents): Ledger {
       begun: new Set(),
     };
     open.set(event.notificationId, state);
-    if (event.type === 'RetryRequested') events.reopened(state.known);
+    if (event.type === 'RetryRequested' || (before !== undefined && goesOn(before, event)))
+      events.reopened(state.known);
     return state;
   };
 
@@ -88,7 +97,9 @@ export function createLedger(events: LedgerEvents): Ledger {
     open.delete(id);
     const [oldest] = recentlyEnded.keys();
     if (recentlyEnded.size >= recentlyEndedMax && oldest !== undefined) recentlyEnded.delete(oldest);
-    recentlyEnded.set(id, { round: state.facts.round, isAccepted: state.isAccepted });
+    const { round } = state.facts;
+    const failedAttempt = statusOf(state.facts) === 'FAILED' ? attemptCountOf(state.facts) : null;
+    recentlyEnded.set(id, { round, isAccepted: state.isAccepted, failedAttempt });
     events.ended(state.known);
   };
 
@@ -98,7 +109,7 @@ export function createLedger(events: LedgerEvents): Ledger {
       if (event === null || !isNotificationEvent(event)) return;
       const id = event.notificationId;
       const ended = recentlyEnded.get(id);
-      if (!open.has(id) && ended !== undefined && event.round <= ended.round) {
+      if (!open.has(id) && ended !== undefined && event.round <= ended.round && !goesOn(ended, event)) {
         if (event.type === 'NotificationRequested' && !ended.isAccepted) {
           recentlyEnded.set(id, { ...ended, isAccepted: true });
           events.accepted(knownOf(entry, event));
@@ -125,6 +136,13 @@ export function createLedger(events: LedgerEvents): Ledger {
       for (const { known, waits } of open.values()) yield { ...known, waits };
     },
   };
+}
+
+/** What is told of a later attempt of the round is what becomes of it: as with the status. */
+function goesOn({ round, failedAttempt }: Ended, event: NotificationEvent): boolean {
+  if (event.type !== 'AttemptStarted' && event.type !== 'AttemptFailed' && event.type !== 'AttemptSucceeded')
+    return false;
+  return failedAttempt !== null && event.round === round && event.attempt > failedAttempt;
 }
 
 /** Whom it waits for after this event. */

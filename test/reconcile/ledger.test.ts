@@ -78,6 +78,14 @@ describe('the ledger', () => {
     ]);
   });
 
+  it('has it open again when a later attempt goes on, after one that was made twice has failed for good', () => {
+    const life = entriesOf(lifeOf({ ...plan, steps: ['retry', 'made twice', 'retry'] }, 1));
+    const failures = life.flatMap(({ event }, i) => (event.type === 'AttemptFailed' ? [i] : []));
+    const told = (count: number) => ledgerOf(life.slice(0, (failures[count - 1] ?? 0) + 1));
+    expect(told(2)).toMatchObject({ ended: 1, open: [] });
+    expect(told(3)).toMatchObject({ ended: 0, open: [{ waits: { for: 'scheduler' } }] });
+  });
+
   it('is not misled by an answer that stands before its event: clocks of brokers differ', () => {
     const [request, ...rest] = entriesOf(lifeOf({ ...plan, steps: ['succeeded'] }, 1));
     const { accepted, ended, open } = ledgerOf([...rest, ...(request === undefined ? [] : [request])]);

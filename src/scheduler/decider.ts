@@ -187,7 +187,11 @@ export function createDecider(deps: DeciderDependencies): Decider {
 
   const sayLeft = async (bytesMax: number): Promise<boolean> => {
     const page = await decidedPage(null, bytesMax);
-    return page !== null && sayAgain(leftDecided.of(page.documents));
+    if (page === null) return false;
+    const left = leftDecided.of(page.documents);
+    if (left.length > 0)
+      deps.logger.warn('timers that stand decided are said again', { partition, documents: left.length });
+    return sayAgain(left);
   };
 
   const within = async <T>(work: (bytesMax: number) => Promise<T>): Promise<T> => {

@@ -14,6 +14,7 @@ export function fairnessOf(world: World): string[] {
     case 'chaos':
     case 'erasures':
     case 'jobs':
+    case 'keys':
     case 'moves':
       return [];
     case 'neighbours':

@@ -3,6 +3,7 @@
 import { clockMutations } from './clock-mutations.ts';
 import { erasureMutations } from './erasure-mutations.ts';
 import { jobMutations } from './job-mutations.ts';
+import { keyMutations } from './key-mutations.ts';
 
 export interface Mutation {
   readonly name: string;
@@ -500,6 +501,7 @@ export const mutations: readonly Mutation[] = [
   ...jobMutations,
   ...erasureMutations,
   ...clockMutations,
+  ...keyMutations,
 ];
 
 /** The file's text with a mutation's edits of it. @throws Error when a text isn't there, or more than once */

@@ -24,6 +24,8 @@ import { createRandom } from '../chaos/random.ts';
 import { secretBox, tenantErasing } from './erasures.ts';
 import type { SharedJobs } from './jobs.ts';
 import { createSimulatedJobs } from './jobs.ts';
+import type { AcceptKeyed } from './keys.ts';
+import { createKeyedAccepting } from './keys.ts';
 import { createSimulatedLog } from './log.ts';
 import type { Machine } from './machine.ts';
 import { createMachine } from './machine.ts';
@@ -33,6 +35,8 @@ import type { World } from './world.ts';
 
 export interface Node {
   readonly machine: Machine;
+  /** null: nobody asks it with a key. */
+  readonly acceptKeyed: AcceptKeyed | null;
   /** As by SIGTERM: resolves when it has ended. */
   stop(): Promise<void>;
 }
@@ -105,8 +109,10 @@ export function startNode(world: World, name: string): Node {
     erasures === null
       ? Promise.all(start())
       : followErasures(log, allTopics, { clock, logger }).then(() => Promise.all(start()));
+  const { keys: shared } = world;
   return {
     machine,
+    acceptKeyed: shared === null ? null : createKeyedAccepting(world, { machine, shared, log, store, logger }),
     async stop() {
       trace(name, 'is stopped');
       const running = await parts;

@@ -13,9 +13,20 @@ import { isStorm, stormOf } from './storms.ts';
  * chaos: everything goes wrong. moves: processes come and go in an orderly way, so nothing may be sent twice.
  * erasures: recipients and tenants are erased while everything goes wrong.
  * jobs: what has failed is sent again and what waits is cancelled, many in one call, while everything goes wrong.
+ * keys: what has an Idempotency-Key is asked for again and again, of whichever process, while everything goes wrong.
  * neighbours: tenants that are slow, large and many, and one that isn't. shares, lanes: backlogs that are worked off by turns. rate: a tenant's own limit.
  */
-export const scenarios = ['chaos', 'erasures', 'jobs', 'moves', 'neighbours', 'shares', 'lanes', 'rate'] as const;
+export const scenarios = [
+  'chaos',
+  'erasures',
+  'jobs',
+  'keys',
+  'moves',
+  'neighbours',
+  'shares',
+  'lanes',
+  'rate',
+] as const;
 export type Scenario = (typeof scenarios)[number];
 
 export interface TenantPlan {
@@ -70,6 +81,19 @@ export interface ErasurePlan {
   readonly isAtOnce: boolean;
 }
 
+/** Someone who asks until he is answered. */
+export interface KeyedPlan {
+  readonly at: number;
+  readonly tenant: number;
+  readonly priority: Priority;
+  /** Which of its tenant's keys. */
+  readonly key: number;
+  /** What is asked for. */
+  readonly content: number;
+  /** Then another process is asked. */
+  readonly patienceMs: number;
+}
+
 export const faultKinds = [
   'kill',
   'restart',
@@ -119,6 +143,11 @@ export interface Plan {
   readonly notifications: readonly NotificationPlan[];
   readonly jobs: readonly JobPlan[];
   readonly erasures: readonly ErasurePlan[];
+  readonly keyed: readonly KeyedPlan[];
+  /** When whoever keeps the keys loses them all; null: never. */
+  readonly keysLostAt: number | null;
+  /** By how much the hour of those who take keys in differs from that of all else. */
+  readonly keyedAheadMs: number;
   readonly faults: readonly Fault[];
   /** From then on nothing goes wrong any more. */
   readonly healedAt: number;
@@ -149,6 +178,9 @@ function plannedBy(seed: number, random: Random): Plan {
     clocksMs: clocksMsOf(scenario, seed),
     jobs: [],
     erasures: [],
+    keyed: [],
+    keysLostAt: null,
+    keyedAheadMs: 0,
     retryDelaysMs: scenario === 'neighbours' ? [300] : random.of([[150, 500], [300], [100, 300, 700]]),
   };
   switch (scenario) {
@@ -158,6 +190,8 @@ function plannedBy(seed: number, random: Random): Plan {
       return { ...base, ...erasures(random) };
     case 'jobs':
       return { ...base, ...jobs(random) };
+    case 'keys':
+      return { ...base, ...keys(random) };
     case 'moves':
       return { ...base, ...moves(random) };
     case 'neighbours':
@@ -174,7 +208,8 @@ function plannedBy(seed: number, random: Random): Plan {
 }
 
 function scenarioOf(percent: number): Scenario {
-  if (percent < 71) return 'chaos';
+  if (percent < 69) return 'chaos';
+  if (percent < 71) return 'keys';
   if (percent < 73) return 'erasures';
   if (percent < 76) return 'jobs';
   if (percent < 88) return 'moves';
@@ -185,7 +220,8 @@ function scenarioOf(percent: number): Scenario {
 
 /** Those in which anything may go wrong, as they were found to find something. */
 function scenarioOfStorm(percent: number): Scenario {
-  if (percent < 50) return 'chaos';
+  if (percent < 42) return 'chaos';
+  if (percent < 50) return 'keys';
   if (percent < 65) return 'erasures';
   return percent < 80 ? 'jobs' : 'moves';
 }
@@ -199,7 +235,7 @@ function settingsMsOf(scenario: Scenario, random: Random): number {
 /** By a generator of its own. Where nothing goes wrong, clocks are right as well. */
 function clocksMsOf(scenario: Scenario, seed: number): number {
   const random = createRandom(seed ^ 0x3c6e_f372);
-  const mayDiffer = scenario === 'chaos' || scenario === 'moves' || scenario === 'jobs' || scenario === 'erasures';
+  const mayDiffer = ['chaos', 'moves', 'jobs', 'erasures', 'keys'].includes(scenario);
   return mayDiffer ? random.of([0, 0, 0, 0, 0, 300, 30_000, 3_600_000, 3_600_000]) : 0;
 }
 
@@ -217,8 +253,11 @@ type Rest = Omit<
   | 'clocksMs'
   | 'jobs'
   | 'erasures'
+  | 'keyed'
+  | 'keysLostAt'
+  | 'keyedAheadMs'
 > &
-  Partial<Pick<Plan, 'turnMs' | 'jobs' | 'erasures'>>;
+  Partial<Pick<Plan, 'turnMs' | 'jobs' | 'erasures' | 'keyed' | 'keysLostAt' | 'keyedAheadMs'>>;
 
 function chaos(random: Random): Rest {
   const isHeavy = random.between(1, 5) === 1;
@@ -326,6 +365,48 @@ function jobFaults(random: Random): Fault[] {
     machine: random.between(0, 9),
     forMs: random.between(50, 1_500),
   }));
+}
+
+/** A third of them without a fault: then each is appended once. In some the keys are lost, in others it is midnight or callers of a key ask for other things. */
+function keys(random: Random): Rest {
+  const tenants = Array.from({ length: random.between(1, 2) }, (_, n) => anyTenant(random, n, false));
+  const areLost = random.between(1, 4) === 1;
+  const isMidnight = random.between(1, 3) === 1;
+  const asked = Array.from({ length: random.between(2, 6) }, (_, key) => {
+    const [at, tenant] = [random.between(0, 2_000), random.between(0, tenants.length - 1)];
+    const of = { tenant, priority: random.of(priorities), key };
+    const withinMs = random.of([5, 400, 2_500]);
+    return Array.from({ length: random.between(1, 4) }, (): KeyedPlan => ({
+      ...of,
+      at: at + random.between(0, withinMs),
+      content: areLost || random.between(1, 8) > 1 ? 0 : 1,
+      patienceMs: random.of([100, 800, 3_000]),
+    }));
+  });
+  const faults = random.between(1, 3) === 1 ? [] : Array.from({ length: random.between(1, 5) }, () => keyFault(random));
+  const notifications = Array.from({ length: random.between(0, 6) }, () =>
+    anyNotification(random, { tenants: tenants.length, loadMs: 1_800, isHeavy: false }),
+  );
+  return {
+    machines: random.between(1, 3),
+    hasProjector: true,
+    inFlightMax: 16,
+    inFlightHighOnly: 4,
+    inFlightPerTenantMax: random.of([1, 8]),
+    tenants,
+    notifications: inTime(notifications),
+    keyed: inTime(asked.flat()),
+    keysLostAt: areLost ? random.between(1_500, 4_000) : null,
+    keyedAheadMs: isMidnight ? 12 * 3_600_000 - random.between(500, 4_000) : 0,
+    faults: inTime(faults),
+    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 4_000) + 1,
+  };
+}
+
+/** Some sleep for longer than whoever has taken a key is waited for. */
+function keyFault(random: Random): Fault {
+  if (random.between(1, 15) > 1) return anyFault(random);
+  return { at: random.between(20, 2_000), kind: 'freeze', machine: random.between(0, 9), forMs: 33_000, oneIn: 1 };
 }
 
 function moves(random: Random): Rest {

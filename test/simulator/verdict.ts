@@ -22,6 +22,7 @@ import { documentsOf, folded } from '../projections/folded.ts';
 import { asErased, erasuresWrongIn } from './erasure-verdict.ts';
 import { fairnessOf } from './fairness.ts';
 import { jobsWrongIn, openJobsIn } from './jobs.ts';
+import { keysWrongIn, unansweredIn } from './keys.ts';
 import { group, projectedBy } from './node.ts';
 import { keyOfNumber } from './store.ts';
 import { labelOf } from './witness.ts';
@@ -32,6 +33,7 @@ export function unfinishedIn(world: World): string[] {
   const open = [...world.witness.open()].map(([id, status]) => `${id} is ${status}`);
   const first = [
     () => open,
+    () => unansweredIn(world),
     () => openJobsIn(world),
     () => uncommittedIn(world),
     () => timersIn(world),
@@ -51,6 +53,7 @@ export async function verdictOn(world: World): Promise<string[]> {
     ...timersWrongIn(world),
     ...attemptsWrongIn(world),
     ...(await jobsWrongIn(world)),
+    ...keysWrongIn(world),
     ...(await foldsWrongIn(world)),
     ...fairnessOf(world),
   ];
@@ -79,7 +82,7 @@ function timersIn({ stored }: World): string[] {
   });
 }
 
-function unfoldedIn({ brokers, plan, stored, witness }: World): string[] {
+export function unfoldedIn({ brokers, plan, stored, witness }: World): string[] {
   const wrong: string[] = [];
   for (const { definition, topics, types } of projectedBy(plan)) {
     for (const topic of topics) {

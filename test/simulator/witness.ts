@@ -67,7 +67,7 @@ export function createWitness(by: {
 }): Witness {
   const { plan, tenants, time, trace } = by;
   const mayRepeat =
-    plan.scenario === 'chaos' || ((plan.scenario === 'jobs' || plan.scenario === 'erasures') && plan.faults.length > 0);
+    plan.scenario === 'chaos' || (['jobs', 'erasures', 'keys'].includes(plan.scenario) && plan.faults.length > 0);
   const problems: string[] = [];
   const begins: Begun[] = [];
   const arrivals = new Map<NotificationId, number>();

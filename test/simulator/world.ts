@@ -17,6 +17,8 @@ import { createBrokers } from './brokers.ts';
 import { createErasingClient, recipientOf, secretOf } from './erasures.ts';
 import type { SharedJobs } from './jobs.ts';
 import { batchIdOf, createJobsClient, createSharedJobs } from './jobs.ts';
+import type { SharedKeys } from './keys.ts';
+import { callWithKey, createSharedKeys, loseKeys } from './keys.ts';
 import type { LogFaults } from './log.ts';
 import { createSimulatedLog } from './log.ts';
 import { createMachine } from './machine.ts';
@@ -49,6 +51,8 @@ export interface World {
   readonly stored: StoredReadModels;
   /** null: nobody asks for one. */
   readonly jobs: SharedJobs | null;
+  /** null: nobody has one. */
+  readonly keys: SharedKeys | null;
   readonly takeRate: ReturnType<typeof createSharedLimits>;
   readonly nodes: Node[];
   sizeOf(event: DomainEvent): number;
@@ -70,6 +74,8 @@ export interface Ran {
 
 /** Longer than anything that was late may need: a session's end and a rebalance with it (20 s), a hung step of a group (20 s), back-offs (5 s). */
 const patienceMs = 60_000;
+/** A key that a process had taken whose clock was ahead is another's after a lease and as much as clocks may differ, of those that count. */
+const keyPatienceMs = 90_000;
 /** Until what is said to be over is over, and where appends failed until what wasn't known to be in the log has come to be in it. */
 const [settlingMs, lateAppendsMs] = [300, 1_300];
 const lookEveryMs = 50;
@@ -98,15 +104,17 @@ export async function runSeed(seed: number, print: ((line: string) => void) | nu
       left = unfinishedIn(world);
       return left.length === 0;
     };
-    await time.run(isOver, lookFrom + patienceMs);
+    const patience = patienceMs + (world.keys === null ? 0 : keyPatienceMs);
+    await time.run(isOver, lookFrom + patience);
     const problems = [...witness.problems];
-    if (problems.length === 0) problems.push(...left.map((what) => `after ${patienceMs} ms of peace: ${what}`));
+    if (problems.length === 0) problems.push(...left.map((what) => `after ${patience} ms of peace: ${what}`));
     if (problems.length === 0) problems.push(...(await verdictOn(world)));
     const { digest, steps, now: virtualMs } = time;
     return { seed, scenario: plan.scenario, problems, digest, steps, virtualMs, events: brokers.all.length };
   } finally {
     for (const { machine } of world.nodes) machine.kill();
     await world.jobs?.store.close();
+    await world.keys?.store.close();
     giveBack();
     // What is still under way has nobody left to ask.
     await new Promise((resolve) => setImmediate(resolve));
@@ -141,6 +149,7 @@ function createWorld(plan: Plan, print: ((line: string) => void) | null): World 
       onWrite: plan.erasures.length === 0 ? null : witness.erasures.written,
     },
     jobs: plan.jobs.length + plan.erasures.length === 0 ? null : createSharedJobs(),
+    keys: plan.keyed.length === 0 ? null : createSharedKeys(),
     takeRate: createSharedLimits(time),
     nodes,
     // Where a request goes along its size goes along.
@@ -178,6 +187,9 @@ function begin(world: World): void {
   for (const wish of plan.jobs) time.after(wish.at, () => void askForJob?.(wish));
   // A refusal is an answer, too: it may have been taken on all the same.
   for (const wish of plan.erasures) time.after(wish.at, () => void askForErasure?.(wish).catch(() => undefined));
+  const { keys } = world;
+  if (keys !== null) for (const wish of plan.keyed) time.after(wish.at, () => void callWithKey(world, keys, wish));
+  if (keys !== null && plan.keysLostAt !== null) time.after(plan.keysLostAt, () => loseKeys(world, keys));
   // A backlog is there before anybody works on it.
   const startAt = plan.scenario === 'shares' || plan.scenario === 'lanes' ? 50 : 0;
   for (let n = 0; n < plan.machines; n++) time.after(startAt + n * 5, () => void world.start());
@@ -278,9 +290,9 @@ function createClients(world: World) {
   }
 }
 
-function lastWishAt({ notifications, jobs, erasures }: Plan): number {
+function lastWishAt({ notifications, jobs, erasures, keyed }: Plan): number {
   const jobsAt = jobs.map(({ at, stopAfterMs }) => at + (stopAfterMs ?? 0));
-  const lastJobAt = Math.max(0, ...jobsAt, ...erasures.map(({ at }) => at));
+  const lastJobAt = Math.max(0, ...jobsAt, ...[...erasures, ...keyed].map(({ at }) => at));
   return notifications.reduce(
     (last, { at, cancelAfterMs, retryAfterMs }) => Math.max(last, at + Math.max(cancelAfterMs ?? 0, retryAfterMs ?? 0)),
     lastJobAt,

@@ -19,9 +19,13 @@ export interface Brokers {
   readonly count: number;
   /** @param by the machine that appends */
   append(event: DomainEvent, size: number, by: string): Position;
-  /** All that a partition holds. */
+  /** All that a partition ever held, by offset. */
   entries(topic: Topic, partition: number): readonly LogEntry[];
-  /** All that the log holds, in the order in which it took it. */
+  /** Where it begins now: what is before it is deleted. */
+  startOf(topic: Topic, partition: number): number;
+  /** @param to below it nothing is left */
+  deleteRecords(topic: Topic, partition: number, to: number): void;
+  /** All that the log ever held, in the order in which it took it. */
   readonly all: readonly LogEntry[];
   readonly decoder: EntryDecoder;
   fetch(node: number, request: FetchRequest): Promise<FetchAnswer>;
@@ -33,6 +37,7 @@ export interface Brokers {
 }
 
 interface Stored {
+  start: number;
   readonly entries: LogEntry[];
   /** Of each entry its own. */
   readonly batches: Buffer[];
@@ -71,7 +76,7 @@ export function createBrokers(by: {
   const of = (key: string): Stored => {
     const known = stored.get(key);
     if (known !== undefined) return known;
-    const made: Stored = { entries: [], batches: [] };
+    const made: Stored = { start: 0, entries: [], batches: [] };
     stored.set(key, made);
     return made;
   };
@@ -110,9 +115,9 @@ export function createBrokers(by: {
         found.push({ topic, partition, errorCode: notLeader, highWatermark: -1, bytes: none });
         continue;
       }
-      const { batches } = of(key);
+      const { start, batches } = of(key);
       const highWatermark = batches.length;
-      if (offset > highWatermark) {
+      if (offset > highWatermark || offset < start) {
         found.push({ topic, partition, errorCode: offsetOutOfRange, highWatermark: -1, bytes: none });
         continue;
       }
@@ -144,6 +149,13 @@ export function createBrokers(by: {
     count,
     append,
     entries: (topic, partition) => of(keyOf({ topic, partition })).entries,
+    startOf: (topic, partition) => of(keyOf({ topic, partition })).start,
+    deleteRecords(topic, partition, to) {
+      const kept = of(keyOf({ topic, partition }));
+      if (to > kept.entries.length)
+        throw new Error(`${topic}/${partition} ends at ${kept.entries.length}, not at ${to}`);
+      kept.start = Math.max(kept.start, to);
+    },
     all,
     decoder,
     leaderOf,

@@ -16,6 +16,7 @@ export function fairnessOf(world: World): string[] {
     case 'jobs':
     case 'keys':
     case 'moves':
+    case 'retention':
       return [];
     case 'neighbours':
       return neighboursOf(world);

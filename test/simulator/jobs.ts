@@ -187,7 +187,7 @@ function ownOf({ brokers }: World, { kind, trace }: Job): Own[] {
 
 function retriesWrongIn(
   { brokers, plan }: World,
-  { state, done, trace }: Job,
+  { state, done, trace, endedAt }: Job,
   { before }: AskedJob,
   own: readonly Own[],
   all: readonly NotificationFacts[],
@@ -212,7 +212,10 @@ function retriesWrongIn(
     const now = after.get(id) ?? facts;
     // Its last attempt was made twice, and the other one got through.
     const isDelivered = statusOf(now) === 'DELIVERED';
-    if (statusOf(facts) === 'FAILED' && now.round <= facts.round && !isDelivered)
+    // Its last attempt was made twice, and by the other one's outcome it went on.
+    const wentOn = now.round === facts.round && now.attempts.length > facts.attempts.length;
+    const isTooLate = (facts.request?.expiresAt ?? Infinity) <= (endedAt ?? 0);
+    if (statusOf(facts) === 'FAILED' && now.round <= facts.round && !isDelivered && !wentOn && !isTooLate)
       wrong.push(`${id} had failed when it was asked for, and was not sent again`);
   }
   return wrong;

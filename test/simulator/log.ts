@@ -1,9 +1,11 @@
 // The log as one process sees it: Herald's own reading of Kafka (fetchers, readers, claims, commits, membership), on brokers that the world keeps.
 
+import type { Admin } from 'kafkajs';
 import type { Broker } from 'kafkajs/src/cluster/index.js';
 
 import { createConsuming } from '../../src/adapters/kafka/consuming.ts';
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
+import { createOffsets } from '../../src/adapters/kafka/offsets.ts';
 import type { EntryDecoder } from '../../src/adapters/kafka/schemas.ts';
 import type { LogCluster } from '../../src/adapters/kafka/log-cluster.ts';
 import type { Erasures } from '../../src/domain/erasure.ts';
@@ -52,7 +54,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
   const { machine, brokers, partitioning, time, random, trace, logger, faults, sizeOf, onOwned, onHeard } = by;
   const { erasures } = by;
   const consuming = createConsuming({
-    names: { topic: (topic) => topic, group: (group) => group, topicOf: (name) => name, groupOf: (name) => name },
+    names,
     clusterOf: () => createCluster(machine, brokers, onHeard),
     decoder: erasures === null ? brokers.decoder : decoderBy(erasures, brokers.decoder),
     erasures: erasures ?? nothingErased,
@@ -60,6 +62,13 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     topics: allTopics,
     clock: machine.clock,
     logger,
+  });
+
+  const offsets = createOffsets({
+    admins: { use: (work) => machine.ask(() => work(adminOf(brokers))), close: () => Promise.resolve() },
+    names,
+    topics: allTopics,
+    partitions: brokers.partitions,
   });
 
   const take = (event: DomainEvent): AppendResult => {
@@ -110,24 +119,54 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
     tail: consuming.tail,
     read: consuming.read,
     survey: consuming.survey,
-    ends: (topic) => machine.ask(() => numbers(brokers).map((partition) => brokers.entries(topic, partition).length)),
-    starts: () => machine.ask(() => numbers(brokers).map(() => 0)),
-    trim: () => Promise.reject(new Error('nothing is trimmed here')),
-    offsetAt: (topic, partition, timeMs) =>
-      machine.ask(() => {
-        const entries = brokers.entries(topic, partition);
-        const at = entries.findIndex(({ appendedAt }) => appendedAt >= timeMs);
-        return at < 0 ? entries.length : at;
-      }),
-    committed: (group, topic) =>
-      machine.ask(() =>
-        numbers(brokers).map((partition) => brokers.group(group).committed.get(keyOf({ topic, partition })) ?? null),
-      ),
+    ends: offsets.ends,
+    starts: offsets.starts,
+    trim: offsets.trim,
+    offsetAt: offsets.offsetAt,
+    committed: offsets.committed,
     isErased: (erasures ?? nothingErased).has,
     isTenantErased: (erasures ?? nothingErased).hasTenant,
     ready: () => Promise.resolve(true),
     close: () => consuming.close(),
   };
+}
+
+const names = {
+  topic: (topic: string) => topic,
+  group: (group: string) => group,
+  topicOf: (name: string) => name,
+  groupOf: (name: string) => name,
+};
+
+/** What a broker's administration answers, of all that Herald asks it. */
+function adminOf(brokers: Brokers): Admin {
+  const byPartition = <T>(of: (partition: number) => T) => Promise.resolve(numbers(brokers).map(of));
+  const answers: Partial<Admin> = {
+    fetchTopicOffsets: (topic) =>
+      byPartition((partition) => {
+        const high = String(brokers.entries(topic, partition).length);
+        return { partition, offset: high, high, low: String(brokers.startOf(topic, partition)) };
+      }),
+    fetchTopicOffsetsByTimestamp: (topic, timestamp = -1) =>
+      byPartition((partition) => {
+        const at = offsetOf(brokers, { topic, partition }, timestamp);
+        return { partition, offset: String(at < 0 ? brokers.entries(topic, partition).length : at) };
+      }),
+    async deleteTopicRecords({ topic, partitions }) {
+      for (const { partition, offset } of partitions) brokers.deleteRecords(topic, partition, Number(offset));
+    },
+    fetchOffsets: ({ groupId, topics = [] }) =>
+      Promise.resolve(
+        topics.map((topic) => ({
+          topic,
+          partitions: numbers(brokers).map((partition) => {
+            const { offset, metadata } = brokers.group(groupId).committed.get(keyOf({ topic, partition })) ?? never;
+            return { partition, offset: String(offset), metadata };
+          }),
+        })),
+      ),
+  };
+  return answers as Admin;
 }
 
 const nothingErased = { isPassedOver: () => false, has: () => false, hasTenant: () => false };
@@ -212,7 +251,7 @@ function brokerFor({ name }: Machine, brokers: Brokers, onHeard: (group: string)
       responses: topics.map(({ topic, partitions }) => ({
         topic,
         partitions: partitions.map(({ partition, timestamp }) => {
-          const offset = offsetOf(brokers.entries(topic, partition), Number(timestamp));
+          const offset = offsetOf(brokers, { topic, partition }, Number(timestamp));
           return { partition, offset: String(offset) };
         }),
       })),
@@ -223,11 +262,18 @@ function brokerFor({ name }: Machine, brokers: Brokers, onHeard: (group: string)
 
 const never = { offset: -1, metadata: '' };
 
-/** @param timestamp -1: the end, -2: the start */
-function offsetOf(entries: ReturnType<Brokers['entries']>, timestamp: number): number {
-  if (timestamp === -2) return 0;
+/** @param timestamp -1: the end, -2: the start. Answers -1 where nothing came so late */
+function offsetOf(brokers: Brokers, { topic, partition }: PartitionOf, timestamp: number): number {
+  const entries = brokers.entries(topic, partition);
+  const start = brokers.startOf(topic, partition);
+  if (timestamp === -2) return start;
   if (timestamp === -1) return entries.length;
-  return entries.findIndex(({ appendedAt }) => appendedAt >= timestamp);
+  return entries.findIndex(({ appendedAt, offset }) => offset >= start && appendedAt >= timestamp);
+}
+
+interface PartitionOf {
+  readonly topic: string;
+  readonly partition: number;
 }
 
 /** Virtual ms of a time that was written down. */

@@ -4,6 +4,7 @@ import { clockMutations } from './clock-mutations.ts';
 import { erasureMutations } from './erasure-mutations.ts';
 import { jobMutations } from './job-mutations.ts';
 import { keyMutations } from './key-mutations.ts';
+import { retentionMutations } from './retention-mutations.ts';
 
 export interface Mutation {
   readonly name: string;
@@ -498,10 +499,25 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'what has expired while its permit was asked for is sent',
+    edits: [{ file: 'dispatchers/attempt.ts', from: 'if (isExpired(event, now)) return expired(item);', to: '' }],
+  },
+  {
+    name: 'what is to expire soon has expired',
+    edits: [
+      {
+        file: 'domain/delivery-request.ts',
+        from: 'return now >= expiresAt || (event',
+        to: 'return now >= expiresAt - 300 || (event',
+      },
+    ],
+  },
   ...jobMutations,
   ...erasureMutations,
   ...clockMutations,
   ...keyMutations,
+  ...retentionMutations,
 ];
 
 /** The file's text with a mutation's edits of it. @throws Error when a text isn't there, or more than once */

@@ -31,6 +31,7 @@ import type { Machine } from './machine.ts';
 import { createMachine } from './machine.ts';
 import { createDirectory, createLimiter, createReceivers } from './receivers.ts';
 import { createSimulatedStore } from './store.ts';
+import { startRetention } from './retention.ts';
 import type { World } from './world.ts';
 
 export interface Node {
@@ -100,6 +101,7 @@ export function startNode(world: World, name: string): Node {
             runJobs({ ...common, ...jobDependenciesOf(world, { machine, log, shared: world.jobs }), reader: store }),
           ),
         ]),
+    ...(plan.retention === null ? [] : [startRetention(world, { machine, ...common, reader: store })]),
     // Whatever is late or not: all that was looked at before its turn is folded again when that comes.
     ...projectedBy(plan).map((readModel) =>
       runProjector({ ...common, store, readModel, keepsOthers: ({ length }) => length > 2 }),
@@ -123,9 +125,9 @@ export function startNode(world: World, name: string): Node {
   };
 }
 
-/** Beside the timers, which the scheduler folds. What is erased has to go from all of them. */
-export function projectedBy({ hasProjector, erasures }: World['plan']): readonly ReadModel[] {
-  if (erasures.length > 0) return projectedReadModels;
+/** Beside the timers, which the scheduler folds. What is erased or forgotten has to go from all of them. */
+export function projectedBy({ hasProjector, erasures, retention }: World['plan']): readonly ReadModel[] {
+  if (erasures.length > 0 || retention !== null) return projectedReadModels;
   return hasProjector ? [notificationsReadModel] : [];
 }
 

@@ -14,6 +14,7 @@ import { isStorm, stormOf } from './storms.ts';
  * erasures: recipients and tenants are erased while everything goes wrong.
  * jobs: what has failed is sent again and what waits is cancelled, many in one call, while everything goes wrong.
  * keys: what has an Idempotency-Key is asked for again and again, of whichever process, while everything goes wrong.
+ * retention: what has ended is forgotten and goes from the log, while everything goes wrong.
  * neighbours: tenants that are slow, large and many, and one that isn't. shares, lanes: backlogs that are worked off by turns. rate: a tenant's own limit.
  */
 export const scenarios = [
@@ -22,6 +23,7 @@ export const scenarios = [
   'jobs',
   'keys',
   'moves',
+  'retention',
   'neighbours',
   'shares',
   'lanes',
@@ -51,6 +53,8 @@ export interface NotificationPlan {
   readonly bytes: number;
   readonly sendAfterMs: number | null;
   readonly cancelAfterMs: number | null;
+  /** After its time, or after it was asked for: then it isn't worth an attempt any more. */
+  readonly expiresAfterMs: number | null;
   /** Sent again by hand, should it have failed by then. */
   readonly retryAfterMs: number | null;
   /** Which of its tenant's batches it is of. */
@@ -92,6 +96,14 @@ export interface KeyedPlan {
   readonly content: number;
   /** Then another process is asked. */
   readonly patienceMs: number;
+}
+
+export interface RetentionPlan {
+  /** null: only a tenant's own ends. */
+  readonly keptMs: number | null;
+  readonly statisticsMs: number | null;
+  /** Of the first tenant alone. */
+  readonly ownMs: number | null;
 }
 
 export const faultKinds = [
@@ -143,6 +155,8 @@ export interface Plan {
   readonly notifications: readonly NotificationPlan[];
   readonly jobs: readonly JobPlan[];
   readonly erasures: readonly ErasurePlan[];
+  /** null: all is kept for ever. */
+  readonly retention: RetentionPlan | null;
   readonly keyed: readonly KeyedPlan[];
   /** When whoever keeps the keys loses them all; null: never. */
   readonly keysLostAt: number | null;
@@ -159,18 +173,34 @@ const smallBytes = 500;
 
 export function planOf(seed: number): Plan {
   const random = createRandom(seed);
-  return isStorm(seed) ? stormOf(plannedBy(seed, random), random) : plannedBy(seed, random);
+  const plan = plannedBy(seed, random);
+  return expiring(isStorm(seed) ? stormOf(plan, random) : plan);
+}
+
+/** By a generator of its own: in one of four worlds in which anything may go wrong some aren't worth sending for long. */
+function expiring(plan: Plan): Plan {
+  const random = createRandom(plan.seed ^ 0x1b87_3593);
+  if (!isAnything(plan.scenario) || random.between(1, 4) > 1) return plan;
+  const notifications = plan.notifications.map((one) => {
+    const expiresAfterMs = random.between(1, 3) === 1 ? random.between(1, 3_000) : null;
+    return { ...one, expiresAfterMs };
+  });
+  return { ...plan, notifications };
+}
+
+function isAnything(scenario: Scenario): boolean {
+  return ['chaos', 'moves', 'jobs', 'erasures', 'keys', 'retention'].includes(scenario);
 }
 
 function plannedBy(seed: number, random: Random): Plan {
   const percent = random.between(0, 99);
-  const scenario = isStorm(seed) ? scenarioOfStorm(percent) : scenarioOf(percent);
+  const scenario = isStorm(seed) ? scenarioOfStorm(percent) : scenarioOf(percent, seed);
   const base = {
     seed,
     scenario,
     partitions: random.between(1, 3),
     brokers: random.of([1, 1, 2]),
-    pollStretch: random.of([5, 10, 20]),
+    pollStretch: pollStretchOf(scenario, random),
     // A backlog is in memory before its turns count.
     answerMax: scenario === 'chaos' || scenario === 'moves' ? random.of([1, 3, 1000, 1000]) : 1000,
     settingsMs: settingsMsOf(scenario, random),
@@ -178,6 +208,7 @@ function plannedBy(seed: number, random: Random): Plan {
     clocksMs: clocksMsOf(scenario, seed),
     jobs: [],
     erasures: [],
+    retention: null,
     keyed: [],
     keysLostAt: null,
     keyedAheadMs: 0,
@@ -194,6 +225,8 @@ function plannedBy(seed: number, random: Random): Plan {
       return { ...base, ...keys(random) };
     case 'moves':
       return { ...base, ...moves(random) };
+    case 'retention':
+      return { ...base, ...retention(random) };
     case 'neighbours':
       return { ...base, ...neighbours(random) };
     case 'shares':
@@ -207,8 +240,10 @@ function plannedBy(seed: number, random: Random): Plan {
   }
 }
 
-function scenarioOf(percent: number): Scenario {
-  if (percent < 69) return 'chaos';
+function scenarioOf(percent: number, seed: number): Scenario {
+  if (percent < 68) return 'chaos';
+  // They take five times as long as others.
+  if (percent < 69) return seed % 2 === 0 ? 'retention' : 'chaos';
   if (percent < 71) return 'keys';
   if (percent < 73) return 'erasures';
   if (percent < 76) return 'jobs';
@@ -220,10 +255,17 @@ function scenarioOf(percent: number): Scenario {
 
 /** Those in which anything may go wrong, as they were found to find something. */
 function scenarioOfStorm(percent: number): Scenario {
-  if (percent < 42) return 'chaos';
+  if (percent < 36) return 'chaos';
+  if (percent < 42) return 'retention';
   if (percent < 50) return 'keys';
   if (percent < 65) return 'erasures';
   return percent < 80 ? 'jobs' : 'moves';
+}
+
+/** Where what is late is forgotten, nobody hears of what he is given by seconds late. */
+function pollStretchOf(scenario: Scenario, random: Random): number {
+  const stretch = random.of([5, 10, 20]);
+  return scenario === 'retention' ? 5 : stretch;
 }
 
 /** Where a rate is kept, who asks for it is always a little late. */
@@ -235,7 +277,7 @@ function settingsMsOf(scenario: Scenario, random: Random): number {
 /** By a generator of its own. Where nothing goes wrong, clocks are right as well. */
 function clocksMsOf(scenario: Scenario, seed: number): number {
   const random = createRandom(seed ^ 0x3c6e_f372);
-  const mayDiffer = ['chaos', 'moves', 'jobs', 'erasures', 'keys'].includes(scenario);
+  const mayDiffer = isAnything(scenario) && scenario !== 'retention';
   return mayDiffer ? random.of([0, 0, 0, 0, 0, 300, 30_000, 3_600_000, 3_600_000]) : 0;
 }
 
@@ -253,11 +295,12 @@ type Rest = Omit<
   | 'clocksMs'
   | 'jobs'
   | 'erasures'
+  | 'retention'
   | 'keyed'
   | 'keysLostAt'
   | 'keyedAheadMs'
 > &
-  Partial<Pick<Plan, 'turnMs' | 'jobs' | 'erasures' | 'keyed' | 'keysLostAt' | 'keyedAheadMs'>>;
+  Partial<Pick<Plan, 'turnMs' | 'jobs' | 'erasures' | 'retention' | 'keyed' | 'keysLostAt' | 'keyedAheadMs'>>;
 
 function chaos(random: Random): Rest {
   const isHeavy = random.between(1, 5) === 1;
@@ -409,6 +452,45 @@ function keyFault(random: Random): Fault {
   return { at: random.between(20, 2_000), kind: 'freeze', machine: random.between(0, 9), forMs: 33_000, oneIn: 1 };
 }
 
+/** While it is asked for and sent, or when it is to go. */
+function retentionFault(random: Random): Fault {
+  if (random.between(1, 2) === 1) return anyFault(random);
+  const fault = anyFault(random);
+  const kind = random.of(['evict', 'evict', 'cut', 'slow', fault.kind] as const);
+  return { ...fault, kind, at: keptMs - 500 + random.between(0, 3_500) };
+}
+
+/** Longer than anybody is away, and than records are behind by that: who asks for another try may be too late, by as much. */
+const keptMs = 30_000;
+
+function retention(random: Random): Rest {
+  const tenants = Array.from({ length: random.between(1, 3) }, (_, n) => anyTenant(random, n, false));
+  // Some wait for longer than what has ended is kept.
+  const furtherAhead = random.of([0, 0, 6]);
+  const notifications = Array.from({ length: random.between(6, 20) }, () => {
+    const one = anyNotification(random, { tenants: tenants.length, loadMs: 2_000, isHeavy: false });
+    if (random.between(1, 10) > furtherAhead || one.sendAfterMs === null) return one;
+    return { ...one, sendAfterMs: keptMs + random.between(-1_000, 4_000) };
+  });
+  const faults = Array.from({ length: random.between(0, 5) }, () => retentionFault(random));
+  return {
+    machines: random.between(1, 3),
+    hasProjector: true,
+    inFlightMax: 16,
+    inFlightHighOnly: 4,
+    inFlightPerTenantMax: random.of([1, 8]),
+    tenants,
+    notifications: inTime(notifications),
+    retention: {
+      keptMs,
+      statisticsMs: random.of([null, keptMs + 4_000]),
+      ownMs: random.of([null, null, keptMs - 2_000]),
+    },
+    faults: inTime(faults),
+    healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 2_000) + 1,
+  };
+}
+
 function moves(random: Random): Rest {
   const tenants = [0, 1, 2].map((n) => ({ ...quietTenant(n), answerMs: random.of([5, 200, 800]) }));
   const isHeavy = random.between(1, 4) === 1;
@@ -554,6 +636,7 @@ function anyNotification(
     priority: isHeavy ? 'BULK' : random.of(priorities),
     bytes: isHeavy && random.between(1, 3) > 1 ? random.between(largeBytes / 4, largeBytes) : smallBytes,
     sendAfterMs: isScheduled ? random.between(-500, 1_500) : null,
+    expiresAfterMs: null,
     cancelAfterMs: random.between(1, isScheduled ? 2 : 6) === 1 ? random.between(1, 1_500) : null,
     retryAfterMs: random.between(1, 4) === 1 ? random.between(300, 2_500) : null,
     batch: null,
@@ -562,7 +645,7 @@ function anyNotification(
 }
 
 function notification(of: Pick<NotificationPlan, 'at' | 'tenant' | 'priority'> & { bytes?: number }): NotificationPlan {
-  const never = { sendAfterMs: null, cancelAfterMs: null, retryAfterMs: null, batch: null };
+  const never = { sendAfterMs: null, expiresAfterMs: null, cancelAfterMs: null, retryAfterMs: null, batch: null };
   return { bytes: smallBytes, recipient: 0, ...never, ...of };
 }
 

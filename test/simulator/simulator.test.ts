@@ -8,7 +8,8 @@
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, who cancel,
 // send again and erase, one or many at once, and ask with Idempotency-Keys until they are answered; one to four processes (node.ts), and what goes wrong: kills,
 // freezes, restarts and members that are left out between any two steps, connections that lose questions or answers, brokers, stores and settings that fail, with
-// ends that aren't known, keys that are lost. From some time on nothing goes wrong any more, and a minute later at most everything must have come to its end.
+// ends that aren't known, keys that are lost. In some what has ended goes after half a minute. From some time on nothing goes wrong any more, and a minute later
+// at most everything must have come to its end.
 //
 //   plan ──> world ──> nodes: dispatcher, scheduler, jobs, projector    everything real down to here
 //              │         └── consumers, claims, readers, fetchers ──┐
@@ -20,8 +21,9 @@
 // a number that is lost, before it is due, above a cap or a rate, or by a process that its group may have taken for dead. At the end (verdict.ts): nothing is
 // lost or stuck, commits and positions are at the log's ends, each timer fired or was cancelled, records are the same in whatever order the log is folded,
 // statistics are what the records say; each job has done what it was to do, to each notification once, at its rate, and counts it (jobs.ts); each key is one
-// notification, of what its first caller asked for, and in the log once somebody was told so (keys.ts). Where nothing goes wrong (fairness.ts): shares, lanes
-// and rates are kept, neighbours aren't noticed, a move repeats nothing. Where recipients and tenants are erased
+// notification, of what its first caller asked for, and in the log once somebody was told so (keys.ts); what has ended is forgotten, nothing that waits is, days go
+// on counting all of it, and the log has lost it (retention.ts). Where nothing goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't
+// noticed, a move repeats nothing. Where recipients and tenants are erased
 // (erasures.ts, erasure-verdict.ts): nothing of them is sent by whoever knows it, started later or had the time to hear of it, no document shows what was gone
 // from it; at the end all are forgotten that had been asked for by then and nobody else, a log folded anew gives the same, and what is counted stayed.
 //

@@ -39,9 +39,12 @@ function refusing(tenant: TenantPlan, random: Random): TenantPlan {
   return { ...tenant, failing };
 }
 
+const farMs = 10_000;
+
 /** What is to come comes late, and more of it is sent again. */
 function further(one: NotificationPlan, random: Random): NotificationPlan {
-  const later = (ms: number | null) => (ms === null ? null : ms * random.of([1, 1, 4]));
+  // What waits for as long as things are kept is far enough.
+  const later = (ms: number | null) => (ms === null || ms > farMs ? ms : ms * random.of([1, 1, 4]));
   const { sendAfterMs, cancelAfterMs } = one;
   const retryAfterMs = one.retryAfterMs ?? (random.between(1, 3) === 1 ? random.between(300, 6_000) : null);
   return { ...one, sendAfterMs: later(sendAfterMs), cancelAfterMs: later(cancelAfterMs), retryAfterMs };

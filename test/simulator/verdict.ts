@@ -24,6 +24,7 @@ import { fairnessOf } from './fairness.ts';
 import { jobsWrongIn, openJobsIn } from './jobs.ts';
 import { keysWrongIn, unansweredIn } from './keys.ts';
 import { group, projectedBy } from './node.ts';
+import { remainsIn, retentionWrongIn } from './retention.ts';
 import { keyOfNumber } from './store.ts';
 import { labelOf } from './witness.ts';
 import type { World } from './world.ts';
@@ -38,6 +39,7 @@ export function unfinishedIn(world: World): string[] {
     () => uncommittedIn(world),
     () => timersIn(world),
     () => unfoldedIn(world),
+    () => remainsIn(world),
   ];
   for (const look of first) {
     const left = look();
@@ -52,6 +54,7 @@ export async function verdictOn(world: World): Promise<string[]> {
     ...lostIn(world),
     ...timersWrongIn(world),
     ...attemptsWrongIn(world),
+    ...expiriesWrongIn(world),
     ...(await jobsWrongIn(world)),
     ...keysWrongIn(world),
     ...(await foldsWrongIn(world)),
@@ -147,6 +150,16 @@ function timersWrongIn({ brokers, plan }: World): string[] {
   return wrong;
 }
 
+/** What was said to be too late was. */
+function expiriesWrongIn({ brokers, plan, witness }: World): string[] {
+  if (plan.clocksMs > 0) return [];
+  return brokers.all.flatMap(({ event }) => {
+    if (event?.type !== 'AttemptFailed' || event.failureClass !== 'expired') return [];
+    const { expiresAt = null } = witness.facts(event.notificationId)?.request ?? {};
+    return expiresAt !== null && event.occurredAt >= expiresAt ? [] : [`${labelOf(event)} expires before its time`];
+  });
+}
+
 function attemptsWrongIn({ brokers, plan }: World): string[] {
   const most = plan.retryDelaysMs.length + 1;
   return brokers.all.flatMap(({ event }) =>
@@ -160,6 +173,7 @@ function attemptsWrongIn({ brokers, plan }: World): string[] {
 async function foldsWrongIn(world: World): Promise<string[]> {
   const { brokers, plan, stored } = world;
   const all = brokers.all.filter(isDecoded);
+  if (plan.retention !== null) return retentionWrongIn(world, all);
   const entries = plan.erasures.length === 0 ? all : asErased(all);
   const inOrder = await folded(notificationsReadModel, [entries]);
   const shuffled = await folded(notificationsReadModel, shuffledBatches(world, entries));

@@ -13,6 +13,7 @@ import { virtualMs } from './log.ts';
 import type { Machine } from './machine.ts';
 import type { Plan, TenantPlan } from './plan.ts';
 import type { AttemptWitness } from './receivers.ts';
+import { tooEarly } from './retention.ts';
 import type { Trace } from './trace.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -67,7 +68,8 @@ export function createWitness(by: {
 }): Witness {
   const { plan, tenants, time, trace } = by;
   const mayRepeat =
-    plan.scenario === 'chaos' || (['jobs', 'erasures', 'keys'].includes(plan.scenario) && plan.faults.length > 0);
+    plan.scenario === 'chaos' ||
+    (['jobs', 'erasures', 'keys', 'retention'].includes(plan.scenario) && plan.faults.length > 0);
   const problems: string[] = [];
   const begins: Begun[] = [];
   const arrivals = new Map<NotificationId, number>();
@@ -83,6 +85,7 @@ export function createWitness(by: {
   const grants = new Map<TenantId, number>();
   const begunOf = new Map<TenantId, number>();
   const begunWork = new Set<EventId>();
+  const forgotten = new Set<NotificationId>();
 
   const fault = (text: string): void => {
     trace('!', text);
@@ -106,6 +109,9 @@ export function createWitness(by: {
     // What somebody's clock says is due, another one's may not.
     if (plan.clocksMs === 0 && work.type === 'DeliveryDue' && work.dueAt > machine.clock.now())
       fault(`${labelOf(work)} is begun ${work.dueAt - machine.clock.now()} ms before it is due`);
+    const { expiresAt = null } = work.request;
+    if (plan.clocksMs === 0 && expiresAt !== null && machine.clock.now() >= expiresAt)
+      fault(`${labelOf(work)} is begun ${machine.clock.now() - expiresAt} ms after it has expired`);
     if (work.type === 'NotificationRequested' && work.request.sendAt !== null)
       fault(`${labelOf(work)} is begun, but it has a sendAt`);
   }
@@ -138,6 +144,7 @@ export function createWitness(by: {
         fault(`${labelOf(work)} is begun by ${machine.name}, which has lost its number`);
       checkAnswered(machine, work, ownedAt);
       erasures.begun(machine, work);
+      if (forgotten.has(work.notificationId)) fault(`${labelOf(work)} is begun by ${machine.name}, and is forgotten`);
       const silentMs = time.now - (heardAt.get(machine.name) ?? 0);
       if (silentMs > sessionTimeoutMs)
         fault(
@@ -164,6 +171,11 @@ export function createWitness(by: {
       erasures.appended(event);
       if (event.type === 'TenantErased')
         for (const id of open.keys()) if (tenantOf(id) === event.tenantId) open.delete(id);
+      if (event.type === 'NotificationsForgotten') {
+        trace(machine, 'forgets', event.partition, event.sequence, ...event.notificationIds.map((id) => id.slice(-6)));
+        for (const what of tooEarly(event, facts)) fault(what);
+        for (const id of event.notificationIds) forgotten.add(id);
+      }
       if (!isNotificationEvent(event)) return;
       trace(machine, 'appends', `${topic.slice('notifications.'.length)}/${partition}@${offset}`, labelOf(event));
       const isAnswer = answering.has(event.type) && 'causeId' in event;

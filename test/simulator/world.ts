@@ -74,8 +74,8 @@ export interface Ran {
 
 /** Longer than anything that was late may need: a session's end and a rebalance with it (20 s), a hung step of a group (20 s), back-offs (5 s). */
 const patienceMs = 60_000;
-/** A key that a process had taken whose clock was ahead is another's after a lease and as much as clocks may differ, of those that count. */
-const keyPatienceMs = 90_000;
+/** A key that a process had taken whose clock was ahead is another's after a lease and as much as clocks may differ; what has ended is kept for a while. */
+const furtherPatienceMs = 90_000;
 /** Until what is said to be over is over, and where appends failed until what wasn't known to be in the log has come to be in it. */
 const [settlingMs, lateAppendsMs] = [300, 1_300];
 const lookEveryMs = 50;
@@ -104,7 +104,8 @@ export async function runSeed(seed: number, print: ((line: string) => void) | nu
       left = unfinishedIn(world);
       return left.length === 0;
     };
-    const patience = patienceMs + (world.keys === null ? 0 : keyPatienceMs);
+    const isLonger = world.keys !== null || plan.retention !== null;
+    const patience = patienceMs + (isLonger ? furtherPatienceMs : 0);
     await time.run(isOver, lookFrom + patience);
     const problems = [...witness.problems];
     if (problems.length === 0) problems.push(...left.map((what) => `after ${patience} ms of peace: ${what}`));
@@ -252,6 +253,7 @@ function createClients(world: World) {
     priority,
     bytes,
     sendAfterMs,
+    expiresAfterMs,
     batch,
     recipient: number,
   }: NotificationPlan): NotificationRequested {
@@ -282,6 +284,7 @@ function createClients(world: World) {
         metadata: { bytes: String(bytes) },
         template: null,
         sendAt: sendAfterMs === null ? null : now + sendAfterMs,
+        ...(expiresAfterMs === null ? {} : { expiresAt: now + Math.max(0, sendAfterMs ?? 0) + expiresAfterMs }),
         batchId: batchIdOf(tenantId, batch),
         tracestate: null,
         baggage: null,

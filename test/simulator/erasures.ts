@@ -67,7 +67,7 @@ export function createErasingClient(
     const recipient = recipientOf(number);
     const records = isAtOnce ? recordsOf(tenantId, recipient) : [];
     const of = { tenantId, actor: null };
-    const asked = { ...of, channel: 'WEBHOOK', recipient, total: records.length, ratePerSecond: 20 } as const;
+    const asked = { ...of, channel: plan.channel, recipient, total: records.length, ratePerSecond: 20 } as const;
     await takeOn({ ...asked, trace: noTrace });
     if (records.length > 0) await eraseThese({ ...of, records, traceparent: null });
   };

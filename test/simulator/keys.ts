@@ -88,7 +88,11 @@ export function createKeyedAccepting(
   return async (wish) => {
     // It arrives, unless nobody is there any more; a process that sleeps takes it in when it wakes.
     await machine.clock.sleep(0);
-    return accept({ input: inputOf(plan.tenants[wish.tenant]?.id, wish), key: keyOf(wish), batchId: null });
+    return accept({
+      input: { ...inputOf(plan.tenants[wish.tenant]?.id, wish), channel: plan.channel },
+      key: keyOf(wish),
+      batchId: null,
+    });
   };
 }
 

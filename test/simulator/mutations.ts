@@ -500,6 +500,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'an attempt by the second provider is said to be by the first one',
+    edits: [
+      {
+        file: 'dispatchers/executor.ts',
+        from: 'attempt.provider = means.provider.name;',
+        to: "attempt.provider = means.role === 'fallback' ? 'receiver' : means.provider.name;",
+      },
+    ],
+  },
+  {
     name: 'what has expired while its permit was asked for is sent',
     edits: [{ file: 'dispatchers/attempt.ts', from: 'if (isExpired(event, now)) return expired(item);', to: '' }],
   },

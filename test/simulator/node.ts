@@ -42,8 +42,10 @@ export interface Node {
   stop(): Promise<void>;
 }
 
-export const channel = 'WEBHOOK';
-export const group = dispatcherGroup(channel);
+/** Of the dispatchers. */
+export function groupOf({ channel }: Pick<World['plan'], 'channel'>): string {
+  return dispatcherGroup(channel);
+}
 
 const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
 
@@ -53,6 +55,8 @@ export function startNode(world: World, name: string): Node {
   trace(name, 'starts');
   const { clock } = machine;
   const logger = witness.loggerOf(name);
+  const { channel } = plan;
+  const group = groupOf(plan);
   const erasures = plan.erasures.length === 0 ? null : createErasures();
   if (erasures !== null) witness.erasures.knows(name, erasures);
   const log = createSimulatedLog({
@@ -79,8 +83,8 @@ export function startNode(world: World, name: string): Node {
     runDispatcher({
       ...common,
       channel,
-      directory: createDirectory({ machine, tenants, time, random, faults, settingsMs: plan.settingsMs }),
-      providers: createReceivers({ machine, tenants, time, random, witness, healedAt: plan.healedAt }),
+      directory: createDirectory({ channel, machine, tenants, time, random, faults, settingsMs: plan.settingsMs }),
+      providers: createReceivers({ channel, machine, tenants, time, random, witness, healedAt: plan.healedAt }),
       retryPolicy: retryPolicyOf(plan.retryDelaysMs),
       limiter: createLimiter(machine, world.takeRate, witness),
       cancels: { asked: (...of) => cancelsAsked(store, ...of) },

@@ -39,6 +39,10 @@ export interface TenantPlan {
   readonly failing: Readonly<Record<Failure, number>>;
   readonly maxPerSecond: number | null;
   readonly weight: number;
+  /** Whether another provider takes over while the first one can't. */
+  readonly hasFallback: boolean;
+  /** From when to when the first one does nothing; null: never. */
+  readonly down: { readonly from: number; readonly to: number; readonly how: 'error' | 'credentials' } | null;
 }
 
 /** error, later: tried again (later: when the receiver says). refused: for good. hang: no answer. lost: taken, and the answer is lost. */
@@ -134,6 +138,7 @@ export interface Fault {
 export interface Plan {
   readonly seed: number;
   readonly scenario: Scenario;
+  readonly channel: 'WEBHOOK' | 'SMS';
   readonly partitions: number;
   readonly brokers: number;
   readonly machines: number;
@@ -174,7 +179,7 @@ const smallBytes = 500;
 export function planOf(seed: number): Plan {
   const random = createRandom(seed);
   const plan = plannedBy(seed, random);
-  return expiring(isStorm(seed) ? stormOf(plan, random) : plan);
+  return byProviders(expiring(isStorm(seed) ? stormOf(plan, random) : plan));
 }
 
 /** By a generator of its own: in one of four worlds in which anything may go wrong some aren't worth sending for long. */
@@ -188,6 +193,22 @@ function expiring(plan: Plan): Plan {
   return { ...plan, notifications };
 }
 
+/** By a generator of its own: in one of five worlds in which anything may go wrong a provider stands before all receivers, of some tenants a second one. */
+function byProviders(plan: Plan): Plan {
+  const random = createRandom(plan.seed ^ 0x2545_f491);
+  if (!isAnything(plan.scenario) || random.between(1, 5) > 1) return plan;
+  const tenants = plan.tenants.map((tenant) => {
+    const from = random.between(0, 2_000);
+    const down = {
+      from,
+      to: from + random.between(100, 4_000),
+      how: random.of(['error', 'error', 'credentials'] as const),
+    };
+    return { ...tenant, hasFallback: random.between(1, 2) === 1, down: random.between(1, 2) === 1 ? down : null };
+  });
+  return { ...plan, channel: 'SMS', tenants };
+}
+
 function isAnything(scenario: Scenario): boolean {
   return ['chaos', 'moves', 'jobs', 'erasures', 'keys', 'retention'].includes(scenario);
 }
@@ -198,6 +219,7 @@ function plannedBy(seed: number, random: Random): Plan {
   const base = {
     seed,
     scenario,
+    channel: 'WEBHOOK' as const,
     partitions: random.between(1, 3),
     brokers: random.of([1, 1, 2]),
     pollStretch: pollStretchOf(scenario, random),
@@ -285,6 +307,7 @@ type Rest = Omit<
   Plan,
   | 'seed'
   | 'scenario'
+  | 'channel'
   | 'partitions'
   | 'brokers'
   | 'settingsMs'
@@ -604,8 +627,17 @@ function backlogOf(tenants: readonly TenantPlan[], each: number, of: readonly Pr
 
 const nothingFails: TenantPlan['failing'] = { error: 0, later: 0, refused: 0, hang: 0, lost: 0 };
 
+const oneProvider = { hasFallback: false, down: null };
+
 function quietTenant(n: number): TenantPlan {
-  return { id: `tnt_${n}` as TenantId, answerMs: 5, failing: nothingFails, maxPerSecond: null, weight: 1 };
+  return {
+    id: `tnt_${n}` as TenantId,
+    answerMs: 5,
+    failing: nothingFails,
+    maxPerSecond: null,
+    weight: 1,
+    ...oneProvider,
+  };
 }
 
 function anyTenant(random: Random, n: number, isHeavy: boolean): TenantPlan {
@@ -622,6 +654,7 @@ function anyTenant(random: Random, n: number, isHeavy: boolean): TenantPlan {
     },
     maxPerSecond: random.of([null, null, null, 2, 10]),
     weight: random.of([1, 1, 3]),
+    ...oneProvider,
   };
 }
 

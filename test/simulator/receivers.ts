@@ -3,7 +3,7 @@
 import { assertNever } from '../../src/domain/assert-never.ts';
 import { createFixedWindows } from '../../src/domain/fixed-windows.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
-import type { WorkEvent } from '../../src/domain/events.ts';
+import type { ProviderRole, WorkEvent } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { RateLimit } from '../../src/domain/tenant.ts';
 import type { Delivery, DeliveryContext, Provider, ProviderRegistry } from '../../src/ports/provider-registry.ts';
@@ -12,13 +12,13 @@ import type { DeliveryDirectory } from '../../src/ports/tenant-directory.ts';
 import type { Random } from '../chaos/random.ts';
 import { secretOf } from './erasures.ts';
 import type { Machine } from './machine.ts';
-import type { Failure, TenantPlan } from './plan.ts';
+import type { Failure, Plan, TenantPlan } from './plan.ts';
 import { failures } from './plan.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** Told of each attempt. */
 export interface AttemptWitness {
-  begun(machine: Machine, work: WorkEvent): void;
+  begun(machine: Machine, work: WorkEvent, provider: string): void;
   /** The receiver has taken the message. */
   arrived(work: WorkEvent): void;
   /** For the one who sent it. */
@@ -31,6 +31,7 @@ export interface SettingsFaults {
 }
 
 export function createReceivers(by: {
+  readonly channel: Plan['channel'];
   readonly machine: Machine;
   readonly tenants: ReadonlyMap<TenantId, TenantPlan>;
   readonly time: VirtualTime;
@@ -38,14 +39,14 @@ export function createReceivers(by: {
   readonly witness: AttemptWitness;
   readonly healedAt: number;
 }): ProviderRegistry {
-  const { machine, tenants, time, random, witness, healedAt } = by;
+  const { channel, machine, tenants, time, random, witness, healedAt } = by;
 
-  function send(delivery: Delivery, { signal }: DeliveryContext): Promise<DeliveryOutcome> {
+  function send(name: string, delivery: Delivery, { signal }: DeliveryContext): Promise<DeliveryOutcome> {
     // It is the work event itself.
     const work = delivery as WorkEvent;
     const tenant = tenants.get(work.tenantId);
     if (tenant === undefined) throw new Error(`nobody knows ${work.tenantId}`);
-    witness.begun(machine, work);
+    witness.begun(machine, work, name);
     return new Promise((resolve) => {
       let isOver = false;
       const end = (outcome: DeliveryOutcome) => {
@@ -57,7 +58,7 @@ export function createReceivers(by: {
       };
       const cut = () => end(retryable(null, 'cut'));
       signal.addEventListener('abort', cut);
-      const failure = failureOf(tenant, random, time.now >= healedAt);
+      const failure = downOf(tenant, name, time.now) ?? failureOf(tenant, random, time.now >= healedAt);
       time.after(random.next() * tenant.answerMs, () => {
         if (failure === null || failure === 'lost') witness.arrived(work);
         // The connection of a dead process is closed; what has arrived has arrived.
@@ -72,11 +73,26 @@ export function createReceivers(by: {
     else if (machine.isAlive) give();
   };
 
-  const provider: Provider = { channel: 'WEBHOOK', name: 'receiver', check: () => [], keyGoesBy: () => ({}), send };
-  return { find: () => provider, builtIn: () => null, names: () => ['receiver'] };
+  const providers = [firstName, secondName].map((name): Provider => {
+    const send_ = (delivery: Delivery, context: DeliveryContext) => send(name, delivery, context);
+    return { channel, name, check: () => [], keyGoesBy: () => ({}), send: send_ };
+  });
+  return {
+    find: (_, wanted) => providers.find(({ name }) => name === wanted) ?? null,
+    builtIn: () => null,
+    names: () => [firstName, secondName],
+  };
+}
+
+const [firstName, secondName] = ['receiver', 'other'];
+
+/** null: it does what it does. */
+function downOf({ down }: TenantPlan, name: string, now: number): 'error' | 'credentials' | null {
+  return name === firstName && down !== null && now >= down.from && now < down.to ? down.how : null;
 }
 
 export function createDirectory(by: {
+  readonly channel: Plan['channel'];
   readonly machine: Machine;
   readonly tenants: ReadonlyMap<TenantId, TenantPlan>;
   readonly time: VirtualTime;
@@ -85,24 +101,26 @@ export function createDirectory(by: {
   /** How long they take to be looked up, at most. */
   readonly settingsMs: number;
 }): DeliveryDirectory {
-  const { machine, tenants, time, random, faults, settingsMs } = by;
+  const { channel, machine, tenants, time, random, faults, settingsMs } = by;
   const ask = <T>(serve: () => T): Promise<T> =>
     machine.ask(async () => {
       if (settingsMs > 0) await new Promise<void>((resolve) => void time.after(random.next() * settingsMs, resolve));
       if (time.now < faults.failUntil) throw new Error('the settings are away');
       return serve();
     });
-  const providerOf = (tenantId: TenantId) => {
-    const rate = tenants.get(tenantId)?.maxPerSecond ?? null;
+  const providerOf = (tenantId: TenantId, role: ProviderRole) => {
+    const { maxPerSecond: rate = null, hasFallback = false } = tenants.get(tenantId) ?? {};
+    if (role === 'fallback' && !hasFallback) return null;
     const config = rate === null ? {} : { maxPerSecond: rate };
-    const of = { tenantId, channel: 'WEBHOOK', role: 'primary', provider: 'receiver', apiKey: 'whsec_key' } as const;
+    const provider = role === 'primary' ? firstName : secondName;
+    const of = { tenantId, channel, role, provider, apiKey: 'whsec_key' } as const;
     return { ...of, previousApiKey: null, config, enabled: true, createdAt: 0, updatedAt: 0 };
   };
   return {
     share: (tenantId) => ask(() => ({ weight: tenants.get(tenantId)?.weight ?? 1, inFlightMax: null })),
     settings: (tenantId) =>
       ask(() => ({
-        provider: (_, role) => (role === 'primary' ? providerOf(tenantId) : null),
+        provider: (_, role) => providerOf(tenantId, role),
         webhookSecret: () => 'whsec_key',
         secrets: () => [],
       })),
@@ -150,7 +168,7 @@ function failureOf({ failing }: TenantPlan, random: Random, isWell: boolean): Fa
 }
 
 /** @param message what the receiver says, which is of its recipient */
-function outcomeOf(failure: 'error' | 'later' | 'refused' | null, message: string): DeliveryOutcome {
+function outcomeOf(failure: 'error' | 'later' | 'refused' | 'credentials' | null, message: string): DeliveryOutcome {
   switch (failure) {
     case null:
       return { kind: 'delivered', messageId: message };
@@ -160,6 +178,8 @@ function outcomeOf(failure: 'error' | 'later' | 'refused' | null, message: strin
       return retryable(900, message);
     case 'refused':
       return { kind: 'rejected', reason: { failureClass: 'recipient', code: '410', message } };
+    case 'credentials':
+      return { kind: 'rejected', reason: { failureClass: 'credentials', code: '401', message } };
     default:
       return assertNever(failure);
   }

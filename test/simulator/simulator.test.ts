@@ -6,10 +6,10 @@
 //   SIM_FROM=1000001 SIM_SEEDS=20000 npm test -- test/simulator   others than the first ones: who looks for what nobody has found; from a million on all are storms
 //
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, who cancel,
-// send again and erase, one or many at once, and ask with Idempotency-Keys until they are answered; one to four processes (node.ts), and what goes wrong: kills,
-// freezes, restarts and members that are left out between any two steps, connections that lose questions or answers, brokers, stores and settings that fail, with
-// ends that aren't known, keys that are lost. In some what has ended goes after half a minute. From some time on nothing goes wrong any more, and a minute later
-// at most everything must have come to its end.
+// send again and erase, one or many at once, ask with Idempotency-Keys until they are answered, and have a second provider for while the first one is down; one to
+// four processes (node.ts), and what goes wrong: kills, freezes, restarts and members that are left out between any two steps, connections that lose
+// questions or answers, brokers, stores and settings that fail, with ends that aren't known, keys that are lost. In some what has ended goes after half a
+// minute. From some time on nothing goes wrong any more, and a minute later at most everything must have come to its end.
 //
 //   plan ──> world ──> nodes: dispatcher, scheduler, jobs, projector    everything real down to here
 //              │         └── consumers, claims, readers, fetchers ──┐

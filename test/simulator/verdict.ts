@@ -23,7 +23,7 @@ import { asErased, erasuresWrongIn } from './erasure-verdict.ts';
 import { fairnessOf } from './fairness.ts';
 import { jobsWrongIn, openJobsIn } from './jobs.ts';
 import { keysWrongIn, unansweredIn } from './keys.ts';
-import { group, projectedBy } from './node.ts';
+import { groupOf, projectedBy } from './node.ts';
 import { remainsIn, retentionWrongIn } from './retention.ts';
 import { keyOfNumber } from './store.ts';
 import { labelOf } from './witness.ts';
@@ -63,7 +63,7 @@ export async function verdictOn(world: World): Promise<string[]> {
 }
 
 function uncommittedIn({ brokers, plan }: World): string[] {
-  const { committed } = brokers.group(group);
+  const { committed } = brokers.group(groupOf(plan));
   const wrong: string[] = [];
   for (const topic of workTopics) {
     for (let partition = 0; partition < plan.partitions; partition++) {

@@ -1,6 +1,7 @@
 // Sees everything that happens in a world, and says at once what must never be.
 
-import type { DomainEvent, EventType, WorkEvent } from '../../src/domain/events.ts';
+import { namelessProviders } from '../../src/dispatchers/means.ts';
+import type { DomainEvent, EventType, NotificationEvent, WorkEvent } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFacts, Status } from '../../src/domain/notification.ts';
@@ -26,7 +27,7 @@ export interface Witness extends AttemptWitness {
   /** What was wrong, in the order in which it was seen. */
   readonly problems: string[];
   readonly erasures: ErasureWitness;
-  readonly begun: (machine: Machine, work: WorkEvent) => void;
+  readonly begun: (machine: Machine, work: WorkEvent, provider: string) => void;
   readonly begins: readonly Begun[];
   /** Messages by notification, as receivers have taken them. */
   readonly arrivals: ReadonlyMap<NotificationId, number>;
@@ -86,6 +87,8 @@ export function createWitness(by: {
   const begunOf = new Map<TenantId, number>();
   const begunWork = new Set<EventId>();
   const forgotten = new Set<NotificationId>();
+  /** By which providers a process has tried a work event. */
+  const usedBy = new Map<string, Set<string>>();
 
   const fault = (text: string): void => {
     trace('!', text);
@@ -125,6 +128,14 @@ export function createWitness(by: {
     if (isLimited && attempts > (grants.get(tenantId) ?? 0)) fault(`${tenantId} is sent more than its rate allows`);
   }
 
+  function checkProvider(event: NotificationEvent, machine: string): void {
+    if (event.type !== 'AttemptSucceeded' && event.type !== 'AttemptFailed' && event.type !== 'AttemptStarted') return;
+    const { causeId, provider } = event;
+    const used = usedBy.get(`${machine} ${causeId}`);
+    if (!namelessProviders.some((name) => name === provider) && used?.has(provider) !== true)
+      fault(`${labelOf(event)} is said to be made by ${provider}: ${machine} has used ${[...(used ?? [])].join(', ')}`);
+  }
+
   const tenantOf = (id: NotificationId) => facts.get(id)?.tenantId;
   const erasures = createErasureWitness({ plan, now: () => time.now, fault, tenantOf });
 
@@ -137,8 +148,10 @@ export function createWitness(by: {
     facts: (id) => facts.get(id),
     all: () => facts,
     granted: (tenantId) => void count(grants, tenantId, 1),
-    begun(machine, work) {
-      trace(machine.name, 'begins', labelOf(work));
+    begun(machine, work, provider) {
+      trace(machine.name, 'begins', labelOf(work), provider);
+      const used = usedBy.get(`${machine.name} ${work.eventId}`) ?? new Set();
+      usedBy.set(`${machine.name} ${work.eventId}`, used.add(provider));
       const { at: ownedAt, claim } = claims.get(`${machine.name} ${work.partition}`) ?? nobody;
       if (claim === null || claim.signal.aborted)
         fault(`${labelOf(work)} is begun by ${machine.name}, which has lost its number`);
@@ -180,6 +193,7 @@ export function createWitness(by: {
       trace(machine, 'appends', `${topic.slice('notifications.'.length)}/${partition}@${offset}`, labelOf(event));
       const isAnswer = answering.has(event.type) && 'causeId' in event;
       if (isAnswer && !answers.has(event.causeId)) answers.set(event.causeId, { at: time.now, by: machine });
+      checkProvider(event, machine);
       const { notificationId } = event;
       const merged = mergeEvent(facts.get(notificationId) ?? null, event);
       facts.set(notificationId, merged);

@@ -24,7 +24,7 @@ import { createSimulatedLog } from './log.ts';
 import { createMachine } from './machine.ts';
 import { applyFault } from './misfortunes.ts';
 import type { Node } from './node.ts';
-import { channel, group, startNode } from './node.ts';
+import { groupOf, startNode } from './node.ts';
 import type { NotificationPlan, Plan, TenantPlan } from './plan.ts';
 import { planOf } from './plan.ts';
 import type { SettingsFaults } from './receivers.ts';
@@ -179,7 +179,7 @@ function noted(sizes: Map<string, number>, id: string, text: string | undefined)
 function begin(world: World): void {
   const { plan, time, brokers, trace } = world;
   trace('seed', String(plan.seed), JSON.stringify(plan));
-  const { committed } = brokers.group(group);
+  const { committed } = brokers.group(groupOf(plan));
   for (const topic of workTopics)
     for (let partition = 0; partition < plan.partitions; partition++)
       committed.set(keyOf({ topic, partition }), { offset: 0, metadata: '' });
@@ -258,6 +258,7 @@ function createClients(world: World) {
     recipient: number,
   }: NotificationPlan): NotificationRequested {
     const notificationId = notificationIdOf(clock.uuidV7());
+    const { channel } = plan;
     const { id: tenantId } = plan.tenants[tenant] ?? { id: 'tnt_0' as TenantId };
     const recipient = recipientOf(number);
     const now = clock.now();

@@ -13,7 +13,7 @@ import { DomainError, unavailable } from '../domain/errors.ts';
 import type { AskedFor, Digest } from '../domain/idempotency.ts';
 import { contentText, hashText, idOfKey, keyLifetimeMs } from '../domain/idempotency.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
-import { leaseLeftMs } from '../domain/lease.ts';
+import { clocksDifferMs, leaseLeftMs } from '../domain/lease.ts';
 import type { RateLimit } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Position } from '../ports/event-log.ts';
@@ -113,7 +113,9 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
 
   /** What the records have of the key, where the store has not. */
   const lost = async ({ input, keyHash }: Under, now: number): Promise<Recorded | null> => {
-    const ids = [now, now - keyLifetimeMs].map((time) => idOfKey(keyHash, time, digest));
+    // Yesterday's, today's, and tomorrow's where it is tomorrow by another process' clock.
+    const times = [now + clocksDifferMs, now, now - keyLifetimeMs];
+    const ids = [...new Set(times.map((time) => idOfKey(keyHash, time, digest)))];
     // Accepting doesn't wait for records that are folded anew.
     const found = await records.find(input.tenantId, ids).catch(() => null);
     return found !== null && found.requestedAt > now - keyLifetimeMs ? found : null;
@@ -159,7 +161,8 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
       const now = clock.now();
       const leftMs = leaseLeftMs(held.leaseUntil, now, leaseMs);
       if (leftMs === 0) {
-        const appended = await records.findSurely(input, held.notificationId);
+        // Whoever took it, of a store that had lost it, may not have come to look for what was accepted before.
+        const appended = (await records.findSurely(input, held.notificationId)) ?? (await lost(under, now));
         if (appended !== null) return settledBy(under, appended);
         const leaseUntil = now + leaseMs;
         if (await keys.takeOver(held, leaseUntil)) return appendUnder(prepared, { ...held, leaseUntil }, batchId);

@@ -40,6 +40,8 @@ export interface DeciderDependencies {
   readonly partition: number;
   /** Aborts when the number is lost. */
   readonly signal: AbortSignal;
+  /** Whether the number is surely still this process'. */
+  isCurrent(): boolean;
   /** Told how many of those looked at are due and not decided yet. */
   noteDue(count: number): void;
   /** Absent: 500, and 200 in turns. */
@@ -268,17 +270,29 @@ function writeOf(id: string, document: TimersDocument | null): Write {
   return { collection: timersCollection.name, id, document };
 }
 
-/** Appended again until durable, however long the log is away. */
+/**
+ * Appended again until durable, however long the log is away. By whoever surely has the number: what a process says that slept for longer than its group waits for
+ * it may have been said and answered since, and a dispatcher that has come by then doesn't know of it.
+ */
 async function appendAll(deps: DeciderDependencies, decisions: readonly Decision[]): Promise<boolean> {
   let left = decisions;
   for (let failures = 1; left.length > 0; failures++) {
+    if (!(await isSurelyOurs(deps))) return false;
     const results = await Promise.all(left.map((event) => deps.log.append(event)));
     left = left.filter((_, i) => results[i]?.kind !== 'durable');
     if (left.length === 0) return true;
     if (deps.signal.aborted) return false;
     deps.logger.warn('decided timers wait for the log', { partition: deps.partition, events: left.length, failures });
     await backOff(deps.clock, failures, deps.signal);
-    if (deps.signal.aborted) return false;
   }
   return true;
+}
+
+const askEveryMs = 100;
+
+/** False once the number is lost. */
+async function isSurelyOurs({ clock, logger, partition, signal, isCurrent }: DeciderDependencies): Promise<boolean> {
+  if (!isCurrent() && !signal.aborted) logger.warn('decided timers wait until their group has answered', { partition });
+  while (!isCurrent() && !signal.aborted) await clock.sleep(askEveryMs, signal);
+  return !signal.aborted;
 }

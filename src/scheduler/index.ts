@@ -61,7 +61,8 @@ async function schedulePartition(deps: PartitionDependencies, claim: Claim, fold
   const { name } = timersReadModel.definition;
   const { partition, signal } = claim;
   const noteDue = (count: number) => due.set(partition, count);
-  const decider = createDecider({ ...deps, fold, partition, signal, noteDue });
+  const isCurrent = () => claim.isCurrent();
+  const decider = createDecider({ ...deps, fold, partition, signal, isCurrent, noteDue });
   const taking = startTaking(fold, clock);
   let isCaughtUp = false;
   /** Events that are to be folded before more is decided: else the fold would fall behind, and who sets a timer then waits for it. */

@@ -264,6 +264,24 @@ describe('whatever happens between the reservation and the answer', () => {
     expect(await countOf(tenant, 'lost')).toBe(1);
   });
 
+  it('the same where it was tomorrow already by the clock of whoever took it in', async () => {
+    const sent = { ...inApp, recipient: 'tomorrow' };
+    const midnight = Math.ceil(Date.now() / (24 * hour)) * 24 * hour;
+    try {
+      aheadMs = midnight + 10_000 - Date.now();
+      const first = await during({ reserve: async () => null, settle: async () => {} }, () =>
+        tenant.notify(sent, keyed('tomorrow')),
+      );
+      await folded('tomorrow');
+      aheadMs = midnight - 10_000 - Date.now();
+      const again = await tenant.notify(sent, keyed('tomorrow'));
+      expect([again.status, isReplayed(again), idOf(again)]).toEqual([202, true, idOf(first)]);
+      expect(await countOf(tenant, 'tomorrow')).toBe(1);
+    } finally {
+      aheadMs = 0;
+    }
+  });
+
   it('the same for a mail with copies: it is told from one with others', async () => {
     const config = { fromName: 'Shop', fromEmail: 'shop@example.com' };
     const provider = { channel: 'EMAIL', provider: 'resend', apiKey: 're_123', config, enabled: true };
@@ -297,6 +315,27 @@ describe('whatever happens between the reservation and the answer', () => {
     const reply = await tenant.notify(sent, keyed('ahead'));
     expect([reply.status, idOf(reply)]).toEqual([202, orphan.notificationId]);
     expect(await countOf(tenant, 'ahead')).toBe(1);
+  });
+
+  it('the same of a store that had lost the key: what was accepted yesterday is found first', async () => {
+    const sent = { ...inApp, recipient: 'yesterday' };
+    const midnight = Math.ceil(Date.now() / (24 * hour)) * 24 * hour;
+    try {
+      aheadMs = midnight - 10_000 - Date.now();
+      const first = await during({ reserve: async () => null, settle: async () => {} }, () =>
+        tenant.notify(sent, keyed('yesterday')),
+      );
+      await folded('yesterday');
+      aheadMs = midnight + 10_000 - Date.now();
+      const orphan = await entryOf('yesterday', 'yesterday', { leaseUntil: 0 });
+      expect(orphan.notificationId).not.toBe(idOf(first));
+      await kept.reserve(orphan, orphan.requestedAt);
+      const again = await tenant.notify(sent, keyed('yesterday'));
+      expect([again.status, isReplayed(again), idOf(again)]).toEqual([202, true, idOf(first)]);
+      expect(await countOf(tenant, 'yesterday')).toBe(1);
+    } finally {
+      aheadMs = 0;
+    }
   });
 
   it('a process that may still append: the repeat waits, then is 409 with Retry-After', async () => {

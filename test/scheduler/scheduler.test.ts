@@ -326,6 +326,26 @@ describe('a decision', () => {
     expect(await eventsOf('DeliveryDue')).toHaveLength(1);
   });
 
+  it('is said once its group has answered to whoever slept: it may be another one’s by then, and said and answered', async () => {
+    let isCurrent = false;
+    let asked = 0;
+    const { log } = engines;
+    const consume = (options: ConsumeOptions) =>
+      log.consume({
+        ...options,
+        owned: (claim) => options.owned({ ...claim, isCurrent: () => ++asked > 0 && isCurrent }),
+      });
+    await start({ log: { ...log, consume } });
+    await appendAll(log, [failedOf(1, { retryAt: Date.now() })]);
+    await until(async () => (await timersOf(1))?.decided === 1, { what: 'the decision' });
+    const askedBefore = asked;
+    await until(() => asked >= askedBefore + 3, { what: 'the group to be asked again' });
+    expect(await eventsOf('DeliveryDue')).toEqual([]);
+    isCurrent = true;
+    await until(async () => (await timersOf(1))?.doneAt, { what: 'the timer to be done' });
+    expect(await dueIds()).toHaveLength(1);
+  });
+
   it('is made all the same when the number was taken over by one who came late', async () => {
     await start();
     const dueAt = Date.now() + 300;

@@ -33,7 +33,13 @@ export const keyMutations: readonly Mutation[] = [
   },
   {
     name: 'what was asked for yesterday is not looked for where the keys are lost',
-    edits: [{ file: 'commands/accept-once.ts', from: '[now, now - keyLifetimeMs].map', to: '[now].map' }],
+    edits: [
+      {
+        file: 'commands/accept-once.ts',
+        from: 'clocksDifferMs, now, now - keyLifetimeMs];',
+        to: 'clocksDifferMs, now];',
+      },
+    ],
   },
   {
     name: 'where the keys are lost nobody looks into the records',

@@ -510,6 +510,10 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'a scheduler that slept says what it had decided before it has heard of its group',
+    edits: [{ file: 'scheduler/decider.ts', from: 'if (!(await isSurelyOurs(deps))) return false;', to: '' }],
+  },
+  {
     name: 'what has expired while its permit was asked for is sent',
     edits: [{ file: 'dispatchers/attempt.ts', from: 'if (isExpired(event, now)) return expired(item);', to: '' }],
   },

@@ -1,6 +1,7 @@
 // What a seed stands for: tenants and their receivers, what is asked for, and what goes wrong, when.
 
 import { assertNever } from '../../src/domain/assert-never.ts';
+import { clocksDifferMs } from '../../src/domain/lease.ts';
 import type { Priority } from '../../src/domain/events.ts';
 import { priorities } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
@@ -244,7 +245,7 @@ function plannedBy(seed: number, random: Random): Plan {
     case 'jobs':
       return { ...base, ...jobs(random) };
     case 'keys':
-      return { ...base, ...keys(random) };
+      return withinADay({ ...base, ...keys(random) });
     case 'moves':
       return { ...base, ...moves(random) };
     case 'retention':
@@ -467,6 +468,11 @@ function keys(random: Random): Rest {
     faults: inTime(faults),
     healedAt: Math.max(...faults.map(({ at, forMs }) => at + forMs), 4_000) + 1,
   };
+}
+
+/** The id of a key's notification goes by the day: at midnight clocks may differ by as much as is allowed for, and no more. */
+function withinADay(plan: Plan): Plan {
+  return plan.keyedAheadMs === 0 ? plan : { ...plan, clocksMs: Math.min(plan.clocksMs, clocksDifferMs) };
 }
 
 /** Some sleep for longer than whoever has taken a key is waited for. */

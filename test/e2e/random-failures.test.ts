@@ -57,6 +57,7 @@ let dataDir: DataDir;
 let sink: HttpSink;
 let tenants: TestTenant[];
 let kills = 0;
+const killedAt: string[] = [];
 
 beforeAll(async () => {
   dataDir = await makeDataDir();
@@ -110,18 +111,27 @@ it(
   endsWithinMs + (posts / perSecond) * 4_000 + 300_000,
 );
 
+interface Ending {
+  readonly status: 'DELIVERED' | 'FAILED';
+  /** How it came about, for whoever looks into a second one. */
+  readonly event: string;
+}
+
 /** What the log says: of each notification an ending, and no second one that says another thing. */
 async function expectOneEnding(statuses: ReadonlyMap<string, string>): Promise<void> {
-  const endings = new Map<string, string[]>();
+  const endings = new Map<string, Ending[]>();
   for await (const event of deliveriesOf(dataDir)) {
     if (event.type !== 'AttemptSucceeded' && event.type !== 'AttemptFailed') continue;
     if (event.type === 'AttemptFailed' && event.retryAt !== null) continue;
-    const ending = event.type === 'AttemptSucceeded' ? 'DELIVERED' : 'FAILED';
-    endings.set(event.notificationId, [...(endings.get(event.notificationId) ?? []), ending]);
+    const { notificationId, attempt, eventId, causeId, occurredAt, priority, partition } = event;
+    const told = `#${attempt} ${eventId} of ${causeId}, ${new Date(occurredAt).toISOString()}, ${priority}/${partition}`;
+    const ending: Ending = { status: event.type === 'AttemptSucceeded' ? 'DELIVERED' : 'FAILED', event: told };
+    endings.set(notificationId, [...(endings.get(notificationId) ?? []), ending]);
   }
-  for (const [id, status] of statuses) expect([id, ...new Set(endings.get(id))]).toEqual([id, status]);
+  for (const [id, status] of statuses)
+    expect([id, ...new Set(endings.get(id)?.map((ending) => ending.status))]).toEqual([id, status]);
   const repeated = [...endings].filter(([, said]) => said.length > 1);
-  tell({ saidTwice: repeated.length });
+  tell({ saidTwice: repeated.length, killedAt });
   // In a cluster one that had no processor for a session may say what its successor says as well.
   if (engineSet === 'embedded') expect(repeated).toEqual([]);
 }
@@ -171,6 +181,7 @@ async function killNowAndThen(over: AbortSignal): Promise<void> {
     const { service } = one;
     one.service = null;
     kills++;
+    killedAt.push(new Date().toISOString());
     await service?.kill();
     const restart: Promise<void> = start(one).finally(() => restarts.delete(restart));
     restarts.add(restart);

@@ -188,6 +188,10 @@ export function createDecider(deps: DeciderDependencies): Decider {
   };
 
   const sayLeft = async (bytesMax: number): Promise<boolean> => {
+    if (!(await fold.atEnd())) {
+      leftDecided.passBy();
+      return true;
+    }
     const page = await decidedPage(null, bytesMax);
     if (page === null) return false;
     const left = leftDecided.of(page.documents);

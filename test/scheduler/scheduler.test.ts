@@ -361,25 +361,33 @@ describe('a decision', () => {
   });
 
   it('that one who came late has written and not said is said by who owns the number, though nothing else happens there', async () => {
-    const { clock } = engines;
-    // A minute is 300 ms.
-    const quick = {
-      ...clock,
-      monotonic: () => clock.monotonic() * 200,
-      sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 200, signal),
-    };
-    await start({ clock: quick });
-    // From then on it looks at nothing that an earlier owner has left.
-    await appendAll(engines.log, [failedOf(2, { retryAt: Date.now() })]);
-    await until(async () => (await timersOf(2))?.doneAt, { what: 'a first timer' });
-    const dueAt = Date.now() + 3_600_000;
-    await appendAll(engines.log, [{ ...failedOf(1, { retryAt: dueAt }), occurredAt: Date.now() }]);
-    const waiting = await until(() => timersOf(1));
-    const late = await engines.store.own('timers', 0, { generation: 100 });
-    const document = decide(waiting, { wall: dueAt, steady: dueAt });
-    await engines.store.transact(late, new Map(), [
-      { collection: 'timers', id: waiting.notificationId, document, isNew: false },
-    ]);
+    await start({ clock: quickClock() });
+    await leaveDecided();
+    await until(async () => (await timersOf(1))?.doneAt, { what: 'the timer to be done' });
+    expect(await dueIds()).toHaveLength(2);
+  });
+
+  it('that stands for long is not said again by who is behind the log, which may have it', async () => {
+    const { log } = engines;
+    let isAtEnd = true;
+    let asked = 0;
+    const consume = (options: ConsumeOptions) =>
+      log.consume({
+        ...options,
+        owned(claim) {
+          const read = (from: Parameters<typeof claim.read>[0]) => {
+            const reader = claim.read(from);
+            return { ...reader, atEnd: async () => ++asked > 0 && isAtEnd && reader.atEnd() };
+          };
+          options.owned({ ...claim, read });
+        },
+      });
+    await start({ log: { ...log, consume }, clock: quickClock() });
+    await leaveDecided(() => (isAtEnd = false));
+    const askedBefore = asked;
+    await until(() => asked > askedBefore + 100, { what: 'many looks' });
+    expect(await dueIds()).toHaveLength(1);
+    isAtEnd = true;
     await until(async () => (await timersOf(1))?.doneAt, { what: 'the timer to be done' });
     expect(await dueIds()).toHaveLength(2);
   });
@@ -489,6 +497,31 @@ async function start(more: Partial<Engines> = {}): Promise<void> {
 /** The log with another way to append. */
 function withAppend(append: Engines['log']['append']): Engines['log'] {
   return { ...engines.log, append };
+}
+
+/** A minute is 300 ms. */
+function quickClock(): Engines['clock'] {
+  const { clock } = engines;
+  return {
+    ...clock,
+    monotonic: () => clock.monotonic() * 200,
+    sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 200, signal),
+  };
+}
+
+/** A timer that stands decided, and nobody has said so. @param before is called when the scheduler looks at nothing any more that an earlier owner has left */
+async function leaveDecided(before: () => void = () => {}): Promise<void> {
+  await appendAll(engines.log, [failedOf(2, { retryAt: Date.now() })]);
+  await until(async () => (await timersOf(2))?.doneAt, { what: 'a first timer' });
+  const dueAt = Date.now() + 3_600_000;
+  await appendAll(engines.log, [{ ...failedOf(1, { retryAt: dueAt }), occurredAt: Date.now() }]);
+  const waiting = await until(() => timersOf(1));
+  before();
+  const late = await engines.store.own('timers', 0, { generation: 100 });
+  const document = decide(waiting, { wall: dueAt, steady: dueAt });
+  await engines.store.transact(late, new Map(), [
+    { collection: 'timers', id: waiting.notificationId, document, isNew: false },
+  ]);
 }
 
 async function stop(): Promise<void> {

@@ -39,26 +39,43 @@ const clockSkewMs = 5_000;
 /** Decoded in one turn of the event loop: 256 x 4 us are 1 ms. */
 const turnMax = 256;
 
-export function createFindAnswered({ channel, log }: { channel: Channel; log: EventLog }): FindAnswered {
-  return async ({ partition, since, first, outcomesEnd }) => {
-    const outcomesFrom = (timeMs: number) => log.offsetAt(deliveriesTopic, partition, timeMs - clockSkewMs);
-    if ((await outcomesFrom(first)) >= outcomesEnd) return nothingAnswered;
-    const begin = await outcomesFrom(since);
-    const end = (await log.ends(deliveriesTopic))[partition] ?? 0;
-    const range = { topic: deliveriesTopic, partition, from: Math.max(begin, end - outcomesMax), to: end };
-    const causes = new Set<EventId>();
-    let lastAt = -Infinity;
-    let read = 0;
-    for await (const { event, appendedAt } of log.read(range)) {
-      const cause = event === null ? null : causeOf(event, channel);
-      if (cause !== null) causes.add(cause);
-      lastAt = appendedAt;
-      if (++read % turnMax === 0) await nextTurn();
+/** What the topics of a number ask at once is looked for once: when it is taken, all of them ask for the latest. */
+export function createFindAnswered(by: { channel: Channel; log: EventLog }): FindAnswered {
+  const finding = new Map<string, Promise<Answered>>();
+
+  return async (asked) => {
+    const key = Object.values(asked).join(' ');
+    const found = finding.get(key) ?? find(by, asked);
+    finding.set(key, found);
+    try {
+      return await found;
+    } finally {
+      finding.delete(key);
     }
-    return {
-      has: ({ head }) => head !== null && causes.delete(head.eventId),
-      isAfter: ({ appendedAt }) => causes.size === 0 || appendedAt > lastAt + clockSkewMs,
-    };
+  };
+}
+
+async function find(
+  { channel, log }: { channel: Channel; log: EventLog },
+  { partition, since, first, outcomesEnd }: Asked,
+): Promise<Answered> {
+  const outcomesFrom = (timeMs: number) => log.offsetAt(deliveriesTopic, partition, timeMs - clockSkewMs);
+  if ((await outcomesFrom(first)) >= outcomesEnd) return nothingAnswered;
+  const begin = await outcomesFrom(since);
+  const end = (await log.ends(deliveriesTopic))[partition] ?? 0;
+  const range = { topic: deliveriesTopic, partition, from: Math.max(begin, end - outcomesMax), to: end };
+  const causes = new Set<EventId>();
+  let lastAt = -Infinity;
+  let read = 0;
+  for await (const { event, appendedAt } of log.read(range)) {
+    const cause = event === null ? null : causeOf(event, channel);
+    if (cause !== null) causes.add(cause);
+    lastAt = appendedAt;
+    if (++read % turnMax === 0) await nextTurn();
+  }
+  return {
+    has: ({ head }) => head !== null && causes.delete(head.eventId),
+    isAfter: ({ appendedAt }) => causes.size === 0 || appendedAt > lastAt + clockSkewMs,
   };
 }
 

@@ -11,13 +11,14 @@ import type { OwnedNumber } from './claims.ts';
 import type { ComeBack } from './come-back.ts';
 import { nextTurn } from './next-turn.ts';
 import { createPlaces } from './places.ts';
+import type { Waiting } from './places.ts';
 import { passedPerTaken, turnEventsMax } from './reading.ts';
 import type { Reading } from './reading.ts';
 import { isWork } from './work-item.ts';
 
 export interface CatchUpDependencies {
   readonly log: Pick<EventLog, 'read' | 'ends'>;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: Pick<Clock, 'sleep' | 'random'>;
   readonly untilItWorks: <T>(number: OwnedNumber, topic: Topic, ask: () => Promise<T>) => Promise<T | null>;
   /** What was taken goes the way of everything that is read. */
   readonly offer: (reading: Reading, entry: LogEntry, answered: Answered) => void;
@@ -32,14 +33,17 @@ const rangesMax = 4;
 const emptyRetryMs = 200;
 
 export function createCatchUp({ log, clock, untilItWorks, offer }: CatchUpDependencies): CatchUp {
-  const places = createPlaces(rangesMax);
+  const places = createPlaces(rangesMax, clock.random);
 
   return async (reading) => {
     const { number, tracker } = reading;
+    // All that were taken begin at once. In the order of their numbers the last ones' turn would never come where no process lives for longer than the others take.
+    let waiting: Waiting = 'anywhere';
     for (;;) {
       const range = await tracker.comeBack();
       if (range === null || number.isOver) return;
-      const isDone = await untilItWorks(number, tracker.topic, () => places(() => readAgain(reading, range)));
+      const isDone = await untilItWorks(number, tracker.topic, () => places(() => readAgain(reading, range), waiting));
+      waiting = 'last';
       if (isDone === null || number.isOver) return;
     }
   };

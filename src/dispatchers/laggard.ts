@@ -41,11 +41,13 @@ export interface Laggard {
   restored: LaggardState | null;
   /** It lagged at the restart. */
   readonly isOfBefore: boolean;
+  /** It began to lag before all was read that had been read before the restart: what of that was left in the log, ascending. */
+  readonly leftAgain: number[];
 }
 
 /** Its surplus is in the log alone: what comes of it has to wait until that is taken. */
 export function newLaggard(key: TenantKey, held: Held): Laggard {
-  return { key, held, next: 0, to: 0, nextBytes: 0, restored: null, isOfBefore: false };
+  return { key, held, next: 0, to: 0, nextBytes: 0, restored: null, isOfBefore: false, leftAgain: [] };
 }
 
 export function isBehind({ next, to }: Laggard): boolean {
@@ -59,12 +61,22 @@ export function firstOf({ unfinished, resume }: LaggardState): number {
 /** Of a restart, where all had been read below `readTo`: everything of it is to be read again, but for what is finished. */
 export function restoredLaggard(key: TenantKey, state: LaggardState, readTo: number): Laggard {
   const to = Math.max(readTo, state.resume);
-  return { key, held: null, next: firstOf(state), to, nextBytes: 0, restored: state, isOfBefore: true };
+  return { key, held: null, next: firstOf(state), to, nextBytes: 0, restored: state, isOfBefore: true, leftAgain: [] };
 }
 
 /** Whether the event at `next` or beyond was finished before the restart. */
 export function wasFinished({ restored }: Laggard, offset: number): boolean {
   return restored !== null && offset < restored.resume && !restored.unfinished.includes(offset);
+}
+
+/** Read on: it was finished before the restart, when its tenant didn't lag yet. */
+export function noteFinishedBefore(laggard: Laggard, offset: number): void {
+  if (isBehind(laggard)) {
+    laggard.restored = { unfinished: laggard.leftAgain, resume: offset + 1 };
+    return;
+  }
+  moveOn(laggard, offset + 1);
+  if (laggard.held !== null) noteFinished(laggard.held, offset);
 }
 
 /** Everything of it below the offset was taken, or is finished. */
@@ -84,7 +96,7 @@ export function stateOf({ held, next, restored }: Laggard): LaggardState {
   const taken = held === null ? [] : [...held.offsets];
   if (restored !== null) {
     return {
-      unfinished: [...taken, ...restored.unfinished.filter((offset) => offset >= next)],
+      unfinished: [...taken, ...restored.unfinished.filter((offset) => offset >= next && offset < restored.resume)],
       resume: restored.resume,
     };
   }

@@ -11,7 +11,7 @@ import { comeBackTo } from './come-back.ts';
 import type { ComeBack } from './come-back.ts';
 import { decodeFinished } from './finished-bitmap.ts';
 import type { Held, Laggard } from './laggard.ts';
-import { isBehind, moveOn, noteFinished } from './laggard.ts';
+import { isBehind, moveOn, noteFinished, noteFinishedBefore } from './laggard.ts';
 import { createLaggards } from './laggards.ts';
 import { createOffsetWindow } from './offset-window.ts';
 import { decodePosition, encodePosition, laggardsMax } from './position-text.ts';
@@ -58,7 +58,8 @@ export function createPartitionAccount(
 ): PartitionAccount {
   const restored = decodePosition(committed);
   const window = createOffsetWindow(restored.window);
-  const laggards = createLaggards(restored.laggards, readBefore(restored.window));
+  const readBefore = readBeforeOf(restored.window);
+  const laggards = createLaggards(restored.laggards, readBefore);
   /** It was taken beyond its share, since no more may lag. */
   let overfull: Held | null = null;
 
@@ -79,11 +80,16 @@ export function createPartitionAccount(
     const laggard = laggards.of(tenantId);
     const isNew = window.begin(offset);
     if (laggard !== undefined) {
-      if (!isNew) return 'surplus';
+      if (!isNew) return passKnown(laggard, offset);
       window.finish(offset);
       return admitLate(laggard, work);
     }
-    if (!isNew) return 'finished';
+    if (!isNew) {
+      // Where it lags before it has finished anything later, it says of this one, too, that it is finished.
+      const holder = laggards.held(tenantId);
+      if (holder !== undefined) noteFinished(holder, offset);
+      return 'finished';
+    }
     const by = laggards.heldBy(tenantId);
     const hasRoom = mayHold(by, bytes, memory);
     if (!hasRoom && laggards.size < limits.laggardsMax) {
@@ -95,11 +101,18 @@ export function createPartitionAccount(
     return 'taken';
   }
 
+  /** The window counts it as finished: because it was, or because somebody else spoke for it. */
+  function passKnown(laggard: Laggard, offset: number): Admission {
+    if (laggard.isOfBefore) return 'surplus';
+    noteFinishedBefore(laggard, offset);
+    return 'finished';
+  }
+
   function admitLate(laggard: Laggard, work: Work): Admission {
     const { offset, bytes } = work;
     if (isBehind(laggard)) {
       laggard.to = offset + 1;
-      return 'surplus';
+      return leave(laggard, offset);
     }
     const by = laggards.heldBy(work.tenantId);
     const hasRoom = mayHold(by, bytes, memory);
@@ -107,7 +120,12 @@ export function createPartitionAccount(
     else laggard.nextBytes = bytes;
     laggard.to = offset + 1;
     moveOn(laggard, hasRoom ? offset + 1 : offset);
-    return hasRoom ? 'taken' : 'surplus';
+    return hasRoom ? 'taken' : leave(laggard, offset);
+  }
+
+  function leave(laggard: Laggard, offset: number): Admission {
+    if (offset < readBefore) laggard.leftAgain.push(offset);
+    return 'surplus';
   }
 
   function finish({ tenantId, offset, bytes }: Work): void {
@@ -157,6 +175,6 @@ export function createPartitionAccount(
 }
 
 /** All that was left in the log before the restart is below it: it was read, so the window counts it as finished. */
-function readBefore({ offset, metadata }: CommittedPosition): number {
+function readBeforeOf({ offset, metadata }: CommittedPosition): number {
   return Math.max(offset, (decodeFinished(offset, metadata)?.at(-1) ?? -1) + 1);
 }

@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { createPlaces } from '../../src/dispatchers/places.ts';
 
 it('are never taken by more than there are, go to those who wait in the order in which they came, and come back from one who fails', async () => {
-  const places = createPlaces(2);
+  const places = createPlaces(2, Math.random);
   const begun: number[] = [];
   const ends: PromiseWithResolvers<void>[] = [];
   const runs = [0, 1, 2, 3, 4].map((i) =>
@@ -26,4 +26,20 @@ it('are never taken by more than there are, go to those who wait in the order in
   expect(begun).toEqual([0, 1, 2, 3, 4]);
   for (const end of ends) end.resolve();
   expect(await Promise.all(runs)).toEqual([undefined, 'failed', undefined, undefined, undefined]);
+});
+
+it('go to who asks to stand anywhere when chance says so, and those who came before keep their order', async () => {
+  const chances = [0, 0.5, 0.99];
+  const places = createPlaces(1, () => chances.shift() ?? 0);
+  const begun: string[] = [];
+  const run = (name: string, waiting?: 'anywhere') => places(async () => void begun.push(name), waiting);
+  await Promise.all([
+    run('first'),
+    run('a'),
+    run('b'),
+    run('before all', 'anywhere'),
+    run('in the middle', 'anywhere'),
+    run('behind all', 'anywhere'),
+  ]);
+  expect(begun).toEqual(['first', 'before all', 'a', 'in the middle', 'b', 'behind all']);
 });

@@ -10,6 +10,7 @@ import { topicOf } from '../../src/domain/topics.ts';
 import type { LogEntry, Position } from '../../src/ports/event-log.ts';
 import { worldBegin } from './machine.ts';
 import { batchOf, eventNumberOf } from './record.ts';
+import type { Commit } from './commits.ts';
 import type { Group } from './group.ts';
 import { createGroup } from './group.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -63,8 +64,9 @@ export function createBrokers(by: {
   /** Records of one partition in an answer. */
   readonly answerMax: number;
   onAppend(entry: LogEntry, by: string): void;
+  onCommit(group: string, commits: readonly Commit[]): void;
 }): Brokers {
-  const { time, partitions, count, pollStretch, answerMax, onAppend } = by;
+  const { time, partitions, count, pollStretch, answerMax, onAppend, onCommit } = by;
   const stored = new Map<string, Stored>();
   const all: LogEntry[] = [];
   const groups = new Map<string, Group>();
@@ -162,7 +164,7 @@ export function createBrokers(by: {
     moveLeaders: () => void leadersMoved++,
     groups,
     group(name) {
-      const group = groups.get(name) ?? createGroup(time);
+      const group = groups.get(name) ?? createGroup(time, (commits) => onCommit(name, commits));
       groups.set(name, group);
       return group;
     },

@@ -4,6 +4,7 @@ import type { GroupMember } from 'kafkajs/src/cluster/index.js';
 
 import type { CommittedPosition } from '../../src/ports/event-log.ts';
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
+import type { Commit } from './commits.ts';
 import type { Pending, VirtualTime } from './virtual-time.ts';
 
 /** As kafkajs says what a broker refuses. */
@@ -33,10 +34,7 @@ export interface Group {
   }): Promise<{ memberAssignment: Buffer }>;
   heartbeat(of: { groupGenerationId: number; memberId: string }): void;
   leave(memberId: string): void;
-  commit(
-    of: { groupGenerationId: number; memberId: string },
-    commits: readonly (CommittedPosition & { topic: string; partition: number })[],
-  ): void;
+  commit(of: { groupGenerationId: number; memberId: string }, commits: readonly Commit[]): void;
   /** Leaves the members of a machine out, as if they had been silent for too long. */
   evict(machine: string): void;
   /** Nobody is known any more, and generations begin again. */
@@ -55,7 +53,7 @@ interface Member {
 const sessionTimeoutMs = 10_000;
 const rebalanceTimeoutMs = 10_000;
 
-export function createGroup(time: VirtualTime): Group {
+export function createGroup(time: VirtualTime, onCommit: (commits: readonly Commit[]) => void): Group {
   const committed = new Map<string, CommittedPosition>();
   const members = new Map<string, Member>();
   let state: 'stable' | 'joining' | 'sharing' = 'stable';
@@ -168,6 +166,7 @@ export function createGroup(time: VirtualTime): Group {
       if (state === 'sharing') throw new Refusal('REBALANCE_IN_PROGRESS');
       for (const { topic, partition, offset, metadata } of commits)
         committed.set(keyOf({ topic, partition }), { offset, metadata });
+      onCommit(commits);
     },
     evict(machine) {
       for (const member of members.values()) if (member.machine === machine) remove(member);

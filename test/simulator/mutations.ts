@@ -229,8 +229,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'dispatchers/partition-account.ts',
-        from: "laggard.to = offset + 1;\n      return 'surplus';",
-        to: "return 'surplus';",
+        from: 'laggard.to = offset + 1;\n      return leave(laggard, offset);',
+        to: 'return leave(laggard, offset);',
       },
     ],
   },
@@ -257,6 +257,20 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a commit says nothing of who lags',
     edits: [{ file: 'dispatchers/partition-account.ts', from: 'laggards: laggards.states() }', to: 'laggards: [] }' }],
+  },
+  {
+    name: 'who lags after a restart forgets what was known of it to be finished',
+    edits: [
+      {
+        file: 'dispatchers/partition-account.ts',
+        from: 'if (holder !== undefined) noteFinished(holder, offset);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'who lags after a restart does not hear what is known of it further on',
+    edits: [{ file: 'dispatchers/partition-account.ts', from: 'noteFinishedBefore(laggard, offset);', to: '' }],
   },
   // Attempts.
   {

@@ -8,6 +8,8 @@ import type { NotificationFacts, Status } from '../../src/domain/notification.ts
 import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
 import type { Claim, LogEntry } from '../../src/ports/event-log.ts';
 import type { Logger } from '../../src/ports/logger.ts';
+import type { CommitWitness } from './commits.ts';
+import { createCommitWitness } from './commits.ts';
 import type { ErasureWitness } from './erasures.ts';
 import { createErasureWitness } from './erasures.ts';
 import { virtualMs } from './log.ts';
@@ -36,6 +38,7 @@ export interface Witness extends AttemptWitness {
   facts(id: NotificationId): NotificationFacts | undefined;
   all(): ReadonlyMap<NotificationId, NotificationFacts>;
   appended(entry: LogEntry, by: string): void;
+  readonly committed: CommitWitness;
   owned(machine: Machine, claim: Claim): void;
   /** The group's coordinator has answered to a member. */
   heard(machine: string): void;
@@ -202,6 +205,7 @@ export function createWitness(by: {
       if (endings.has(status) || erasures.tenants.has(event.tenantId)) open.delete(notificationId);
       else open.set(notificationId, status);
     },
+    committed: createCommitWitness(fault),
     heard: (machine) => void heardAt.set(machine, time.now),
     owned: (machine, claim) => void claims.set(`${machine.name} ${claim.partition}`, { at: time.now, claim }),
     loggerOf(machine) {

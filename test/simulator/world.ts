@@ -7,7 +7,7 @@ import { createErasures, erasedFacts } from '../../src/domain/erasure.ts';
 import type { DomainEvent, NotificationRequested } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../../src/domain/ids.ts';
-import type { Partitioning } from '../../src/domain/topics.ts';
+import type { Partitioning, Topic } from '../../src/domain/topics.ts';
 import { allTopics, partitionOf, workTopics } from '../../src/domain/topics.ts';
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
 import type { Random } from '../chaos/random.ts';
@@ -138,7 +138,19 @@ function createWorld(plan: Plan, print: ((line: string) => void) | null): World 
     time,
     random,
     trace,
-    brokers: createBrokers({ time, partitions, count, pollStretch, answerMax, onAppend: witness.appended }),
+    brokers: createBrokers({
+      time,
+      partitions,
+      count,
+      pollStretch,
+      answerMax,
+      onAppend: witness.appended,
+      onCommit(group, commits) {
+        if (group !== groupOf(plan)) return;
+        for (const commit of commits)
+          witness.committed(commit, world.brokers.entries(commit.topic as Topic, commit.partition));
+      },
+    }),
     partitioning: { partitions, shards: 2 },
     tenants,
     faults: { appendsFailUntil: 0, failsUntil: 0, failUntil: 0, failOneIn: 1 },

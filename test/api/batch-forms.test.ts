@@ -2,7 +2,6 @@
 // batch's order.
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { NotificationRequested } from '../../src/domain/events.ts';
 import { allTopics } from '../../src/domain/topics.ts';
@@ -10,6 +9,7 @@ import type { App, Reply } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { ItemsThread } from '../../src/main/items-thread.ts';
 import { startItems } from '../support/items-thread.ts';
+import fc from '../support/properties.ts';
 
 type Tenant = Awaited<ReturnType<App['tenant']>>;
 interface Form {

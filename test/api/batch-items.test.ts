@@ -1,10 +1,10 @@
 // How the body of a batch is cut into items: the same ones however its bytes arrive.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { BatchFormat } from '../../src/api/batch-items.ts';
 import { batchLimits, itemsOf } from '../../src/api/batch-items.ts';
+import fc from '../support/properties.ts';
 
 async function cut(text: string | Buffer, format: BatchFormat, sizes: readonly number[] = [64 * 1024]) {
   const bytes = Buffer.from(text);

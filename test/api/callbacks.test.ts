@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
@@ -15,6 +14,7 @@ import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
+import fc from '../support/properties.ts';
 import { until } from '../support/until.ts';
 
 type Tenant = Awaited<ReturnType<App['tenant']>>;

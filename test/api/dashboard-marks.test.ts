@@ -1,10 +1,10 @@
 // The ids of the dashboard's stream: what they say is what comes back, and nothing else is taken.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { marksAt, parseDashboardMarks } from '../../src/api/dashboard-marks.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import fc from '../support/properties.ts';
 
 const { topics } = notificationsReadModel;
 const [first = ''] = topics;

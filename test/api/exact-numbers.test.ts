@@ -1,10 +1,10 @@
 // Numbers of a request that JSON.parse would change are refused with their path; all others come back as they were sent.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { checkNumbers, isExact } from '../../src/api/exact-numbers.ts';
 import { type App, startApp } from '../support/app.ts';
+import fc from '../support/properties.ts';
 import { cpuMsSince, threadCpuMsMax } from '../support/thread-cpu.ts';
 
 describe('a number', () => {

@@ -1,9 +1,9 @@
 // Times as the API writes them.
 
 import { expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { isoTime } from '../../src/api/record.ts';
+import fc from '../support/properties.ts';
 
 it('are written as a date writes itself, whichever day they are of', () => {
   const dayMs = 86_400_000;

@@ -1,9 +1,9 @@
 // Where a text stops being JSON, and what should stand there; never what it holds.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { jsonProblem } from '../../src/api/json-problem.ts';
+import fc from '../support/properties.ts';
 
 describe('what is no JSON', () => {
   it.each([

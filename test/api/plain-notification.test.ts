@@ -1,11 +1,11 @@
 // A plain notification is told without the schema: what is taken for one the schema gives back exactly.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { notificationSchema } from '../../src/api/notification-request.ts';
 import { isPlain } from '../../src/api/plain-notification.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
+import fc from '../support/properties.ts';
 
 const text = fc.oneof(fc.string(), fc.constantFrom('', 'ada', ' ', '\u0000', '\uD800'));
 const object = fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), fc.jsonValue(), { maxKeys: 3 });

@@ -1,9 +1,9 @@
 // What an HTML mail says as plain text.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { plainText } from '../../src/channels/email/plain-text.ts';
+import fc from '../support/properties.ts';
 import { cpuMsSince, threadCpuMsMax } from '../support/thread-cpu.ts';
 
 describe('an HTML body as text', () => {

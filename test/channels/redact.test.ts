@@ -1,9 +1,9 @@
 // What is kept of an answer holds no secret and no more than 1 KiB.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { kept } from '../../src/channels/redact.ts';
+import fc from '../support/properties.ts';
 import { cpuMsSince, threadCpuMsMax } from '../support/thread-cpu.ts';
 
 const secret = fc

@@ -1,7 +1,6 @@
 // The client's verifier of webhooks: what Herald signs is taken, during a change of the secret too, and nothing else.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { verifyWebhook, WebhookVerificationError } from '../../clients/typescript/src/index.ts';
 import { createWebhookSigner } from '../../src/channels/webhook/signature.ts';
@@ -9,6 +8,7 @@ import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
+import fc from '../support/properties.ts';
 import { until } from '../support/until.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;

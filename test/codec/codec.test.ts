@@ -2,7 +2,6 @@
 
 import { describe, expect, it, jest } from '@jest/globals';
 import avro from 'avsc';
-import fc from 'fast-check';
 
 import type { EncodedEvent } from '../../src/codec/index.ts';
 import { createCodec, UndecodableError, UnknownSchemaError } from '../../src/codec/index.ts';
@@ -11,6 +10,7 @@ import type { DomainEvent } from '../../src/domain/events.ts';
 import { anyEvent } from '../support/events.ts';
 import { requested } from '../dispatchers/work-events.ts';
 import { firstWritten } from '../support/former-schemas.ts';
+import fc from '../support/properties.ts';
 
 const codec = createCodec();
 /** Of a request, what came with later versions. */

@@ -1,12 +1,12 @@
 // Events as one piece of memory, and back.
 
 import { expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createCodec } from '../../src/codec/index.ts';
 import { datumsOf, packed, unpacked } from '../../src/codec/packed.ts';
 import { topicOf } from '../../src/domain/topics.ts';
 import { anyEvent } from '../support/events.ts';
+import fc from '../support/properties.ts';
 import { requested } from '../support/requested.ts';
 
 const codec = createCodec();

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createCodec } from '../../src/codec/index.ts';
 import { packed } from '../../src/codec/packed.ts';
@@ -27,6 +26,7 @@ import {
 } from '../../src/ports/event-log.ts';
 import type { TenantShare } from '../../src/ports/log-survey.ts';
 import { anyEvent } from '../support/events.ts';
+import fc from '../support/properties.ts';
 import { requested } from '../support/requested.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,6 @@
 // What every read-model store promises; each adapter runs this suite.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
 import type { DocumentScan } from '../../src/ports/document-scan.ts';
@@ -24,6 +23,7 @@ import {
   type Write,
 } from '../../src/ports/read-model-store.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
+import fc from '../support/properties.ts';
 import { until } from '../support/until.ts';
 
 export interface ReadModelStoreHarness {

@@ -1,9 +1,9 @@
 // What every secret box promises; each adapter runs this suite.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { type SecretBox, SecretBoxError } from '../../src/ports/secret-box.ts';
+import fc from '../support/properties.ts';
 
 export function secretBoxContract(
   name: string,

@@ -1,9 +1,9 @@
 // What every template renderer holds: the Liquid subset of the wire contract, its HTML rules, its limits.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { DomainError, type ErrorDetail } from '../../src/domain/errors.ts';
 import type { RenderedTemplate, TemplateRenderer, TemplateSource } from '../../src/ports/template-renderer.ts';
+import fc from '../support/properties.ts';
 import { cpuMsSince, threadCpuMsMax } from '../support/thread-cpu.ts';
 
 export interface TemplateRendererHarness {

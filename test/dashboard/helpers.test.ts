@@ -1,7 +1,6 @@
 // What the dashboard computes: pure, so without a browser.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { execFileSync } from 'node:child_process';
 
 import { bytes, duration, relativeTime, visible } from '../../dashboard/format.ts';
@@ -18,6 +17,7 @@ import type { Place } from '../../dashboard/place.ts';
 import { isIn, numbersOf, placeOf } from '../../dashboard/place.ts';
 import { createEventReader } from '../../dashboard/sse.ts';
 import { claimsOf, isFor } from '../../dashboard/token-claims.ts';
+import fc from '../support/properties.ts';
 
 describe('numbers and times', () => {
   it.each([

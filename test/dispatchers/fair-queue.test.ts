@@ -1,11 +1,11 @@
 // Turns between tenants, and tenants that are held.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createFairQueue } from '../../src/dispatchers/fair-queue.ts';
 import type { FairQueue } from '../../src/dispatchers/fair-queue.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
+import fc from '../support/properties.ts';
 
 const [a, b, c] = ['a', 'b', 'c'] as unknown as [TenantId, TenantId, TenantId];
 

@@ -1,13 +1,13 @@
 // The lanes: shares by weight, nothing left idle, nobody starved.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { priorities } from '../../src/domain/events.ts';
 import type { Priority } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { createLanes, laneWeights } from '../../src/dispatchers/lanes.ts';
 import type { Lanes } from '../../src/dispatchers/lanes.ts';
+import fc from '../support/properties.ts';
 
 const tenant = 'tnt_a' as TenantId;
 

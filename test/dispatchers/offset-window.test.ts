@@ -1,10 +1,10 @@
 // Offsets read in order and finished in any: the mark, the bitmap, and what a restart hands out again.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { bitmapBitsMax, decodeFinished, encodeFinished } from '../../src/dispatchers/finished-bitmap.ts';
 import { createOffsetWindow } from '../../src/dispatchers/offset-window.ts';
+import fc from '../support/properties.ts';
 
 const metadataMax = 4096;
 const atZero = { offset: 0, metadata: '' };

@@ -1,12 +1,12 @@
 // Slots in flight: what is slow fills them up to a share, so that there is one for whoever comes next; turns and lanes say whose the others are.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { defaultDispatcherLimits } from '../../src/dispatchers/limits.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
 import { ordinaryShare } from '../../src/domain/tenant.ts';
 import { createRandom } from '../chaos/random.ts';
+import fc from '../support/properties.ts';
 import { simulateAttempts } from './attempts-simulated.ts';
 import type { Simulation } from './attempts-simulated.ts';
 

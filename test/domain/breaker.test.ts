@@ -1,10 +1,10 @@
 // The breaker by example, and what holds whatever happens to it.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { Breaker, Sign } from '../../src/domain/breaker.ts';
 import { admit, afterAttempt, closedBreaker, notedState, stateOf } from '../../src/domain/breaker.ts';
+import fc from '../support/properties.ts';
 
 const up: Sign = { kind: 'up' };
 const down: Sign = { kind: 'down' };

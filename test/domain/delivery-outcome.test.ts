@@ -1,9 +1,9 @@
 // What an answer over HTTP means for the next attempt.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { isRetryableStatus, retryAfterMaxMs, retryAfterMs } from '../../src/domain/delivery-outcome.ts';
+import fc from '../support/properties.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 

@@ -1,9 +1,9 @@
 // Fixed windows by a clock of the test's own: exact at their ends, and nothing is kept of those that have ended.
 
 import { expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createFixedWindows } from '../../src/domain/fixed-windows.ts';
+import fc from '../support/properties.ts';
 
 const limit = { limit: 2, windowMs: 1000 };
 

@@ -1,10 +1,10 @@
 // The set of ids that erasures are kept in: it says what a Set says, and takes a third of it.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createIdSet } from '../../src/domain/id-set.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
+import fc from '../support/properties.ts';
 
 describe('a set of ids', () => {
   it('has what was added to it, once, and nothing else', () => {

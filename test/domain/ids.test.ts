@@ -1,7 +1,6 @@
 // Ids: their spellings, both ways, and the event ids that follow from their causes.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import {
   eventIdFrom,
@@ -13,6 +12,7 @@ import {
   uuidText,
   uuidV7Bytes,
 } from '../../src/domain/ids.ts';
+import fc from '../support/properties.ts';
 
 const bits128 = fc.uint8Array({ minLength: 16, maxLength: 16 });
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });

@@ -1,13 +1,13 @@
 // The facts of a notification: whatever the order, the repeats and the splits of its history, they are the same, and so is its status.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { DeliveryRequest, NotificationEvent } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { attemptCountOf, deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../src/domain/notification.ts';
 import { anyEvent } from '../support/events.ts';
+import fc from '../support/properties.ts';
 
 const id = 'notif_01hzx5v6k2m8n4q7r9t3w5y8za';
 const at = Date.UTC(2026, 10, 21, 12);

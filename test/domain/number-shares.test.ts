@@ -1,9 +1,9 @@
 // Sharing partition numbers: even, complete, and as few moves as can be.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { shareNumbers } from '../../src/domain/number-shares.ts';
+import fc from '../support/properties.ts';
 
 const owners = fc.array(fc.option(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'gone')), { maxLength: 40 });
 const members = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });

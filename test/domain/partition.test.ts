@@ -1,7 +1,6 @@
 // Where a notification goes, forever: vectors of the partition number, and what must hold for all of them.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { channels } from '../../src/domain/events.ts';
 import type { Channel } from '../../src/domain/events.ts';
@@ -14,6 +13,7 @@ import {
   partitionsOfTenant,
   workTopics,
 } from '../../src/domain/topics.ts';
+import fc from '../support/properties.ts';
 
 function partition(tenantId: string, channel: Channel, recipient: string, id: string): number {
   return partitionOf(

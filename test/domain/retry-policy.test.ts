@@ -1,12 +1,12 @@
 // When a failed attempt is made again.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { retryAfterMaxMs } from '../../src/domain/delivery-outcome.ts';
 import { channels } from '../../src/domain/events.ts';
 import type { Channel } from '../../src/domain/events.ts';
 import { defaultRetryPolicy, fixedRetryPolicy, retryDelayMs } from '../../src/domain/retry-policy.ts';
+import fc from '../support/properties.ts';
 
 /** The middle of the jitter. */
 const middle = 0.5;

@@ -1,12 +1,12 @@
 // What the dashboard's stream announces: never backwards, whatever the order in which events are heard of.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { NotificationEvent } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import { createStatusFilter, statusChangeOf } from '../../src/domain/status-change.ts';
 import { anyEvent } from '../support/events.ts';
+import fc from '../support/properties.ts';
 
 const notificationEvent = anyEvent.filter(isNotificationEvent);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { bodyBytesMax, bodyProblem, isHtmlSource, subjectProblem } from '../../src/domain/template.ts';
+import fc from '../support/properties.ts';
 
 describe('isHtmlSource', () => {
   it.each([

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { DomainEvent } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
@@ -12,6 +11,7 @@ import { topicOf } from '../../src/domain/topics.ts';
 import type { Engines } from '../projections/engines.ts';
 import { appendAll, openEngines } from '../projections/engines.ts';
 import { anyEvent } from '../support/events.ts';
+import fc from '../support/properties.ts';
 import type { Exported, Exporting } from './exporting.ts';
 import { everything, linesOf, startExporting } from './exporting.ts';
 

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { toRecord } from '../../src/api/record.ts';
 import type { DomainEvent, ProviderReported } from '../../src/domain/events.ts';
@@ -16,6 +15,7 @@ import type { Engines } from '../projections/engines.ts';
 import { appendAll, openEngines } from '../projections/engines.ts';
 import { anyHistory, lifeOf, notificationIdFor } from '../projections/histories.ts';
 import type { Plan } from '../projections/histories.ts';
+import fc from '../support/properties.ts';
 import type { Exported, Exporting } from './exporting.ts';
 import { startExporting } from './exporting.ts';
 

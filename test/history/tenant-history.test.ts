@@ -1,7 +1,6 @@
 // A tenant's history, read from a log that it shares: its own events alone, each once, in the order of the log, however it is paged.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +17,7 @@ import { canHold, historyTypes, slotsOf } from '../../src/history/tenant-slots.t
 import type { EventLog, LogEntry } from '../../src/ports/event-log.ts';
 import { wholeTurns } from '../../src/ports/thread-turns.ts';
 import { anyEvent } from '../support/events.ts';
+import fc from '../support/properties.ts';
 
 const own = 'tnt_own' as TenantId;
 const numbers = partitionsOfTenant(own, defaultPartitioning);

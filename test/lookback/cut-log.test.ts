@@ -1,11 +1,11 @@
 // The log as of a moment, by property: what it gives is what was appended until then.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { settingsTopic } from '../../src/domain/topics.ts';
 import { cutAt, cutLog, type LogBeside } from '../../src/lookback/cut-log.ts';
 import type { LogEntry } from '../../src/ports/event-log.ts';
+import fc from '../support/properties.ts';
 
 const topic = settingsTopic;
 

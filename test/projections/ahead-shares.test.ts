@@ -1,11 +1,11 @@
 // Who stays behind on a number that is late, and who is folded before his turn.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { FoldedAhead } from '../../src/ports/folded-ahead.ts';
 import { createAheadShares } from '../../src/projections/ahead-shares.ts';
+import fc from '../support/properties.ts';
 
 const id = (n: number): TenantId => `tnt_${n}` as TenantId;
 const topic = 'work';

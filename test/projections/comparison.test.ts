@@ -1,10 +1,10 @@
 // Comparing two sets of documents: by example, and by property against a comparison that holds all of them in memory.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { DocumentScan } from '../../src/ports/document-scan.ts';
 import { compareCollections, isDifferent } from '../../src/projections/comparison.ts';
+import fc from '../support/properties.ts';
 
 type Documents = Readonly<Record<string, object>>;
 

@@ -1,7 +1,6 @@
 // An erased recipient in the read models: what was folded before and what is folded anew are the same bytes, and nobody else's are touched.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createErasures, erasedRecipient } from '../../src/domain/erasure.ts';
 import type { NotificationEvent, RecipientErased } from '../../src/domain/events.ts';
@@ -11,6 +10,7 @@ import { readModels } from '../../src/projections/index.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { DecodedEntry, ReadModel } from '../../src/projections/read-model.ts';
+import fc from '../support/properties.ts';
 import { documentsOf, folded } from './folded.ts';
 import { anyHistory, batches, entriesOf, interleaved, noon, partition } from './histories.ts';
 

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { openReadModelStore } from '../../src/adapters/sqlite/read-models/store.ts';
@@ -23,6 +22,7 @@ import type { CountedOnly } from '../../src/projections/notifications/statistics
 import { statistics } from '../../src/projections/notifications/statistics.ts';
 import { offsetsAfter } from '../../src/projections/read-model.ts';
 import { silentLogger as logger } from '../adapters/sqlite/silent-logger.ts';
+import fc from '../support/properties.ts';
 import { anyHistory, batches, interleaved, noon, partition, withRepeats } from './histories.ts';
 
 type Store = ReturnType<typeof openReadModelStore>;

@@ -1,7 +1,6 @@
 // The folds of all read models: documents are a function of the history, byte for byte.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { DeliveryDue, DomainEvent } from '../../src/domain/events.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
@@ -17,6 +16,7 @@ import type { StatisticsCell } from '../../src/projections/notifications/statist
 import { resolutionMs, resolutions } from '../../src/projections/notifications/resolutions.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
+import fc from '../support/properties.ts';
 import { documentsOf, folded } from './folded.ts';
 import { anyHistory, batches, entriesOf, interleaved, lifeOf, tenants, withRepeats } from './histories.ts';
 import type { Plan } from './histories.ts';

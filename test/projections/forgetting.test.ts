@@ -1,7 +1,6 @@
 // Forgetting: what is named goes from every read model and its day counts it as before; a rebuild of what is left of the log gives the same; a stale link says nothing.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { NotificationsForgotten } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
@@ -13,6 +12,7 @@ import type { NotificationDocument } from '../../src/projections/notifications/d
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import { keptOf } from '../../src/projections/notifications/kept-days.ts';
 import type { StatisticsCell } from '../../src/projections/notifications/statistics-cells.ts';
+import fc from '../support/properties.ts';
 import type { Folded } from './folded.ts';
 import { documentsOf, folded } from './folded.ts';
 import { anyHistory, entriesOf, noon, partition, tenants } from './histories.ts';

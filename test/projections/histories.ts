@@ -1,7 +1,5 @@
 // Histories as the service writes them: notifications through all their turns, with what crashes repeat, as entries of a log.
 
-import fc from 'fast-check';
-
 import type { Channel, DeliveryRequest, DomainEvent, NotificationEvent, Priority } from '../../src/domain/events.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
 import type { BatchId, EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
@@ -9,6 +7,7 @@ import { eventIdFrom, notificationIdOf } from '../../src/domain/ids.ts';
 import type { Topic } from '../../src/domain/topics.ts';
 import { topicOf } from '../../src/domain/topics.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
+import fc from '../support/properties.ts';
 
 export const noon = Date.UTC(2026, 10, 21, 12);
 export const tenants = ['tnt_a', 'tnt_b'] as TenantId[];

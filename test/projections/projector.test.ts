@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { DeadLettered } from '../../src/domain/events.ts';
 import type { SqliteEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
@@ -24,6 +23,7 @@ import { createTurns } from '../../src/projections/turns.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import type { RebuildProgress } from '../../src/projections/rebuild.ts';
 import { waitForPosition } from '../../src/projections/wait.ts';
+import fc from '../support/properties.ts';
 import { until } from '../support/until.ts';
 import type { Engines } from './engines.ts';
 import { appendAll, openEngines } from './engines.ts';

@@ -1,7 +1,6 @@
 // The queries of the read models, on the embedded store: what they find, in which order, and that totals equal what lists show.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { DomainEvent } from '../../src/domain/events.ts';
 import { channels, priorities } from '../../src/domain/events.ts';
@@ -19,6 +18,7 @@ import { statisticsBetween, statisticsRange } from '../../src/projections/notifi
 import { piecesOf } from '../../src/projections/notifications/cell-pages.ts';
 import { statistics } from '../../src/projections/notifications/statistics.ts';
 import type { DecodedEntry, ReadModel } from '../../src/projections/read-model.ts';
+import fc from '../support/properties.ts';
 import type { Engines } from './engines.ts';
 import { openEngines } from './engines.ts';
 import type { Plan, Step } from './histories.ts';

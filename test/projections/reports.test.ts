@@ -1,7 +1,6 @@
 // What providers report: the same documents and counts in any order, and never a change of the record.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { ProviderReported } from '../../src/domain/events.ts';
 import { reportKinds } from '../../src/domain/events.ts';
@@ -13,6 +12,7 @@ import type { ShownReport } from '../../src/projections/notifications/reports.ts
 import { reportsOf } from '../../src/projections/notifications/reports.ts';
 import { statisticsCollection } from '../../src/projections/notifications/statistics-cells.ts';
 import { resolutionMs, resolutions } from '../../src/projections/notifications/resolutions.ts';
+import fc from '../support/properties.ts';
 import type { Folded } from './folded.ts';
 import { documentsOf, folded } from './folded.ts';
 import { anyHistory, batches, entriesOf, interleaved, noon, partition, tenants, withRepeats } from './histories.ts';

@@ -1,7 +1,6 @@
 // Searching: the terms of a notification, and how a version of before is left behind.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFilter } from '../../src/projections/notifications/filter.ts';
@@ -13,6 +12,7 @@ import { termKeysOf, termsOf, wordsOf, wordsPerNotificationMax } from '../../src
 import { visibleText } from '../../src/projections/search/visible-text.ts';
 import { createTurns } from '../../src/projections/turns.ts';
 import { requested, searchContract } from '../contracts/search.ts';
+import fc from '../support/properties.ts';
 import { until } from '../support/until.ts';
 import { appendAll, openEngines } from './engines.ts';
 import { tenants } from './histories.ts';

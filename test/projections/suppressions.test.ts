@@ -1,7 +1,6 @@
 // The tenants' suppression lists: the last that was said of a recipient counts, however often and around a start whenever it is told.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { Channel, SuppressionEvent } from '../../src/domain/events.ts';
 import type { EventId, TenantId } from '../../src/domain/ids.ts';
@@ -10,6 +9,7 @@ import { settingsTopic } from '../../src/domain/topics.ts';
 import type { EventLog, LogEntry } from '../../src/ports/event-log.ts';
 import { followSuppressions } from '../../src/projections/suppressions/follow.ts';
 import { createSuppressionList } from '../../src/projections/suppressions/list.ts';
+import fc from '../support/properties.ts';
 
 const ada = 'tnt_ada' as TenantId;
 const bob = 'tnt_bob' as TenantId;

@@ -1,13 +1,13 @@
 // An erased tenant in the read models: wherever its erasure is met, what is left is what folding the others alone gives, byte for byte.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createErasures } from '../../src/domain/erasure.ts';
 import type { DomainEvent, TenantErased, TenantForgotten } from '../../src/domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import { readModels } from '../../src/projections/index.ts';
 import type { DecodedEntry, ReadModel } from '../../src/projections/read-model.ts';
+import fc from '../support/properties.ts';
 import { folded } from './folded.ts';
 import { anyHistory, batches, entriesOf, interleaved, noon, partition } from './histories.ts';
 

@@ -1,7 +1,6 @@
 // What the ledger says of any history is what the facts of its notifications say.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
@@ -10,6 +9,7 @@ import { deliveriesTopic, topicOf } from '../../src/domain/topics.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
 import { createLedger, isEnded } from '../../src/reconcile/ledger.ts';
 import { anyHistory, entriesOf, lifeOf } from '../projections/histories.ts';
+import fc from '../support/properties.ts';
 
 function ledgerOf(entries: readonly DecodedEntry[]) {
   const accepted: string[] = [];

@@ -4,7 +4,6 @@
 // crash between a decision's write and its events, and be told everything twice.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { NotificationEvent, NotificationRequested } from '../../src/domain/events.ts';
 import type { EventId } from '../../src/domain/ids.ts';
@@ -14,6 +13,7 @@ import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import { decide, mergeTimerEvent } from '../../src/projections/timers/document.ts';
 import { decisionsOf } from '../../src/scheduler/decisions.ts';
+import fc from '../support/properties.ts';
 import { requested } from '../support/requested.ts';
 
 const steps = [

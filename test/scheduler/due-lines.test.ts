@@ -1,7 +1,6 @@
 // Tenants' lanes in turn, of whatever waits: on the embedded store, whose index they are found by.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import type { Priority } from '../../src/domain/events.ts';
 import { priorities } from '../../src/domain/events.ts';
@@ -14,6 +13,7 @@ import type { DueLines } from '../../src/scheduler/due-lines.ts';
 import { createDueLines } from '../../src/scheduler/due-lines.ts';
 import type { Engines } from '../projections/engines.ts';
 import { openEngines } from '../projections/engines.ts';
+import fc from '../support/properties.ts';
 
 const now = 1_000_000;
 const roomy = { documents: 60, bytes: 1_000_000 };

@@ -1,7 +1,5 @@
 // Arbitrary events for property tests: every type, every field in its range.
 
-import fc from 'fast-check';
-
 import type { DeliveryRequest, DomainEvent, EventType } from '../../src/domain/events.ts';
 import {
   channels,
@@ -13,6 +11,7 @@ import {
   settingsSubjects,
   suppressionReasons,
 } from '../../src/domain/events.ts';
+import fc from './properties.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
 const time = fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 });

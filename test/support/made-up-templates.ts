@@ -1,9 +1,8 @@
 // Templates and data made up at random around what has been dear before: long paths, filters in a row, keys that are values, tags in one another, loops, text
 // that hardly parses; as large as a request may be.
 
-import fc from 'fast-check';
-
 import { assertNever } from '../../src/domain/assert-never.ts';
+import fc from './properties.ts';
 
 /** What is drawn: short, so that a failure can be read and made again. */
 export interface Recipe {

@@ -1,9 +1,9 @@
 // Sharing a Kafka group out: by number over all topics, evenly, and a number stays where it was.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { assign, encodeMember, type MemberState, numbersOf } from '../../../src/adapters/kafka/assigner.ts';
+import fc from '../../support/properties.ts';
 
 const partitions = 12;
 const topics = ['a', 'b', 'c'];

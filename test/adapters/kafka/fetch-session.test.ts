@@ -1,11 +1,11 @@
 // Fetch sessions: what the broker believes after each request is what the consumer wants.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createFetchSession, keyOf } from '../../../src/adapters/kafka/fetch-session.ts';
 import { createFetchSources } from '../../../src/adapters/kafka/fetch-sources.ts';
 import type { FetchAnswer, FetchPartition } from '../../../src/adapters/kafka/fetch-wire.ts';
+import fc from '../../support/properties.ts';
 
 const anyWanted = fc.uniqueArray(
   fc.record({ topic: fc.constantFrom('a', 'b'), partition: fc.nat(4), offset: fc.nat(3) }),

@@ -2,9 +2,9 @@
 
 import { createRequire } from 'node:module';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { decodeFetchAnswer, fetchMessages, type FetchRequest } from '../../../src/adapters/kafka/fetch-wire.ts';
+import fc from '../../support/properties.ts';
 
 const require = createRequire(import.meta.url);
 const kafkajsRequest = require('kafkajs/src/protocol/requests/fetch/v11/request.js') as (of: object) => {

@@ -1,11 +1,11 @@
 // The Produce request as bytes, read by kafkajs' own decoder of record batches; and its answer.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import crc32C from 'kafkajs/src/protocol/recordBatch/crc32C/index.js';
 
 import { noProducer, produceRequest, produceResponse } from '../../../src/adapters/kafka/produce-request.ts';
 import { readRecords } from '../../../src/adapters/kafka/record-batch.ts';
+import fc from '../../support/properties.ts';
 
 const timeMs = 1_795_000_000_000;
 
@@ -45,7 +45,7 @@ describe('a produce request', () => {
         );
         expect(parse(buffer)).toEqual(expected);
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 

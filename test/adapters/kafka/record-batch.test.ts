@@ -2,9 +2,9 @@
 
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { readRecords } from '../../../src/adapters/kafka/record-batch.ts';
+import fc from '../../support/properties.ts';
 import { type Batch, batchOf } from './batches.ts';
 
 const logAppendTime = 0x8;

@@ -1,13 +1,13 @@
 // Which topics an event type can go to, from the domain's own topicOf.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { topicsOfType } from '../../../src/adapters/kafka/subjects.ts';
 import { createCodec } from '../../../src/codec/index.ts';
 import type { EventType } from '../../../src/domain/events.ts';
 import { deliveriesTopic, topicOf, workTopics } from '../../../src/domain/topics.ts';
 import { anyEvent } from '../../support/events.ts';
+import fc from '../../support/properties.ts';
 
 describe('the topics of an event type', () => {
   it('hold every topic that an event of the type is appended to', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { createCache } from '../../../src/adapters/liquid/cache.ts';
+import fc from '../../support/properties.ts';
 
 describe('the cache of compiled templates', () => {
   it('gives back what was put in, under its key alone', () => {

@@ -5,12 +5,12 @@
 // A failure names its seed, which HERALD_TEST_TEMPLATES_SEED makes again.
 
 import { afterAll, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createTemplateRenderer } from '../../../src/adapters/liquid/template-renderer.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
 import { anyRecipe, dataOf, type Recipe, sourcesOf } from '../../support/made-up-templates.ts';
+import fc from '../../support/properties.ts';
 import { cpuMsSince, threadCpuMsMax } from '../../support/thread-cpu.ts';
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { Liquid } from 'liquidjs';
 import { createTemplateRenderer } from '../../../src/adapters/liquid/template-renderer.ts';
 import type { Logger } from '../../../src/ports/logger.ts';
 import type { TemplateRenderer } from '../../../src/ports/template-renderer.ts';
 import { templateRendererContract } from '../../contracts/template-renderer.ts';
+import fc from '../../support/properties.ts';
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 /** These judge what templates take, and that is processor time: a busy machine takes long for it. */

@@ -1,9 +1,9 @@
 // The bounded cache: never heavier than it may be, and what is used stays.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createBoundedCache } from '../../../src/adapters/memory/bounded-cache.ts';
+import fc from '../../support/properties.ts';
 
 describe('a bounded cache', () => {
   it('keeps what is used and lets go of what is not', () => {

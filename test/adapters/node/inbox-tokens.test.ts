@@ -1,12 +1,12 @@
 // Inbox tokens: they say whose inbox they open, in every process that has the secret, and nobody else can make one.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { SignJWT, UnsecuredJWT, decodeJwt } from 'jose';
 
 import { createInboxTokens } from '../../../src/adapters/node/inbox-tokens.ts';
 import type { TenantId } from '../../../src/domain/ids.ts';
 import type { InboxPass } from '../../../src/ports/inbox-tokens.ts';
+import fc from '../../support/properties.ts';
 
 const tokens = createInboxTokens(['the secret']);
 const pass: InboxPass = {

@@ -1,10 +1,10 @@
 // Addresses to unsubscribe by: who is meant is in them, nobody can read it off, and nobody else can make one.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createUnsubscribeLinks } from '../../../src/adapters/node/unsubscribe-links.ts';
 import type { NotificationId, TenantId } from '../../../src/domain/ids.ts';
+import fc from '../../support/properties.ts';
 
 const base = 'https://herald.example.com';
 const links = createUnsubscribeLinks(base, 'the secret');

@@ -1,8 +1,8 @@
 // Sharing partition numbers within a process: even, disjoint, fenced, and no more moves than needed.
 
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
+import fc from '../../support/properties.ts';
 import { until } from '../../support/until.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 import { createGroups, type Member } from '../../../src/adapters/sqlite/event-log/groups.ts';

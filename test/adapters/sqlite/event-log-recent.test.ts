@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { connectEventLog } from '../../../src/adapters/sqlite/event-log/connected.ts';
 import { openEventLog, type SqliteEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
@@ -13,6 +12,7 @@ import type { DomainEvent, EventType } from '../../../src/domain/events.ts';
 import { allTopics, defaultPartitioning, topicOf, workTopic } from '../../../src/domain/topics.ts';
 import type { Claim, EventLog, LogEntry, PartitionReader } from '../../../src/ports/event-log.ts';
 import { anyEvent } from '../../support/events.ts';
+import fc from '../../support/properties.ts';
 import { requested } from '../../support/requested.ts';
 import { wallClock } from '../../support/wall-clock.ts';
 import { silentLogger } from './silent-logger.ts';

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 
 import { createClock } from '../../../src/adapters/node/clock.ts';
 import { bytesAtMost, rowText } from '../../../src/adapters/sqlite/read-models/packing.ts';
@@ -15,6 +14,7 @@ import { tableOf } from '../../../src/adapters/sqlite/read-models/tables.ts';
 import type { DocumentShape } from '../../../src/ports/document-shape.ts';
 import type { CollectionDefinition, Document, ReadModelDefinition } from '../../../src/ports/read-model-store.ts';
 import { documentBytesMax } from '../../../src/ports/read-model-store.ts';
+import fc from '../../support/properties.ts';
 import { silentLogger as logger } from './silent-logger.ts';
 
 const shape: DocumentShape = {

@@ -4,15 +4,21 @@
 //   scanned side by side ──> those that differ: one may be ahead ──looked at again, a second later, some times──> left ──> looked at once more when level
 
 import type { BesideComparison } from '../ports/read-model-rebuild.ts';
+import type { NotificationId, TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DocumentScan } from '../ports/document-scan.ts';
+import type { EventLog } from '../ports/event-log.ts';
 import type { Document, ReadModelReader } from '../ports/read-model-store.ts';
 import type { CollectionDifference, ComparedSide } from './comparison.ts';
 import { compareCollections } from './comparison.ts';
 
 type Side = DocumentScan & Pick<ReadModelReader, 'get'>;
 
+/** Who is told of erasures reads less than what was folded before, until that is erased as well: such documents aren't held against each other. */
+type Erasing = Pick<EventLog, 'isErased' | 'isTenantErased'>;
+
 export interface BesideSides {
+  readonly log: Erasing;
   readonly before: Side;
   readonly after: Side;
   /** What is compared: its name before and after. */
@@ -52,7 +58,7 @@ interface Doubtful {
 
 /** @param wanted `each` where nothing is to differ: which ones do is found out; `some`: what differs is told by a sample */
 export async function compareBeside(sides: BesideSides, wanted: 'each' | 'some'): Promise<BesideFindings> {
-  const { before, after, clock, signal, collections } = sides;
+  const { log, before, after, clock, signal, collections } = sides;
   const found: Found[] = [];
   let doubtful: Doubtful[] = [];
   let compared = 0;
@@ -74,12 +80,12 @@ export async function compareBeside(sides: BesideSides, wanted: 'each' | 'some')
   const looksMax = wanted === 'each' ? looks : 0;
   for (let look = 0; look < looksMax && doubtful.length > 0 && !signal.aborted; look++) {
     await clock.sleep(lookEveryMs, signal);
-    doubtful = (await differing(before, after, doubtful)).map(({ doubt }) => doubt);
+    doubtful = (await differing(log, { before, after }, doubtful)).map(({ doubt }) => doubt);
   }
   return {
     compared,
     async settle(held) {
-      const left = await differing(before, held, doubtful.slice(0, heldMax));
+      const left = await differing(log, { before, after: held }, doubtful.slice(0, heldMax));
       return toldOf(clock, Math.max(0, compared - Math.max(0, doubtful.length - heldMax)), left);
     },
     now: async () => sampleOf(clock, compared, found),
@@ -109,8 +115,8 @@ interface Differing {
 }
 
 async function differing(
-  before: Pick<ReadModelReader, 'get'>,
-  after: Pick<ReadModelReader, 'get'>,
+  log: Erasing,
+  { before, after }: { readonly before: Pick<ReadModelReader, 'get'>; readonly after: Pick<ReadModelReader, 'get'> },
   doubtful: readonly Doubtful[],
 ): Promise<Differing[]> {
   const left: Differing[] = [];
@@ -122,8 +128,9 @@ async function differing(
       const ids = some.map(({ id }) => id);
       const [a, b] = [await before.get<Document>(ofBefore, ids), await after.get<Document>(ofAfter, ids)];
       for (const doubt of some) {
-        const fields = fieldsOf(a.get(doubt.id), b.get(doubt.id));
-        if (fields.length > 0) left.push({ doubt, fields });
+        const sides = [a.get(doubt.id), b.get(doubt.id)] as const;
+        const fields = fieldsOf(...sides);
+        if (fields.length > 0 && !sides.some((side) => isErased(log, doubt.id, side))) left.push({ doubt, fields });
       }
     }
   }
@@ -131,6 +138,12 @@ async function differing(
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** Of records their ids are the notifications'. */
+function isErased(log: Erasing, id: string, document: Document | undefined): boolean {
+  const { tenantId } = (document ?? {}) as { readonly tenantId?: TenantId };
+  return log.isErased(id as NotificationId) || (tenantId !== undefined && log.isTenantErased(tenantId));
+}
 
 /** In which they differ; `(missing)` and `(surplus)`: one of the two isn't there. */
 function fieldsOf(before: Document | undefined, after: Document | undefined): readonly string[] {

@@ -9,6 +9,8 @@ import { runLiveRebuilds } from '../../src/projections/live-rebuild.ts';
 import { notificationsReadModel as readModel } from '../../src/projections/notifications/index.ts';
 import type { RunningProjector } from '../../src/projections/projector.ts';
 import { runProjector } from '../../src/projections/projector.ts';
+import type { TenantErased } from '../../src/domain/events.ts';
+import { eventIdFrom } from '../../src/domain/ids.ts';
 import { until } from '../support/until.ts';
 import type { Engines } from './engines.ts';
 import { appendAll, openEngines } from './engines.ts';
@@ -107,6 +109,28 @@ describe('a rebuild while the read model serves', () => {
     expect(comparison).toMatchObject({ differing: 0, fields: [], examples: [] });
     expect(comparison?.compared).toBeGreaterThan(20);
     expect(engines.counted.get('herald_rebuild_differences_total')).toBe(0);
+  }, 120_000);
+
+  it('says nothing of who is erased meanwhile: what is read anew is less by then than what was folded', async () => {
+    const tenantId = tenants[0]!;
+    const erased: TenantErased = {
+      type: 'TenantErased',
+      eventId: eventIdFrom('erased', tenantId),
+      occurredAt: Date.now(),
+      tenantId,
+      partition: 0,
+      traceparent: null,
+      actor: null,
+    };
+    await appendAll(engines.log, [erased]);
+    await until(() => engines.log.isTenantErased(tenantId));
+    await (await engines.store.beginRebuild(definition)).close();
+    await start();
+    await until(async () => (await engines.store.nextVersion(definition)) === null, { timeoutMs: 60_000 });
+    expect(await shown(1)).toBeUndefined();
+    const comparison = await engines.store.lastComparison(name);
+    expect(comparison).toMatchObject({ differing: 0, fields: [] });
+    expect(comparison?.compared).toBeGreaterThan(0);
   }, 120_000);
 
   it('comes level once both are held, at the same offsets, and is done once', async () => {

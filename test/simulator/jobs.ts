@@ -214,7 +214,8 @@ function retriesWrongIn(
     const isDelivered = statusOf(now) === 'DELIVERED';
     // Its last attempt was made twice, and by the other one's outcome it went on.
     const wentOn = now.round === facts.round && now.attempts.length > facts.attempts.length;
-    const isTooLate = (facts.request?.expiresAt ?? Infinity) <= (endedAt ?? 0);
+    // By the clock of whoever looked.
+    const isTooLate = (facts.request?.expiresAt ?? Infinity) <= (endedAt ?? 0) + plan.clocksMs;
     if (statusOf(facts) === 'FAILED' && now.round <= facts.round && !isDelivered && !wentOn && !isTooLate)
       wrong.push(`${id} had failed when it was asked for, and was not sent again`);
   }

@@ -4,6 +4,7 @@ import { clockMutations } from './clock-mutations.ts';
 import { erasureMutations } from './erasure-mutations.ts';
 import { jobMutations } from './job-mutations.ts';
 import { keyMutations } from './key-mutations.ts';
+import { rebuildMutations } from './rebuild-mutations.ts';
 import { retentionMutations } from './retention-mutations.ts';
 
 export interface Mutation {
@@ -546,6 +547,7 @@ export const mutations: readonly Mutation[] = [
   ...clockMutations,
   ...keyMutations,
   ...retentionMutations,
+  ...rebuildMutations,
 ];
 
 /** The file's text with a mutation's edits of it. @throws Error when a text isn't there, or more than once */

@@ -18,6 +18,7 @@ import { projectedReadModels } from '../../src/projections/index.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { ReadModel } from '../../src/projections/read-model.ts';
 import { runProjector } from '../../src/projections/projector.ts';
+import { runLiveRebuilds } from '../../src/projections/live-rebuild.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import { createRandom } from '../chaos/random.ts';
@@ -30,7 +31,9 @@ import { createSimulatedLog } from './log.ts';
 import type { Machine } from './machine.ts';
 import { createMachine } from './machine.ts';
 import { createDirectory, createLimiter, createReceivers } from './receivers.ts';
-import { createSimulatedStore } from './store.ts';
+import { createSimulatedStore, throwIfAway } from './store.ts';
+import type { OfNext } from './versions.ts';
+import { createVersions } from './versions.ts';
 import { startRetention } from './retention.ts';
 import type { World } from './world.ts';
 
@@ -50,7 +53,7 @@ export function groupOf({ channel }: Pick<World['plan'], 'channel'>): string {
 const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
 
 export function startNode(world: World, name: string): Node {
-  const { plan, time, random, trace, brokers, partitioning, tenants, faults, witness, stored, sizeOf } = world;
+  const { plan, time, random, trace, brokers, partitioning, tenants, faults, witness, sizeOf } = world;
   const machine = createMachine({ name, time, random, trace, aheadMs: clockOf(world, name) });
   trace(name, 'starts');
   const { clock } = machine;
@@ -77,7 +80,7 @@ export function startNode(world: World, name: string): Node {
       if (of === group) witness.heard(name);
     },
   });
-  const store = createSimulatedStore({ machine, stored, time, random, faults });
+  const { store, versions } = createStores(world, machine);
   const common = { log, clock, logger, metrics: noMetrics };
   const start = () => [
     runDispatcher({
@@ -110,6 +113,19 @@ export function startNode(world: World, name: string): Node {
     ...projectedBy(plan).map((readModel) =>
       runProjector({ ...common, store, readModel, keepsOthers: ({ length }) => length > 2 }),
     ),
+    ...(plan.rebuilds.length === 0
+      ? []
+      : [
+          Promise.resolve(
+            runLiveRebuilds({
+              ...common,
+              store: { ...store, ...versions },
+              readModel: rebuiltReadModel,
+              filling: new Map(),
+              oldKeptMs: 1_000,
+            }),
+          ),
+        ]),
   ];
   const parts =
     erasures === null
@@ -128,6 +144,22 @@ export function startNode(world: World, name: string): Node {
     },
   };
 }
+
+/** The read models as a process sees them, and what becomes of their versions. */
+export function createStores(world: World, machine: Machine) {
+  const { plan, stored, time, random, faults, witness } = world;
+  const storeOf = (ofNext: OfNext | null) => createSimulatedStore({ machine, stored, time, random, faults, ofNext });
+  const ask = <T>(serve: () => T): Promise<T> =>
+    machine.ask(() => {
+      throwIfAway({ time, random, faults });
+      return serve();
+    });
+  const versions = createVersions({ stored, partitions: plan.partitions, ask, storeOf, fault: witness.fault });
+  return { store: storeOf(null), versions };
+}
+
+/** What is rebuilt while it serves, where anything is. */
+export const rebuiltReadModel = notificationsReadModel;
 
 /** Beside the timers, which the scheduler folds. What is erased or forgotten has to go from all of them. */
 export function projectedBy({ hasProjector, erasures, retention }: World['plan']): readonly ReadModel[] {

@@ -163,6 +163,8 @@ export interface Plan {
   readonly erasures: readonly ErasurePlan[];
   /** null: all is kept for ever. */
   readonly retention: RetentionPlan | null;
+  /** When somebody has the records folded anew, ms. */
+  readonly rebuilds: readonly number[];
   readonly keyed: readonly KeyedPlan[];
   /** When whoever keeps the keys loses them all; null: never. */
   readonly keysLostAt: number | null;
@@ -180,7 +182,7 @@ const smallBytes = 500;
 export function planOf(seed: number): Plan {
   const random = createRandom(seed);
   const plan = plannedBy(seed, random);
-  return byProviders(expiring(isStorm(seed) ? stormOf(plan, random) : plan));
+  return rebuilding(byProviders(expiring(isStorm(seed) ? stormOf(plan, random) : plan)));
 }
 
 /** By a generator of its own: in one of four worlds in which anything may go wrong some aren't worth sending for long. */
@@ -192,6 +194,15 @@ function expiring(plan: Plan): Plan {
     return { ...one, expiresAfterMs };
   });
   return { ...plan, notifications };
+}
+
+/** By a generator of its own: of those in which anything may go wrong and records are folded, in one of ten they are folded anew while they serve, in one of five storms. */
+function rebuilding(plan: Plan): Plan {
+  const random = createRandom(plan.seed ^ 0x6a09_e667);
+  const hasRecords = plan.hasProjector || plan.erasures.length > 0 || plan.retention !== null;
+  if (!isAnything(plan.scenario) || !hasRecords || random.between(1, isStorm(plan.seed) ? 5 : 10) > 1) return plan;
+  const rebuilds = Array.from({ length: random.of([1, 1, 2]) }, () => random.between(0, 3_000));
+  return { ...plan, rebuilds };
 }
 
 /** By a generator of its own: in one of five worlds in which anything may go wrong a provider stands before all receivers, of some tenants a second one. */
@@ -232,6 +243,7 @@ function plannedBy(seed: number, random: Random): Plan {
     jobs: [],
     erasures: [],
     retention: null,
+    rebuilds: [],
     keyed: [],
     keysLostAt: null,
     keyedAheadMs: 0,
@@ -320,6 +332,7 @@ type Rest = Omit<
   | 'jobs'
   | 'erasures'
   | 'retention'
+  | 'rebuilds'
   | 'keyed'
   | 'keysLostAt'
   | 'keyedAheadMs'

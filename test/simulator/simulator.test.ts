@@ -18,8 +18,9 @@
 //              └── witness: sees every append and attempt ──> verdict
 //
 // Always (witness.ts): no attempt whose outcome was in the log when its number was taken, or was said by the same process; none twice at once in a process, of
-// a number that is lost, before it is due, above a cap or a rate, or by a process that its group may have taken for dead. At the end (verdict.ts): nothing is
-// lost or stuck, commits and positions are at the log's ends, each timer fired or was cancelled, records are the same in whatever order the log is folded,
+// a number that is lost, before it is due, above a cap or a rate, or by a process that its group may have taken for dead; what a commit says to be finished stays
+// so (commits.ts); records that are folded anew while they serve are swapped in where the others stand, with the same documents (versions.ts). At the end
+// (verdict.ts): nothing is lost or stuck, commits and positions are at the log's ends, each timer fired or was cancelled, records are the same in whatever order the log is folded,
 // statistics are what the records say; each job has done what it was to do, to each notification once, at its rate, and counts it (jobs.ts); each key is one
 // notification, of what its first caller asked for, and in the log once somebody was told so (keys.ts); what has ended is forgotten, nothing that waits is, days go
 // on counting all of it, and the log has lost it (retention.ts). Where nothing goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't

@@ -11,19 +11,23 @@ import type {
   Ownership,
   Page,
   Query,
-  ReadModelStore,
   Write,
 } from '../../src/ports/read-model-store.ts';
-import { isFieldRange, NewerOwnerError, wantedValues } from '../../src/ports/read-model-store.ts';
+import { HeldError, isFieldRange, NewerOwnerError, wantedValues } from '../../src/ports/read-model-store.ts';
+import type { NextVersionStore } from '../../src/ports/read-model-rebuild.ts';
 import type { Topic } from '../../src/domain/topics.ts';
 import type { Random } from '../chaos/random.ts';
 import type { Machine } from './machine.ts';
+import type { OfNext, Versions } from './versions.ts';
+import { mayMove, nameIn } from './versions.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** What all processes share. */
 export interface StoredReadModels {
   readonly collections: Map<string, Map<string, StoredDocument>>;
   readonly positions: Map<string, StoredPosition>;
+  /** By read model: the one that is filled beside the one in use. */
+  readonly versions: Map<string, Versions>;
   /** By read model: who wants to be told that it has moved. */
   readonly listeners: Map<string, Set<() => void>>;
   /** Told of each document that is stored, and of each that goes; null: nobody is. */
@@ -43,6 +47,8 @@ export interface StoredPosition {
   sequence: number;
   offsets: ReadonlyMap<Topic, number>;
   ahead: FoldedAhead | null;
+  /** Nobody may come to own it: its version is held. */
+  isFenced?: boolean;
 }
 
 export interface StoreFaults {
@@ -64,26 +70,31 @@ export function createSimulatedStore(by: {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly faults: StoreFaults;
-}): ReadModelStore {
-  const { machine, stored, time, random, faults } = by;
+  /** null: the versions in use. */
+  readonly ofNext: OfNext | null;
+}): NextVersionStore {
+  const { machine, stored, random, ofNext } = by;
   const { collections, positions } = stored;
   /** By number: a transaction whose end isn't known, and what it was to leave. */
   const unsettled = new Map<string, { readonly epoch: number; readonly sequence: number; readonly text: string }>();
 
-  const fails = (): boolean => time.now < faults.failsUntil && random.between(1, faults.failOneIn) === 1;
-  const away = () => new Error('the store is away');
+  const fails = (): boolean => isAway(by);
   const ask = <T>(serve: () => T): Promise<T> =>
     machine.ask(() => {
-      if (fails()) throw away();
+      throwIfAway(by);
       return serve();
     });
-  const collectionOf = (name: string): Map<string, StoredDocument> => {
+  const collectionOf = (of: string): Map<string, StoredDocument> => {
+    const name = nameIn(ofNext, of);
     const known = collections.get(name);
     if (known !== undefined) return known;
     const made = new Map<string, StoredDocument>();
     collections.set(name, made);
     return made;
   };
+  const keyOf = (readModel: string, partition: number) => keyOfNumber(nameIn(ofNext, readModel), partition);
+  /** Of a next version that isn't it any more, or is another's, nothing is made or moved. */
+  const isOver = (): boolean => ofNext !== null && !mayMove(stored, ofNext);
   const positionOf = (key: string): StoredPosition => {
     const known = positions.get(key);
     if (known !== undefined) return known;
@@ -101,7 +112,7 @@ export function createSimulatedStore(by: {
     ahead = owner.ahead,
   ) {
     const { readModel, partition, epoch, sequence } = owner;
-    const key = keyOfNumber(readModel, partition);
+    const key = keyOf(readModel, partition);
     const moved = new Map([...owner.offsets, ...offsets]);
     const text = JSON.stringify([[...moved], ahead === null ? null : foldedAheadText(ahead)]);
     const next: SimulatedOwnership = { ...owner, offsets: moved, ahead, sequence: sequence + 1 };
@@ -122,14 +133,14 @@ export function createSimulatedStore(by: {
         const failure = fails() ? random.between(1, 2) : 0;
         if (failure === 1) throw away();
         const position = positionOf(key);
-        if (!holds(position, owner)) throw stale(owner);
+        if (isOver() || !holds(position, owner)) throw stale(owner);
         [position.sequence, position.offsets, position.ahead] = [sequence + 1, moved, ahead];
         for (const { collection, id, stored: document } of documents) {
           if (document === null) collectionOf(collection).delete(id);
           else collectionOf(collection).set(id, document);
-          stored.onWrite?.(collection, id, document?.text ?? null);
+          if (ofNext === null) stored.onWrite?.(collection, id, document?.text ?? null);
         }
-        for (const tell of stored.listeners.get(readModel) ?? []) tell();
+        if (ofNext === null) for (const tell of stored.listeners.get(readModel) ?? []) tell();
         if (failure === 2) throw away();
       });
       return next;
@@ -157,11 +168,13 @@ export function createSimulatedStore(by: {
     },
     ready: () => Promise.resolve(true),
     close: () => Promise.resolve(),
-    positions: (readModel, partition) => ask(() => positionOf(keyOfNumber(readModel, partition)).offsets),
-    ahead: (readModel, partition) => ask(() => positionOf(keyOfNumber(readModel, partition)).ahead),
+    positions: (readModel, partition) => ask(() => positionOf(keyOf(readModel, partition)).offsets),
+    ahead: (readModel, partition) => ask(() => positionOf(keyOf(readModel, partition)).ahead),
     own: (readModel, partition, claimed) =>
       ask((): SimulatedOwnership => {
-        const position = positionOf(keyOfNumber(readModel, partition));
+        if (isOver()) throw new HeldError(readModel);
+        const position = positionOf(keyOf(readModel, partition));
+        if (position.isFenced === true) throw new HeldError(readModel);
         if (position.generation > claimed.generation && position.generation !== claimed.after)
           throw new NewerOwnerError(readModel, partition, claimed, position.generation);
         position.epoch++;
@@ -180,9 +193,34 @@ export function createSimulatedStore(by: {
         return found;
       }),
     find: <D extends Document>(query: Query) => ask(() => found<D>(collectionOf(query.collection), query)),
+    scan: (collection, { after, limit }) =>
+      ask(() =>
+        [...collectionOf(collection)]
+          .filter(([id]) => after === null || id > after)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .slice(0, limit)
+          .map(([id, { text }]) => ({ id, text })),
+      ),
+    size: (collection) => ask(() => collectionOf(collection).size),
     findRanges: () => Promise.reject(new Error('nobody finds ranges here')),
     count: () => Promise.reject(new Error('nobody counts here')),
   };
+}
+
+interface Away {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly faults: StoreFaults;
+}
+
+function isAway({ time, random, faults }: Away): boolean {
+  return time.now < faults.failsUntil && random.between(1, faults.failOneIn) === 1;
+}
+
+const away = () => new Error('the store is away');
+
+export function throwIfAway(of: Away): void {
+  if (isAway(of)) throw away();
 }
 
 export function keyOfNumber(readModel: string, partition: number): string {

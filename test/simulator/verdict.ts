@@ -40,12 +40,19 @@ export function unfinishedIn(world: World): string[] {
     () => timersIn(world),
     () => unfoldedIn(world),
     () => remainsIn(world),
+    () => rebuildingIn(world),
   ];
   for (const look of first) {
     const left = look();
     if (left.length > 0) return left;
   }
   return [];
+}
+
+function rebuildingIn({ stored }: World): string[] {
+  return [...stored.versions].flatMap(([name, { next }]) =>
+    next === null ? [] : [`${name} has a next version: ${JSON.stringify(next)}`],
+  );
 }
 
 /** What is wrong with how everything has ended. */

@@ -28,6 +28,8 @@ export interface Begun {
 export interface Witness extends AttemptWitness {
   /** What was wrong, in the order in which it was seen. */
   readonly problems: string[];
+  /** Notes that something is wrong. */
+  readonly fault: (text: string) => void;
   readonly erasures: ErasureWitness;
   readonly begun: (machine: Machine, work: WorkEvent, provider: string) => void;
   readonly begins: readonly Begun[];
@@ -144,6 +146,7 @@ export function createWitness(by: {
 
   return {
     problems,
+    fault,
     erasures,
     begins,
     arrivals,

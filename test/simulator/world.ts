@@ -7,7 +7,7 @@ import { createErasures, erasedFacts } from '../../src/domain/erasure.ts';
 import type { DomainEvent, NotificationRequested } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom, notificationIdOf } from '../../src/domain/ids.ts';
-import type { Partitioning, Topic } from '../../src/domain/topics.ts';
+import type { Partitioning } from '../../src/domain/topics.ts';
 import { allTopics, partitionOf, workTopics } from '../../src/domain/topics.ts';
 import { keyOf } from '../../src/adapters/kafka/fetch-session.ts';
 import type { Random } from '../chaos/random.ts';
@@ -24,7 +24,7 @@ import { createSimulatedLog } from './log.ts';
 import { createMachine } from './machine.ts';
 import { applyFault } from './misfortunes.ts';
 import type { Node } from './node.ts';
-import { groupOf, startNode } from './node.ts';
+import { createStores, groupOf, rebuiltReadModel, startNode } from './node.ts';
 import type { NotificationPlan, Plan, TenantPlan } from './plan.ts';
 import { planOf } from './plan.ts';
 import type { SettingsFaults } from './receivers.ts';
@@ -147,8 +147,7 @@ function createWorld(plan: Plan, print: ((line: string) => void) | null): World 
       onAppend: witness.appended,
       onCommit(group, commits) {
         if (group !== groupOf(plan)) return;
-        for (const commit of commits)
-          witness.committed(commit, world.brokers.entries(commit.topic as Topic, commit.partition));
+        for (const commit of commits) witness.committed(commit, world.brokers.entries(commit.topic, commit.partition));
       },
     }),
     partitioning: { partitions, shards: 2 },
@@ -158,6 +157,7 @@ function createWorld(plan: Plan, print: ((line: string) => void) | null): World 
     stored: {
       collections: new Map(),
       positions: new Map(),
+      versions: new Map(),
       listeners: new Map(),
       onWrite: plan.erasures.length === 0 ? null : witness.erasures.written,
     },
@@ -200,6 +200,7 @@ function begin(world: World): void {
   for (const wish of plan.jobs) time.after(wish.at, () => void askForJob?.(wish));
   // A refusal is an answer, too: it may have been taken on all the same.
   for (const wish of plan.erasures) time.after(wish.at, () => void askForErasure?.(wish).catch(() => undefined));
+  if (plan.rebuilds.length > 0) askForRebuilds(world);
   const { keys } = world;
   if (keys !== null) for (const wish of plan.keyed) time.after(wish.at, () => void callWithKey(world, keys, wish));
   if (keys !== null && plan.keysLostAt !== null) time.after(plan.keysLostAt, () => loseKeys(world, keys));
@@ -210,6 +211,18 @@ function begin(world: World): void {
   time.after(plan.healedAt, () => {
     if (!world.nodes.some(({ machine }) => machine.isAlive)) world.start();
   });
+}
+
+/** As `herald rebuild` does, which asks again when the store is away. */
+function askForRebuilds(world: World): void {
+  const { plan, time, random, trace } = world;
+  const machine = createMachine({ name: 'cli', time, random, trace });
+  const { versions } = createStores(world, machine);
+  const ask = async (): Promise<void> => {
+    trace('cli', 'begins a rebuild');
+    await versions.beginRebuild(rebuiltReadModel.definition).catch(() => machine.clock.sleep(500).then(ask));
+  };
+  for (const at of plan.rebuilds) time.after(at, () => void ask());
 }
 
 /** Asks for what the plan wants, as the API does for its callers. */
@@ -306,9 +319,9 @@ function createClients(world: World) {
   }
 }
 
-function lastWishAt({ notifications, jobs, erasures, keyed }: Plan): number {
+function lastWishAt({ notifications, jobs, erasures, keyed, rebuilds }: Plan): number {
   const jobsAt = jobs.map(({ at, stopAfterMs }) => at + (stopAfterMs ?? 0));
-  const lastJobAt = Math.max(0, ...jobsAt, ...[...erasures, ...keyed].map(({ at }) => at));
+  const lastJobAt = Math.max(0, ...jobsAt, ...rebuilds, ...[...erasures, ...keyed].map(({ at }) => at));
   return notifications.reduce(
     (last, { at, cancelAfterMs, retryAfterMs }) => Math.max(last, at + Math.max(cancelAfterMs ?? 0, retryAfterMs ?? 0)),
     lastJobAt,

@@ -24,6 +24,9 @@ const pidFile = 'lock.pid';
 const ownerOnly = 0o700;
 const ownerFile = 0o600;
 
+/** What this process holds: a connection that nothing points to is collected, and its lock let go of. */
+const held = new Set<DatabaseSync>();
+
 /** Makes the directory when it isn't there, for its owner alone, and takes it. @throws DataDirLockedError; Error when it can't be written */
 export function lockDataDir(dir: string): DataDirLock {
   makeDataDir(dir);
@@ -38,10 +41,12 @@ export function lockDataDir(dir: string): DataDirLock {
   }
   writeFileSync(join(dir, pidFile), `${process.pid}\n`, { mode: 0o600 });
   closeToOthers(dir);
+  held.add(db);
   return {
     release() {
       if (!db.isOpen) return;
       rmSync(join(dir, pidFile), { force: true });
+      held.delete(db);
       db.close();
     },
   };

@@ -63,20 +63,24 @@ describe('the lock of a data directory', () => {
     lockDataDir(dir).release();
   });
 
-  it('names the process that holds it, and is free when that one was killed', async () => {
+  it('names the process that holds it, whatever that has collected, and is free when it was killed', async () => {
     const module = new URL('../../../src/adapters/node/data-dir.ts', import.meta.url).href;
     const program = `const { lockDataDir } = await import(${JSON.stringify(module)});
-      lockDataDir(${JSON.stringify(dir)}); console.log('held'); setInterval(() => {}, 1000);`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      lockDataDir(${JSON.stringify(dir)}); await new Promise(setImmediate); gc(); await new Promise(setImmediate);
+      console.log('held'); setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    await new Promise((resolve) => child.stdout.once('data', resolve));
-    expect(() => lockDataDir(dir)).toThrow(
-      expect.objectContaining({ pid: child.pid, message: expect.stringContaining(`${child.pid}`) }),
-    );
-    child.kill('SIGKILL');
-    await ended;
+    try {
+      await new Promise((resolve) => child.stdout.once('data', resolve));
+      expect(() => lockDataDir(dir)).toThrow(
+        expect.objectContaining({ pid: child.pid, message: expect.stringContaining(`${child.pid}`) }),
+      );
+    } finally {
+      child.kill('SIGKILL');
+      await ended;
+    }
     lockDataDir(dir).release();
   });
 });

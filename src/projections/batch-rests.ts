@@ -49,6 +49,7 @@ function textLengthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let sum = 0;
   if (Array.isArray(value)) for (const inner of value) sum += textLengthOf(inner);
-  else for (const key of Object.keys(value)) sum += textLengthOf((value as Readonly<Record<string, unknown>>)[key]);
+  // Plain data: a list of its keys would be a twentieth of all that a fold throws away.
+  else for (const key in value) sum += textLengthOf((value as Readonly<Record<string, unknown>>)[key]);
   return sum;
 }

@@ -43,11 +43,14 @@ export function createErasureFeed({
     }
   };
 
+  const freshenSlot = (from: number, slot: number): void => {
+    const end = ends.get(slot);
+    if (end > from) readTo(slot, from, end);
+  };
+
   const freshen = (): void => {
-    for (const [slot, from] of reached) {
-      const end = ends.get(slot);
-      if (end > from) readTo(slot, from, end);
-    }
+    // Asked before each page: an entry of the map is a list that is thrown away.
+    reached.forEach(freshenSlot);
   };
 
   return {

@@ -47,7 +47,7 @@ export interface ThreadOptions<Told> {
 /**
  * Three times what is filled until it is collected. 8 MiB, as the main thread has them, where what is made lives for a while: it waits for a receiver, a broker
  * or MongoDB, or, with the embedded projectors, for the beat in which all numbers commit together. With 2 there each batch outlived its collections: of 20,000
- * webhooks they took 1.8 s and V8's helpers 3.3, with 8 it is 1.0 and 2.1, some 6 % of all that a webhook takes of the processors, for 12 MiB. 2 for items, of
+ * webhooks they took 1.8 s and V8's helpers 3.3, with 8 it is 1.0 and 2.1, some 5 % of all that a webhook takes of the processors, for 12 MiB. 2 for items, of
  * which nothing lives longer than the piece that they are in.
  */
 const youngGenerationMb = {

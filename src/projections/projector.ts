@@ -4,6 +4,7 @@
 //     └────────────────────────────────────────────────────────────────────────────┘
 // A loop that ends while its claim goes on (the number was taken over by one who came late, or a bug) begins again, from the stored position.
 
+import { retentionTopic } from '../domain/topics.ts';
 import { type Claim, StaleOwnerError } from '../ports/event-log.ts';
 import { createRecentEnds } from './fold-ahead.ts';
 import type { FoldDependencies, PartitionFold } from './partition-fold.ts';
@@ -52,6 +53,8 @@ export async function runOnClaims(deps: FoldDependencies, follow: FollowNumber):
     group: deps.group ?? projectorGroup(readModel.definition.name),
     topics: readModel.topics,
     deleted: 'over',
+    // What is forgotten has been folded until then: whatever of it came later would bring it back.
+    afterOthers: new Set([retentionTopic]),
     gatherMs: eventsGatheredMs,
     ...(readModel.types === undefined ? {} : { types: readModel.types }),
     owned(claim) {

@@ -391,6 +391,21 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(await next.take(all)).toMatchObject([{ offset: third?.offset }]);
       });
 
+      it('hands out what speaks of the others after all of theirs that is older, however much of it nobody asks for', async () => {
+        const rare = fc.sample(anyEvent, { numRuns: 300, seed: 2 }).find(({ type }) => type === 'DeliveryDue');
+        const dueOf = (priority: 'HIGH' | 'BULK') =>
+          ({ ...rare, channel: 'EMAIL', priority, partition: 0 }) as DomainEvent;
+        await append(...range(6000).map((n) => requested(0, n)), dueOf('HIGH'));
+        await append(dueOf('BULK'));
+        await append(dueOf('HIGH'));
+        const types = new Set<EventType>(['DeliveryDue']);
+        const reader = readerOf(await claimOf(log, 0, { types, afterOthers: new Set([bulk]) }));
+        const taken: Topic[] = [];
+        while (taken.length < 3) taken.push(...(await reader.take(all)).map(({ topic }) => topic));
+        expect(taken).toEqual([high, bulk, high]);
+        expect(await reader.atEnd()).toBe(true);
+      });
+
       it('answers with nothing once so much was passed over, and goes on', async () => {
         const claim = await claimOf(log, 0, { types: new Set<EventType>(['DeliveryDue']) });
         const reader = readerOf(claim);

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { DeadLettered } from '../../src/domain/events.ts';
+import type { DeadLettered, NotificationsForgotten } from '../../src/domain/events.ts';
+import type { EventId } from '../../src/domain/ids.ts';
 import type { SqliteEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { deadLettersTopic, topicOf } from '../../src/domain/topics.ts';
 import type { Claim, LogEntry } from '../../src/ports/event-log.ts';
 import { StaleOwnerError } from '../../src/ports/event-log.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
+import { inboxSince, listInbox } from '../../src/projections/inbox/queries.ts';
 import { projectedReadModels, readModels } from '../../src/projections/index.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
@@ -28,7 +31,7 @@ import { until } from '../support/until.ts';
 import type { Engines } from './engines.ts';
 import { appendAll, openEngines } from './engines.ts';
 import type { Plan } from './histories.ts';
-import { anyHistory, lifeOf, notificationIdFor, partition, tenants } from './histories.ts';
+import { anyHistory, lifeOf, noon, notificationIdFor, partition, tenants } from './histories.ts';
 
 let engines: Engines;
 
@@ -259,6 +262,22 @@ describe('a projector', () => {
     expect(rebuilt?.comparison).toMatchObject({ equal: true });
   });
 
+  it('brings nothing back that was forgotten when it folds from the beginning, however much it does not ask for lies between', async () => {
+    const inApp: Plan = { ...delivered, channel: 'IN_APP' };
+    const [requested, sent] = lifeOf(inApp, 1);
+    const failures = Array.from({ length: 5_000 }, (_, i) => lifeOf({ ...delivered, steps: ['final'] }, 10 + i)).flat();
+    await appendAll(engines.log, [requested!]);
+    await appendAll(engines.log, failures);
+    await appendAll(engines.log, [sent!]);
+    await appendAll(engines.log, [forgotten([1])]);
+    await appendAll(engines.log, lifeOf(inApp, 2));
+    await foldToEnd(engines, [inboxReadModel]);
+    const { items } = await listInbox(engines.store, tenants[0]!, 'user-0', { limit: 10 });
+    expect(items.map(({ notificationId }) => notificationId)).toEqual([notificationIdFor(2)]);
+    const { items: news } = await inboxSince(engines.store, tenants[0]!, 'user-0', { sequence: -1, readOffset: -1 }, 9);
+    expect(news.map(({ notificationId }) => notificationId)).toEqual([notificationIdFor(2)]);
+  });
+
   it('puts bytes that do not decode among the dead letters, once, and goes on', async () => {
     const [first] = await appendAll(engines.log, deliveries(1, 3));
     await spoil(first!.offset);
@@ -356,6 +375,23 @@ function withClaims(log: SqliteEventLog, change: (claim: Claim) => Claim): Sqlit
 /** Notifications delivered at once: two events each. */
 function deliveries(from: number, count: number) {
   return Array.from({ length: count }, (_, i) => lifeOf(delivered, from + i)).flat();
+}
+
+function forgotten(numbers: readonly number[]): NotificationsForgotten {
+  return {
+    type: 'NotificationsForgotten',
+    eventId: '00000000-0000-8000-8000-000000000001' as EventId,
+    occurredAt: noon,
+    tenantId: tenants[0]!,
+    traceparent: null,
+    partition,
+    sequence: 1,
+    follows: null,
+    notificationIds: numbers.map(notificationIdFor),
+    batchIds: [],
+    kept: [],
+    endedDays: [],
+  };
 }
 
 const delivered: Plan = {

@@ -64,6 +64,7 @@ export function startConsumer(deps: ConsumingDependencies, asking: LogCluster, o
       inOrderOfTime: true,
       types: options.types,
       deleted: options.deleted,
+      afterOthers: options.afterOthers,
       bounds: (places, at) => offsetsOf(asking, places, at),
     },
   });

@@ -29,6 +29,7 @@ export interface ReaderDependencies {
   /** Types that are worth decoding; absent: all. */
   readonly types?: ReadonlySet<EventType> | undefined;
   readonly deleted?: ConsumeOptions['deleted'];
+  readonly afterOthers?: ConsumeOptions['afterOthers'];
   /** Where these partitions begin or end now. @throws Error when it can't be asked */
   bounds(of: readonly Place[], at: 'start' | 'end'): Promise<readonly number[]>;
 }
@@ -77,7 +78,7 @@ type Pulled =
 
 /** @param signal of the claim: once it aborts, take answers with nothing */
 export function createReader(
-  { fetcher, decoder, clock, logger, inOrderOfTime, types, deleted, bounds }: ReaderDependencies,
+  { fetcher, decoder, clock, logger, inOrderOfTime, types, deleted, afterOthers, bounds }: ReaderDependencies,
   signal: AbortSignal,
   from: readonly ReadFrom[],
 ): PartitionReader {
@@ -172,6 +173,12 @@ export function createReader(
     }
   };
 
+  const isLast = ({ from: { topic } }: Source): boolean => afterOthers?.has(topic) === true;
+  /** It holds more than is here of it. */
+  const isUnread = ({ queue, offset, end }: Source): boolean => queue.head === undefined && offset < end;
+  const isBehind = (source: Source): boolean => isUnread(source) && source.failure === null;
+
+  /** null: there is none, or it has to wait for what isn't here of the others. */
   const oldest = (): { source: Source; record: StoredRecord } | null => {
     let found: { source: Source; record: StoredRecord } | null = null;
     for (const source of sources) {
@@ -180,12 +187,9 @@ export function createReader(
         found = { source, record };
       }
     }
-    return found;
+    if (found === null || !isLast(found.source)) return found;
+    return sources.some((source) => !isLast(source) && isUnread(source)) ? null : found;
   };
-
-  /** It holds more than is here of it. */
-  const isBehind = ({ queue, failure, offset, end }: Source): boolean =>
-    queue.head === undefined && failure === null && offset < end;
 
   /** Adds to `entries` what waits, as much as fits, decoded. @throws Error only while there are none */
   const pull = (entries: LogEntry[], limits: TakeLimits, waitsForAll: boolean): Pulled => {

@@ -9,7 +9,7 @@ import { offsetOutOfRange } from '../../../src/adapters/kafka/kafka-errors.ts';
 import type { LogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
 import { createReader, type ReaderDependencies } from '../../../src/adapters/kafka/reader.ts';
 import type { EntryDecoder } from '../../../src/adapters/kafka/schemas.ts';
-import { workTopic } from '../../../src/domain/topics.ts';
+import { retentionTopic, workTopic } from '../../../src/domain/topics.ts';
 import type { PartitionReader } from '../../../src/ports/event-log.ts';
 import { until } from '../../support/until.ts';
 import { batchOf } from './batches.ts';
@@ -160,6 +160,36 @@ describe('a reader', () => {
     expect(await taken(reader, 60)).toEqual(offsets(50, end));
   });
 
+  it('hands out what speaks of others once they have been read as far, however long that takes', async () => {
+    const sources: FetchSource[] = [];
+    let slept = 0;
+    const monotonic = () => slept * 1_000;
+    const sleep = async () => void slept++;
+    const reader = createReader(
+      {
+        fetcher: { add: (added) => void sources.push(...added), remove() {}, wake() {}, close() {} },
+        decoder,
+        clock: { ...clock, monotonic, sleep },
+        logger: loggerTo(lines),
+        inOrderOfTime: true,
+        afterOthers: new Set([retentionTopic]),
+        bounds: async (places) => places.map(() => end),
+      },
+      new AbortController().signal,
+      [topic, retentionTopic].map((of) => ({ topic: of, name: of, partition, offset: end - 1 })),
+    );
+    const [other, last] = sources;
+    const taking = reader.take(all);
+    let isTaken = false;
+    void taking.then(() => (isTaken = true));
+    last?.deliver(await holding(end - 1, 1));
+    await until(() => slept > 0, { what: 'that its patience is over' });
+    await oneTurn();
+    expect(isTaken).toBe(false);
+    other?.deliver(await holding(end - 1, 1));
+    expect((await taking).length).toBe(2);
+  });
+
   it('goes on from where the log begins when what it wants was deleted, and says so', async () => {
     start = 80;
     const reader = readerAt(50);
@@ -220,6 +250,11 @@ async function taken(reader: PartitionReader, count: number): Promise<number[]> 
   const found: number[] = [];
   while (found.length < count) found.push(...(await reader.take(all)).map(({ offset }) => offset));
   return found;
+}
+
+/** All that was promised until now has come. */
+function oneTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function nextAsked() {

@@ -61,10 +61,11 @@ export function createClaims(
     (partition: number) =>
     ([topic, offset]: readonly [Topic, number]): ReadFrom => {
       const slot = catalog.slotOf(topic, partition);
+      const isLast = options.afterOthers?.has(topic) === true;
       const start = rows.start(slot);
-      if (start === null || start <= offset) return { slot, topic, offset };
+      if (start === null || start <= offset) return { slot, topic, offset, isLast };
       sayDeleted(logger, options.deleted, { group, topic, partition, offset, start });
-      return { slot, topic, offset: start };
+      return { slot, topic, offset: start, isLast };
     };
 
   const claimOf = (

@@ -23,6 +23,7 @@ export interface ReaderOwner {
 interface Source {
   readonly slot: number;
   readonly topic: Topic;
+  readonly isLast: boolean;
   /** The next offset to fetch; everything below it is in `rows`, was handed out, or isn't wanted. */
   next: number;
   /** How far the log reached when it was last looked at. */
@@ -43,6 +44,8 @@ export interface ReadFrom {
   readonly slot: number;
   readonly topic: Topic;
   readonly offset: number;
+  /** Of `afterOthers`. */
+  readonly isLast: boolean;
 }
 
 export function createReader(
@@ -50,8 +53,8 @@ export function createReader(
   owner: ReaderOwner,
   from: readonly ReadFrom[],
 ): PartitionReader {
-  const sources = from.map(({ slot, topic, offset: next }): Source => {
-    return { slot, topic, next, end: next, rows: [], at: 0 };
+  const sources = from.map(({ slot, topic, isLast, offset: next }): Source => {
+    return { slot, topic, isLast, next, end: next, rows: [], at: 0 };
   });
   const slots = from.map(({ slot }) => slot);
   const positions = () => sources.map(({ rows: fetched, at, next }) => fetched[at]?.[0] ?? next);
@@ -69,6 +72,9 @@ export function createReader(
     source.next = last !== undefined && source.rows.length === pageRows ? last[0] + 1 : to;
     return last !== undefined;
   };
+
+  /** It may hold something older than what is here of the others. */
+  const isBehind = ({ at, rows: fetched, next, end }: Source): boolean => at >= fetched.length && next < end;
 
   const look = () => {
     for (const source of sources) source.end = Math.max(source.next, ends.get(source.slot));
@@ -93,6 +99,7 @@ export function createReader(
         const appendedAt = source.rows[source.at]?.[1] ?? Infinity;
         if (appendedAt < oldestAt) [oldest, oldestAt] = [source, appendedAt];
       }
+      if (oldest?.isLast === true && sources.some((source) => !source.isLast && isBehind(source))) break;
       const row = oldest?.rows[oldest.at];
       if (oldest === undefined || row === undefined) break;
       const entry = decode(oldest.slot, row, entries.length > 0);

@@ -6,7 +6,7 @@ import { openKafkaLogBeside } from '../adapters/kafka/beside.ts';
 import { type KafkaEventLog, type KafkaEventLogOptions, openKafkaEventLog } from '../adapters/kafka/event-log.ts';
 import type { KafkaSettings } from '../adapters/kafka/client.ts';
 import { connectMongo } from '../adapters/mongodb/connection.ts';
-import { openMongoIdempotencyStore } from '../adapters/mongodb/idempotency/store.ts';
+import { forgetKeys, openMongoIdempotencyStore } from '../adapters/mongodb/idempotency/store.ts';
 import { openMongoJobStore } from '../adapters/mongodb/jobs/store.ts';
 import { forgetReadModels } from '../adapters/mongodb/read-models/forgotten.ts';
 import { openMongoReadModelReader } from '../adapters/mongodb/read-models/reader.ts';
@@ -59,7 +59,7 @@ export async function openClusterEngines(deps: ClusterDependencies & ServingDepe
   };
 }
 
-/** The read models are taken out of use: they may follow another log. */
+/** The read models are taken out of use, and keys forgotten: they may be of another log. */
 export async function openClusterTied(deps: ClusterDependencies): Promise<TiedStores> {
   const { config, clock, logger, signal } = deps;
   const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
@@ -72,6 +72,7 @@ export async function openClusterTied(deps: ClusterDependencies): Promise<TiedSt
     await refuseWhileProjected(deps, log);
     await log.adoptTopics();
     await forgetReadModels(connection);
+    await forgetKeys(connection);
     const settings = await openMongoSettingsStore({ connection, logger, clock });
     return { tie: tieOf(config, log), settings, close };
   } catch (error) {

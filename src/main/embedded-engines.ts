@@ -43,7 +43,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
     async openIdempotency() {
       const path = files.idempotency;
       const store = await openOrExplain(path, 'idempotency', () =>
-        openIdempotencyStore({ path, logId: log.history.id }),
+        openIdempotencyStore({ path, history: log.history }),
       );
       add(store);
       return createDamageWatch({ ...deps, path, file: 'idempotency' }).guarded(store);

@@ -15,7 +15,7 @@ export interface IdempotencyStoreHarness {
 
 /** Of today: a store may remove by its own clock what has ended long ago. */
 const start = Math.floor(Date.now() / 3_600_000) * 3_600_000;
-const position = { topic: 'notifications.in-app.default', partition: 3, offset: 7 } as const;
+export const position = { topic: 'notifications.in-app.default', partition: 3, offset: 7 } as const;
 
 export const keyEntry = (of: Partial<KeyEntry> = {}): KeyEntry => ({
   tenantId: 'tnt_a' as TenantId,

@@ -13,6 +13,7 @@ import { startDeliveryWorld } from '../support/delivery-world.ts';
 import type { Installations } from '../support/installations.ts';
 import { createInstallations, deliverAll } from '../support/installations.ts';
 import { allRecords } from '../support/records.ts';
+import { until } from '../support/until.ts';
 
 let world: DeliveryWorld;
 let installations: Installations;
@@ -99,6 +100,31 @@ describe('a file that is another one', () => {
     const logs = await goesOnWith(folder, at(first));
     expect(logs).toMatch(foldedAnew);
     expect(logs).toMatch(/"events":[1-9]/);
+  });
+
+  it('log.db of an earlier backup: what it lacks is accepted once more under its key, what it has is not', async () => {
+    const folder = await installations.folder(older);
+    const keyed = async (service: Herald, recipient: string) => {
+      const headers = { 'x-api-key': service.apiKey, 'idempotency-key': `for ${recipient}` };
+      const body = { channel: 'IN_APP', recipient, body: 'Hello' };
+      const { status, headers: answered } = await service.call('POST', '/api/v1/notify', { headers, body });
+      expect(status).toBe(202);
+      return answered.get('idempotent-replayed');
+    };
+    const started = await installations.start(folder);
+    expect(await keyed(started, 'early')).toBeNull();
+    expect(await started.stop()).toBe(0);
+    const backup = await installations.folder(folder);
+    const before = await installations.start(folder);
+    expect(await keyed(before, 'late')).toBeNull();
+    expect(await before.stop()).toBe(0);
+    await installations.put(folder, 'log.db', backup);
+    const after = await installations.start(folder);
+    expect([await keyed(after, 'late'), await keyed(after, 'early')]).toEqual([null, 'true']);
+    const recorded = async () => (await recipientsOf(after)).filter((name) => name === 'late' || name === 'early');
+    await until(async () => (await recorded()).length === 2, { what: 'both to be recorded' });
+    expect(await recorded()).toEqual(['early', 'late']);
+    expect(await after.stop()).toBe(0);
   });
 
   it('log.db of another installation: refused, and nothing is changed by it', async () => {

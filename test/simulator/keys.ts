@@ -41,7 +41,7 @@ interface Answered {
 export type AcceptKeyed = (wish: KeyedPlan) => Promise<AcceptedOnce>;
 
 export function createSharedKeys(): SharedKeys {
-  return { store: openIdempotencyStore({ path: ':memory:', logId: 'log' }), answered: [], waiting: new Set() };
+  return { store: openIdempotencyStore({ path: ':memory:', history: { id: 'log', opening: 'first', reachOf: () => null } }), answered: [], waiting: new Set() };
 }
 
 export function createKeyedAccepting(

@@ -13,8 +13,14 @@ import { createGroupedReplaces } from './grouped-replaces.ts';
 const removedAfterSeconds = 3600;
 /** A primary that hangs is given up: the request is answered within 5 s, two calls of it included. */
 const callMaxMs = 2000;
+const name = 'idempotency_keys';
 /** Far less than a call may take. */
 const removedPerStep = 1000;
+
+/** All of them, while nobody accepts: what they name may not be in the log that is there then; where it is, it is found again in the records. */
+export async function forgetKeys({ db }: Pick<MongoConnection, 'db'>): Promise<void> {
+  await db.collection(name).deleteMany({});
+}
 
 /** Makes its collection and index; the connection stays open when the store is closed. Rejects when the server is away. */
 export async function openMongoIdempotencyStore({
@@ -22,7 +28,6 @@ export async function openMongoIdempotencyStore({
 }: {
   readonly connection: MongoConnection;
 }): Promise<IdempotencyStore> {
-  const name = 'idempotency_keys';
   await connection.db.collection(name).createIndex({ expiresAt: 1 }, { expireAfterSeconds: removedAfterSeconds });
   const keys: Collection<KeyDocument> = connection.db.collection<KeyDocument>(name, {
     timeoutMS: callMaxMs,

@@ -9,26 +9,29 @@ import type { NotificationId, TenantId } from '../../../domain/ids.ts';
 import type { Position } from '../../../ports/event-log.ts';
 import type { IdempotencyStore, KeyEntry, KeyPlace } from '../../../ports/idempotency-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
+import type { LogHistory, Reach } from '../event-log/history.ts';
 import { createGroupedTransactions } from '../grouped-transactions.ts';
 
 export interface IdempotencyStoreOptions {
   readonly path: string;
-  /** The id of the log that the notifications are in: entries of another one are removed. */
-  readonly logId: string;
+  /** Of the log that the notifications are in: entries of another one are removed, and those of a time that it doesn't have. */
+  readonly history: Pick<LogHistory, 'id' | 'opening' | 'reachOf'>;
 }
 
 /** A key comes with each call and up to so many go: the file doesn't grow beyond the keys of 24 h, and no call takes over a millisecond for it. */
 const forgottenPerCallMax = 50;
 /** A ms or two, before whoever else has his turn. */
 const removedPerStep = 200;
+/** Longer than a reservation lasts before its append. */
+const reservedMsMax = 60_000;
 /** 2 ms: a batch has 500 keys at once. */
 const worksPerTurn = 50;
 
 /** @throws Error when the file can't be opened */
-export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): IdempotencyStore {
+export function openIdempotencyStore({ path, history }: IdempotencyStoreOptions): IdempotencyStore {
   const connection = openConnection(path, { synchronous: 'NORMAL', holds: 'idempotency' });
   connection.db.exec(schemaSql);
-  connection.transaction(() => begin(connection, logId));
+  connection.transaction(() => begin(connection, history));
   const transactions = createGroupedTransactions(connection, worksPerTurn);
   return {
     async reserve(entry, now) {
@@ -63,6 +66,7 @@ export function openIdempotencyStore({ path, logId }: IdempotencyStoreOptions): 
 
 const schemaSql = `
   CREATE TABLE IF NOT EXISTS idempotency (one INTEGER PRIMARY KEY CHECK (one = 1), log_id TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS opened (one INTEGER PRIMARY KEY CHECK (one = 1), opening TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS keys (
     tenant_id TEXT NOT NULL,
     key_hash TEXT NOT NULL,
@@ -77,12 +81,31 @@ const schemaSql = `
   CREATE INDEX IF NOT EXISTS keys_by_expiry ON keys (expires_at);
   CREATE INDEX IF NOT EXISTS keys_under_way ON keys (lease_until) WHERE lease_until IS NOT NULL;`;
 
-function begin(connection: Connection, logId: string): void {
+function begin(connection: Connection, history: IdempotencyStoreOptions['history']): void {
   const known = connection.statement('SELECT log_id FROM idempotency').get()?.['log_id'];
-  if (known !== logId) connection.statement('DELETE FROM keys').run();
+  const opening = connection.statement('SELECT opening FROM opened').get()?.['opening'];
+  // Of a file from before openings were noted nothing is known.
+  const reach = opening === undefined ? undefined : history.reachOf(String(opening));
+  if (known !== history.id || reach === null) connection.statement('DELETE FROM keys').run();
+  else if (reach !== undefined) removeBeyond(connection, reach);
   const sql = 'INSERT INTO idempotency (one, log_id) VALUES (1, ?) ON CONFLICT DO UPDATE SET log_id = excluded.log_id';
-  connection.statement(sql).run(logId);
+  connection.statement(sql).run(history.id);
+  connection.statement('REPLACE INTO opened (one, opening) VALUES (1, ?)').run(history.opening);
   connection.statement('UPDATE keys SET lease_until = 0 WHERE lease_until > 0').run();
+}
+
+/** What was accepted and isn't in the log any more, which was put back from an earlier time. From the newest back: what lies further back than a reservation before one that is there is there too. */
+function removeBeyond(connection: Connection, reach: Reach): void {
+  const beyond: number[] = [];
+  let from = -Infinity;
+  const newestFirst = 'SELECT rowid, requested_at, position FROM keys WHERE position IS NOT NULL ORDER BY rowid DESC';
+  for (const [row, requestedAt, text] of connection.eachRow(newestFirst, [])) {
+    if (Number(requestedAt) < from) break;
+    const { topic, partition, offset } = JSON.parse(String(text)) as Position;
+    if (offset >= (reach.get(topic)?.[partition] ?? 0)) beyond.push(Number(row));
+    else from = Math.max(from, Number(requestedAt) - reservedMsMax);
+  }
+  for (const row of beyond) connection.statement('DELETE FROM keys WHERE rowid = ?').run(row);
 }
 
 const forgetSql =

@@ -15,6 +15,7 @@ import { notificationsReadModel, recordTopics } from '../projections/notificatio
 import { bucketStart } from '../projections/notifications/resolutions.ts';
 import type { Reach } from '../projections/reach.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import { endOfOlder } from './end-of-older.ts';
 import { forget } from './forget.ts';
 import { endedStatuses, forgettableOf, judge } from './remains.ts';
 import type { Forgettable } from './remains.ts';
@@ -63,13 +64,13 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
   for (const [tenantId, before] of of.tenants) await forgetTenant(deps, of, tenantId, before);
   if (horizon !== null) {
     const ranges = new Map<Topic, number>();
-    for (const topic of trimmedTopics) ranges.set(topic, await log.offsetAt(topic, partition, horizon));
+    for (const topic of trimmedTopics) ranges.set(topic, await endOfOlder(deps, topic, partition, horizon));
     // Of a record nothing is judged before all of it that is older than the horizon is folded.
     for (const [topic, to] of ranges) if (records.topics.includes(topic) && !(await hasFolded(topic, to))) return false;
     for (const [topic, to] of ranges) await walk(deps, of, { topic, to, daysBefore: null });
   }
   if (statisticsHorizon !== null) {
-    const to = await log.offsetAt(retentionTopic, partition, statisticsHorizon);
+    const to = await endOfOlder(deps, retentionTopic, partition, statisticsHorizon);
     const staysFrom = await neededFrom(log, partition, to);
     await walk(deps, of, { topic: retentionTopic, to, daysBefore: bucketStart('day', statisticsHorizon), staysFrom });
   }

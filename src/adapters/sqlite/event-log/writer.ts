@@ -75,6 +75,8 @@ const fewMax = 32;
 const spacingMs = 4;
 const spacedFromCallers = 8;
 const spacedToEvents = 32;
+/** What a clock is set back by without a word, in ms. */
+const aheadMax = 60_000;
 /** Between two looks whether a log that failed works again; they write as much as what failed, of an ordinary event at least. */
 const probeEveryMs = 500;
 const probeBytesMin = 4096;
@@ -104,6 +106,7 @@ export function createWriter({
   let scheduled: NodeJS.Timeout | 'now' | null = null;
   let state: 'open' | 'closed' = 'open';
   let failing = false;
+  let saidAhead = false;
   /** Of the last events that could not be written; 0: it was commits alone. */
   let failedBytes = 0;
   let probedAt = -Infinity;
@@ -166,8 +169,22 @@ export function createWriter({
     return false;
   };
 
+  /** Times never go back, so that what was appended at a time is found by it. */
+  const timeOf = (now: number): number => {
+    const isAhead = lastAppendedAt - now > aheadMax;
+    if (isAhead && !saidAhead)
+      logger.warn(
+        'the log has events of the future, since its clock was ahead: what is appended has that time until it comes',
+        {
+          until: new Date(lastAppendedAt).toISOString(),
+        },
+      );
+    saidAhead = isAhead;
+    return Math.max(now, lastAppendedAt);
+  };
+
   const write = (batch: readonly Append[], committing: readonly PendingCommit[]): number => {
-    const appendedAt = Math.max(clock.now(), lastAppendedAt);
+    const appendedAt = timeOf(clock.now());
     statements.begin();
     for (const append of batch) {
       const { slot } = append;

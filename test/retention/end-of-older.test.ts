@@ -1,0 +1,80 @@
+// Where what is older than a horizon ends, in a log whose clock was ahead for a moment, until it is set right and long after.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+
+import type { SqliteEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
+import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
+import { createCodec } from '../../src/codec/index.ts';
+import { allTopics, defaultPartitioning, topicOf } from '../../src/domain/topics.ts';
+import { endOfOlder } from '../../src/retention/end-of-older.ts';
+import { requested } from '../support/requested.ts';
+import { wallClock } from '../support/wall-clock.ts';
+
+const dayMs = 24 * 3_600_000;
+const event = requested(0, 1);
+const place = [topicOf(event), event.partition] as const;
+const noon = Date.UTC(2026, 10, 29, 12);
+
+let folder: string;
+let log: SqliteEventLog;
+let now: number;
+let said: string[];
+const clock = { ...wallClock, now: () => now };
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'herald-older-'));
+  now = noon;
+  said = [];
+  const silent = (): void => undefined;
+  const logger = { debug: silent, info: silent, warn: (message: string) => void said.push(message), error: silent };
+  const shape = { partitioning: defaultPartitioning, topics: allTopics, groups: [] };
+  log = openEventLog({ path: join(folder, 'log.db'), codec: createCodec(), clock, logger, ...shape });
+});
+afterEach(async () => {
+  await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function appendAt(...days: readonly number[]): Promise<void> {
+  for (const day of days) {
+    now = noon + day * dayMs;
+    await log.append({ ...event, occurredAt: now });
+  }
+}
+
+const olderThanAMonth = () => endOfOlder({ log, clock }, ...place, now - 30 * dayMs);
+
+it('is where the first event of the month stands', async () => {
+  await appendAt(0, 10, 20, 30, 40);
+  now = noon + 45 * dayMs;
+  expect(await olderThanAMonth()).toBe(2);
+  expect(said).toEqual([]);
+});
+
+it('is there as well where the clock was ahead by a year for one event, which is of that year, and says so once', async () => {
+  await appendAt(0);
+  now = noon + 365 * dayMs;
+  await log.append({ ...event, occurredAt: noon + dayMs });
+  await appendAt(10, 20, 30, 40);
+  now = noon + 45 * dayMs;
+  expect(await olderThanAMonth()).toBe(3);
+  expect(said).toEqual([expect.stringMatching(/events of the future/)]);
+});
+
+it('is behind what happened by the clock that was ahead where what came later is older, and before it where that is not', async () => {
+  await appendAt(0, 365, 10, 20);
+  now = noon + 45 * dayMs;
+  expect(await olderThanAMonth()).toBe(3);
+  now = noon + 35 * dayMs;
+  expect(await olderThanAMonth()).toBe(1);
+});
+
+it('is the end where all is older', async () => {
+  await appendAt(0, 10);
+  now = noon + 100 * dayMs;
+  expect(await olderThanAMonth()).toBe(2);
+});

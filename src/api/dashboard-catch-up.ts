@@ -109,7 +109,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   };
 
   const tell = async ({ slots, told }: Waiting, missed: readonly Announcement[]): Promise<boolean> => {
-    const filter = createStatusFilter(eventsMissedMax);
+    const filter = createStatusFilter(() => eventsMissedMax);
     const fromOf = new Map(slots.map(({ topic, partition, from }) => [`${topic} ${partition}`, from]));
     for (const one of missed) {
       if (one.offset < (fromOf.get(`${one.topic} ${one.partition}`) ?? Infinity)) continue;

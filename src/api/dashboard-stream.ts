@@ -1,20 +1,22 @@
 // The dashboard's live streams: each change of a notification's status, once the read model has it, so that a GET never knows less than a stream.
 //
-//   log.tail ──> announcement ──> waits for the read model's position ──> every stream of the tenant
+//   log.tail ──> announcement ──> waits for the read model's position ──> every stream of the tenant: each tenant's by themselves, however many others' there are
 //   a stream's marks ──> dashboard-catch-up.ts ──> that stream alone; what is announced meanwhile is held for it
 
 import type { TenantId } from '../domain/ids.ts';
-import { createStatusFilter } from '../domain/status-change.ts';
+import { createStatusFilter, type StatusFilter } from '../domain/status-change.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import type { Announcement } from './dashboard-announcements.ts';
-import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
+import { announcementOf } from './dashboard-announcements.ts';
 import type { CatchUpDependencies } from './dashboard-catch-up.ts';
 import { createCatchUp } from './dashboard-catch-up.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
 import { parseDashboardMarks } from './dashboard-marks.ts';
+import type { DashboardWaiting, WaitingSum } from './dashboard-waiting.ts';
+import { createDashboardWaiting } from './dashboard-waiting.ts';
 import type { EventStream } from './event-stream.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
@@ -26,12 +28,14 @@ interface Dependencies extends CatchUpDependencies {
   readonly logger: Logger;
 }
 
-/** Announcements waiting for the read model; past it (it stands still) the streams end and their clients look anew. 20,000 of 500 bytes: 10 MB. */
+/** Announcements waiting for the read model; past it (it stands still) the streams of the tenant with most of them end, and their clients look anew. 20,000 of 500 bytes: 10 MB. */
 const waitingMax = 20_000;
 /** Held for a stream that is brought up to date; past it, it ends, and is resumed later. 2,000 of 500 bytes, shared with other streams: 1 MB. */
 const heldMax = 2000;
-/** Notifications whose last announced status is remembered: 50,000 of about 100 bytes. */
+/** Notifications whose last announced status is remembered, over all tenants with a stream, in equal parts: 50,000 of about 100 bytes. */
 const rememberedMax = 50_000;
+/** Of each, however many they are: 10 KB, less than a stream takes. */
+const rememberedMin = 100;
 const lateMs = 100;
 /** Before another try, when the read model can't be read. */
 const retryMs = 1000;
@@ -50,6 +54,16 @@ interface Listener {
   held: Announcement[] | null;
 }
 
+/** A tenant with streams. */
+interface Listening {
+  readonly listeners: Set<Listener>;
+  readonly waiting: DashboardWaiting;
+  readonly filter: StatusFilter;
+  isTelling: boolean;
+  /** Something has come or was folded since that telling began. */
+  isChanged: boolean;
+}
+
 export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 
 /** Follows the log only while somebody listens. */
@@ -57,77 +71,74 @@ export function createDashboardStreams(deps: Dependencies) {
   const { log, reader, turns, logger } = deps;
   const catchUp = createCatchUp(deps);
   const endsNow = createLogEnds(log, recordTopics);
-  const listeners = new Map<TenantId, Set<Listener>>();
+  const tenants = new Map<TenantId, Listening>();
+  const sum: WaitingSum = { announcements: 0 };
   const { name } = notificationsReadModel.definition;
-  let waiting: Announcement[] = [];
   let stop: (() => void) | null = null;
-  let filter = createStatusFilter(rememberedMax);
-  let isTelling = false;
-  let isChanged = false;
   let late: NodeJS.Timeout | null = null;
 
   const take = (entry: LogEntry): void => {
-    if (entry.head === null || !listeners.has(entry.head.tenantId)) return;
-    const announcement = announcementOf(entry);
-    if (announcement === null) return;
-    waiting.push(announcement);
+    const of = entry.head === null ? undefined : tenants.get(entry.head.tenantId);
+    const announcement = of === undefined ? null : announcementOf(entry);
+    if (of === undefined || announcement === null) return;
+    of.waiting.add(announcement);
     // The read model may have been faster than the tail, and then tells of no change any more.
     tellIn(lateMs);
-    if (waiting.length <= waitingMax) return;
-    logger.warn('dashboard streams end: the read model does not keep up', { waiting: waiting.length });
-    waiting = [];
-    for (const ofTenant of listeners.values()) for (const { stream } of ofTenant) stream.end();
+    if (sum.announcements > waitingMax) endMost();
+  };
+
+  /** Of whoever has most, since nobody else is why. */
+  const endMost = (): void => {
+    let most: [TenantId, Listening] | null = null;
+    for (const one of tenants) if (one[1].waiting.size > (most?.[1].waiting.size ?? 0)) most = one;
+    if (most === null) return;
+    const [tenantId, { waiting, listeners }] = most;
+    logger.warn('dashboard streams of a tenant end: the read model does not keep up', {
+      tenantId,
+      waiting: waiting.size,
+    });
+    waiting.clear();
+    for (const { stream } of listeners) stream.end();
   };
 
   const tellIn = (ms: number): void => {
     late ??= setTimeout(() => {
       late = null;
-      void tell();
+      tellAll();
     }, ms);
   };
 
-  /** Tells what the read model has by now. One run at a time; a change meanwhile makes another. */
-  const tell = async (): Promise<void> => {
-    isChanged = true;
-    if (isTelling) return;
-    isTelling = true;
+  const tellAll = (): void => {
+    for (const [tenantId, of] of tenants) if (of.waiting.size > 0) void tell(tenantId, of);
+  };
+
+  /** Tells what the read model has by now of a tenant. One run at a time; a change meanwhile makes another. */
+  const tell = async (tenantId: TenantId, of: Listening): Promise<void> => {
+    of.isChanged = true;
+    if (of.isTelling) return;
+    of.isTelling = true;
     try {
-      while (isChanged) {
-        isChanged = false;
-        const folded = await foldedPositions();
-        const announcements = inOrderOfTime(waiting);
-        waiting = [];
-        const later: Announcement[] = [];
-        for (const one of announcements) if (!(await announceIfFolded(one, folded))) later.push(one);
-        waiting = later.length === 0 ? waiting : [...later, ...waiting];
+      while (of.isChanged) {
+        of.isChanged = false;
+        const folded = await of.waiting.takeFolded((partition) => positionsOf(reader, name, { tenantId, partition }));
+        for (const one of folded) await announce(of, one);
       }
     } catch (err) {
       logger.warn('the dashboard streams wait for the read model', { err });
-      if (waiting.length > 0) tellIn(retryMs);
+      if (of.waiting.size > 0) tellIn(retryMs);
     } finally {
-      isTelling = false;
+      of.isTelling = false;
     }
   };
 
-  const foldedPositions = async () => {
-    const places = new Map(waiting.map((one) => [placeKey(one), one]));
-    return new Map(
-      await Promise.all([...places].map(async ([key, one]) => [key, await positionsOf(reader, name, one)] as const)),
-    );
-  };
-
-  type Folded = Awaited<ReturnType<typeof foldedPositions>>;
-
   /** One after another, so that each stream has them in their order; whoever else is on the thread has its turn between streams. */
-  const announceIfFolded = async (one: Announcement, folded: Folded): Promise<boolean> => {
-    if ((folded.get(placeKey(one))?.get(one.topic) ?? 0) <= one.offset) return false;
-    if (!filter.isLater(one.notificationId, one.change)) return true;
-    for (const listener of listeners.get(one.tenantId) ?? []) {
+  const announce = async ({ filter, listeners }: Listening, one: Announcement): Promise<void> => {
+    if (!filter.isLater(one.notificationId, one.change)) return;
+    for (const listener of listeners) {
       if (turns.as(one.tenantId, turns.isOver)) await turns.as(one.tenantId, turns.next);
       if (listener.held === null) turns.as(one.tenantId, () => turns.piece(() => tellOne(listener, one)));
       else hold(listener, listener.held, one);
     }
-    return true;
   };
 
   const bringUpToDate = async (
@@ -155,16 +166,22 @@ export function createDashboardStreams(deps: Dependencies) {
     }
   };
 
+  const newListening = (): Listening => ({
+    listeners: new Set(),
+    waiting: createDashboardWaiting(sum),
+    filter: createStatusFilter(() => Math.max(rememberedMin, Math.floor(rememberedMax / tenants.size))),
+    isTelling: false,
+    isChanged: false,
+  });
+
   const start = (): void => {
     const untail = log.tail(recordTopics, take);
-    const unsubscribe = reader.onChange(name, () => void tell());
+    const unsubscribe = reader.onChange(name, tellAll);
     stop = () => {
       untail();
       unsubscribe();
       if (late !== null) clearTimeout(late);
       late = null;
-      waiting = [];
-      filter = createStatusFilter(rememberedMax);
     };
   };
 
@@ -180,15 +197,18 @@ export function createDashboardStreams(deps: Dependencies) {
 
     /** Sends the tenant's changes behind the marks. Returns the call that ends it. */
     add(tenantId: TenantId, stream: EventStream, { marks, resumes }: DashboardBeginning): () => void {
-      const ofTenant = listeners.get(tenantId) ?? new Set();
+      const of = tenants.get(tenantId) ?? newListening();
       const listener: Listener = { stream, marks, held: [] };
-      listeners.set(tenantId, ofTenant.add(listener));
+      of.listeners.add(listener);
+      tenants.set(tenantId, of);
       if (stop === null) start();
       void bringUpToDate(tenantId, listener, resumes);
       return () => {
-        ofTenant.delete(listener);
-        if (ofTenant.size === 0 && listeners.get(tenantId) === ofTenant) listeners.delete(tenantId);
-        if (listeners.size > 0) return;
+        of.listeners.delete(listener);
+        if (of.listeners.size > 0) return;
+        of.waiting.clear();
+        if (tenants.get(tenantId) === of) tenants.delete(tenantId);
+        if (tenants.size > 0) return;
         stop?.();
         stop = null;
       };
@@ -201,11 +221,6 @@ function isBeyond(marks: DashboardMarks, ends: LogEnds): boolean {
   return [...ends].some(([topic, byNumber]) =>
     marks.partitions.some((partition) => marks.offset(topic, partition) > (byNumber[partition] ?? 0)),
   );
-}
-
-/** Where a tenant's events of a number are folded up to. */
-function placeKey({ tenantId, partition }: Announcement): string {
-  return `${tenantId} ${partition}`;
 }
 
 /** It carries an id, so that a stream that is cut before the first change is resumed as well. */

@@ -38,11 +38,13 @@ export function statusChangeOf(event: NotificationEvent): StatusChange | null {
   }
 }
 
+export type StatusFilter = ReturnType<typeof createStatusFilter>;
+
 /**
  * Remembers the highest rank announced per notification and lets only higher ones through. It holds `notificationsMax` of them (about 100 bytes each)
- * and forgets the one that has been silent for longest.
+ * and forgets the one that has been silent for longest; two at a time where that comes to be less.
  */
-export function createStatusFilter(notificationsMax: number) {
+export function createStatusFilter(notificationsMax: () => number) {
   const announced = new Map<NotificationId, number>();
   return {
     /** Whether the change is news. */
@@ -51,11 +53,11 @@ export function createStatusFilter(notificationsMax: number) {
       if (before !== undefined && before >= change.rank) return false;
       announced.delete(id);
       announced.set(id, change.rank);
-      if (announced.size > notificationsMax) {
-        for (const [oldest] of announced) {
-          announced.delete(oldest);
-          break;
-        }
+      const max = notificationsMax();
+      let forgotten = 0;
+      for (const [oldest] of announced) {
+        if (announced.size <= max || ++forgotten > 2) break;
+        announced.delete(oldest);
       }
       return true;
     },

@@ -23,7 +23,7 @@ const event = (type: string, more: object = {}) =>
   }) as unknown as NotificationEvent;
 
 const told = (events: readonly NotificationEvent[]): string[] => {
-  const filter = createStatusFilter(10);
+  const filter = createStatusFilter(() => 10);
   return events.flatMap((one) => {
     const change = statusChangeOf(one);
     return change !== null && filter.isLater(one.notificationId, change) ? [change.status] : [];
@@ -71,7 +71,7 @@ describe('the announced statuses', () => {
   it('ascend in rank and repeat nothing, in any order of any events', () => {
     fc.assert(
       fc.property(fc.array(notificationEvent, { maxLength: 30 }), (events) => {
-        const filter = createStatusFilter(1000);
+        const filter = createStatusFilter(() => 1000);
         const last = new Map<string, number>();
         for (const one of events) {
           const change = statusChangeOf(one);
@@ -88,7 +88,7 @@ describe('the announced statuses', () => {
   });
 
   it('are remembered for so many notifications at most, the one longest silent forgotten first', () => {
-    const filter = createStatusFilter(2);
+    const filter = createStatusFilter(() => 2);
     const change = statusChangeOf(event('AttemptSucceeded'));
     if (change === null) throw new Error('a success is a change');
     for (const id of ['a', 'b', 'c']) expect(filter.isLater(id as never, change)).toBe(true);

@@ -194,14 +194,15 @@ function originOf(url: string): string {
   return /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0].toLowerCase() ?? url;
 }
 
-/** What the outcome says of the provider, or of a webhook's receiver: whoever answers that something is wrong with the message is up. */
+/** What the outcome says of the provider, or of a webhook's receiver: whoever answers that something is wrong with the message, or its recipient, is up. */
 function signOf(outcome: DeliveryOutcome, means: ReadyMeans): Sign {
   if (outcome.kind === 'delivered') return { kind: 'up' };
   const { failureClass } = outcome.reason;
   if (failureClass === 'system' || failureClass === 'blocked') return { kind: 'none' };
   if (outcome.kind === 'retryable') {
     const { retryAfterMs } = outcome;
-    return retryAfterMs !== null && retryAfterMs > 0 ? { kind: 'pause', ms: retryAfterMs } : { kind: 'down' };
+    if (retryAfterMs !== null && retryAfterMs > 0) return { kind: 'pause', ms: retryAfterMs };
+    return failureClass === 'recipient' || failureClass === 'content' ? { kind: 'up' } : { kind: 'down' };
   }
   // Where there is no other provider nothing is gained by waiting: the tenant has to see it.
   return failureClass === 'credentials' && hasOther(means) ? { kind: 'refused' } : { kind: 'up' };

@@ -259,6 +259,16 @@ describe('a mail by SMTP', () => {
     },
   );
 
+  it('is the server’s, not the recipient’s, where it ends the session at a recipient', async () => {
+    await start();
+    const server = await startTakingServer([], '421 4.7.0 too busy for');
+    expect(await send({}, { port: server.port })).toMatchObject({
+      kind: 'retryable',
+      reason: { failureClass: 'provider', code: '421' },
+    });
+    await server.close();
+  });
+
   describe('at a server that replies without an end', () => {
     it.each([
       ['empty lines', '220 mx\r\n', '\r\n'],
@@ -390,7 +400,11 @@ describe('a mail by SMTP', () => {
     [{ at: 'sender', code: 552, message: 'too large' }, 'rejected', 'content'],
     [{ at: 'recipient', code: 552, message: 'mailbox full' }, 'rejected', 'recipient'],
     [{ at: 'recipient', code: 554, message: '5.7.1 relay access denied' }, 'rejected', 'recipient'],
-    [{ at: 'recipient', code: 450, message: 'greylisted' }, 'retryable', 'provider'],
+    [{ at: 'recipient', code: 450, message: 'greylisted' }, 'retryable', 'recipient'],
+    [{ at: 'recipient', code: 450, message: '4.1.2 [10.4.3.2] domain not found' }, 'retryable', 'recipient'],
+    [{ at: 'recipient', code: 452, message: '4.2.2 over quota' }, 'retryable', 'recipient'],
+    [{ at: 'recipient', code: 451, message: '4.3.0 lookup failed' }, 'retryable', 'provider'],
+    [{ at: 'sender', code: 450, message: '4.1.8 domain not found' }, 'retryable', 'provider'],
     [{ at: 'data', code: 552, message: 'too large' }, 'rejected', 'content'],
     [{ at: 'data', code: 554, message: 'looks like spam' }, 'rejected', 'content'],
     [{ at: 'login', code: 454, message: 'try later' }, 'retryable', 'provider'],

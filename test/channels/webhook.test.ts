@@ -147,11 +147,21 @@ describe('a webhook', () => {
     expect(sink.requests.map(({ path }) => path)).toEqual(['/hook']);
   });
 
-  it.each([408, 409, 425, 429, 500, 502, 503, 504, 599])('is tried again after %d', async (code) => {
+  it.each([
+    [408, 'provider'],
+    [409, 'recipient'],
+    [425, 'recipient'],
+    [429, 'provider'],
+    [500, 'provider'],
+    [502, 'provider'],
+    [503, 'provider'],
+    [504, 'provider'],
+    [599, 'provider'],
+  ])('is tried again after %d, class %s', async (code, failureClass) => {
     status = code;
     expect(await provider.send(toSink(), withKey(whsec))).toMatchObject({
       kind: 'retryable',
-      reason: { failureClass: 'provider', code: String(code) },
+      reason: { failureClass, code: String(code) },
     });
   });
 
@@ -164,7 +174,7 @@ describe('a webhook', () => {
     );
     expect(await provider.send(toSink(), context)).toMatchObject({
       kind: 'retryable',
-      reason: { failureClass: 'provider', code: String(code) },
+      reason: { failureClass: 'recipient', code: String(code) },
     });
   });
 

@@ -167,6 +167,24 @@ describe('a provider that is down', () => {
     expect(sends).toHaveLength(40);
     expect(outcomesOf(world.said).every((said) => said.type === 'AttemptFailed' && said.retryAt === null)).toBe(true);
   });
+
+  it('that refuses recipients for now is up: the others are sent, and each of these is tried again', async () => {
+    const reason = { failureClass: 'recipient' as const, code: '450', message: 'greylisted' };
+    const refused = (retryAfterMs: number | null): DeliveryOutcome => ({ kind: 'retryable', reason, retryAfterMs });
+    let answer = refused(null);
+    const { sends } = await world.run({ channel: 'EMAIL', send: async () => answer, retryPolicy });
+    await world.append(mails(40));
+    await until(() => outcomesOf(world.said).length === 40);
+    expect(sends).toHaveLength(40);
+    for (const said of outcomesOf(world.said)) expect(said).toMatchObject({ retryAt: expect.any(Number) });
+    // A pause that it asks for is one still.
+    answer = refused(3_600_000);
+    await world.append(mails(1));
+    await until(() => outcomesOf(world.said).length === 41);
+    await world.append([...mails(5), ...mails(1, { tenant: 'tnt_b' })]);
+    await until(() => outcomesOf(world.said).length === 42);
+    expect(sends).toHaveLength(42);
+  });
 });
 
 describe('a receiver of webhooks that is down', () => {

@@ -8,8 +8,14 @@ export interface TakingServer {
   close(): Promise<void>;
 }
 
-/** @param extensions that it offers in EHLO */
-export async function startTakingServer(extensions: readonly string[]): Promise<TakingServer> {
+/**
+ * @param extensions that it offers in EHLO
+ * @param refusal what it says to each recipient
+ */
+export async function startTakingServer(
+  extensions: readonly string[],
+  refusal = '550 5.1.1 no such user',
+): Promise<TakingServer> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -26,7 +32,7 @@ export async function startTakingServer(extensions: readonly string[]): Promise<
         if (at < 0) return;
         const line = unread.slice(0, at);
         unread = unread.slice(at + ending.length);
-        socket.write(isContent ? '554 no recipients\r\n' : answerTo(line, extensions));
+        socket.write(isContent ? '554 no recipients\r\n' : answerTo(line, extensions, refusal));
         isContent = !isContent && line === 'DATA';
       }
     });
@@ -42,13 +48,13 @@ export async function startTakingServer(extensions: readonly string[]): Promise<
   };
 }
 
-function answerTo(line: string, extensions: readonly string[]): string {
+function answerTo(line: string, extensions: readonly string[], refusal: string): string {
   if (line.startsWith('EHLO')) {
     const lines = ['taking.example', ...extensions];
     return lines.map((text, i) => `250${i === lines.length - 1 ? ' ' : '-'}${text}\r\n`).join('');
   }
   const recipient = /^RCPT TO:<(.*)>/.exec(line)?.[1];
-  if (recipient !== undefined) return `550 5.1.1 no such user ${recipient}\r\n`;
+  if (recipient !== undefined) return `${refusal} ${recipient}\r\n`;
   if (line === 'DATA') return '354 go on\r\n';
   return line === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n';
 }

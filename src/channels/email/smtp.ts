@@ -91,7 +91,9 @@ function outcomeOf(error: unknown, context: DeliveryContext): DeliveryOutcome {
   if (code === undefined) throw error;
   if (responseCode === undefined) return withoutReply(code, message, context);
   const retryable = responseCode < 500;
-  const failureClass = retryable ? 'provider' : classOf(responseCode, code, command ?? '', response ?? '');
+  const failureClass = retryable
+    ? passingClassOf(responseCode, command ?? '', response ?? '')
+    : classOf(responseCode, code, command ?? '', response ?? '');
   const text = `The mail server answered ${command ?? ''}: ${response ?? message}`;
   return refused({ failureClass, retryable, code: String(responseCode), message: text }, context);
 }
@@ -108,6 +110,12 @@ const localRefusals = new Map<string, FailureClass>([
   ['EMESSAGE', 'content'],
   ['EAUTH', 'credentials'],
 ]);
+
+/** At RCPT TO it is about the recipient (greylisted, over quota, a domain that isn't found now) but for 421, which ends the session, and x.3.x, the mail system. */
+function passingClassOf(responseCode: number, command: string, response: string): FailureClass {
+  const isOfServer = responseCode === 421 || /^4\d\d[ -]4\.3\./.test(response);
+  return command === 'RCPT TO' && !isOfServer ? 'recipient' : 'provider';
+}
 
 /** 530, 534, 535 and 538 ask for another login; ETLS: the server has no STARTTLS, and no password goes out in the clear. */
 const loginCodes = new Set([530, 534, 535, 538]);

@@ -121,8 +121,11 @@ function isMissing(status: number): boolean {
   return status === 404 || status === 410;
 }
 
+/** Of what may work later these are about the one path, or the one message: whoever answers at that origin is up. */
+const ofOne = new Set([404, 409, 410, 425]);
+
 function classOf(status: number, retryable: boolean): FailureClass {
-  if (retryable) return 'provider';
+  if (retryable) return ofOne.has(status) ? 'recipient' : 'provider';
   return status === 401 || status === 403 ? 'credentials' : 'recipient';
 }
 

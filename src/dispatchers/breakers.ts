@@ -3,6 +3,7 @@
 
 import type { Breaker, BreakerState, Sign } from '../domain/breaker.ts';
 import { admit, afterAttempt, closedBreaker, stateOf } from '../domain/breaker.ts';
+import { retryAfterMaxMs } from '../domain/delivery-outcome.ts';
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
@@ -69,7 +70,10 @@ export function createBreakers(by: {
 }): Breakers {
   const { channel, retryPolicy, clock, logger, metrics, changed } = by;
   const kept = new Map<string, Kept>();
-  /** Nothing is kept for longer than its retries would have taken: what never works again ends all the same. */
+  /**
+   * Nothing is kept for longer than its retries would have taken: what never works again ends all the same. While a pause holds that the receiver asked for, the
+   * longest that anybody may ask for comes on top: whoever asks anew each time keeps nothing for ever.
+   */
   const keptMaxMs = retryPolicy.delaysMs[channel].reduce((sum, delayMs) => sum + delayMs, 0);
 
   metrics.increment('herald_breakers_opened_total', { channel }, 0);
@@ -126,10 +130,13 @@ export function createBreakers(by: {
   }
 
   function isKeptTooLong({ event }: WorkItem, key: string): boolean {
-    const breaker = kept.get(key)?.breaker;
-    // A pause that the receiver asked for holds for everything.
-    if (breaker?.kind === 'open' && breaker.isAsked && clock.monotonic() < breaker.until) return false;
-    return clock.now() - Math.max(event.requestedAt, event.request.sendAt ?? 0) > keptMaxMs;
+    const waitedMs = clock.now() - Math.max(event.requestedAt, event.request.sendAt ?? 0);
+    const known = kept.get(key);
+    if (known?.breaker.kind !== 'open' || !known.breaker.isAsked || clock.monotonic() >= known.breaker.until)
+      return waitedMs > keptMaxMs;
+    // What a person sends again has waited since its round began at most, which isn't told: it is counted from when the breaker opened.
+    const askedMs = event.round === 1 ? waitedMs : clock.monotonic() - known.since;
+    return askedMs > keptMaxMs + retryAfterMaxMs;
   }
 
   function tell({ means, tenantId }: Pass, before: Breaker, after: Breaker): void {

@@ -4,7 +4,7 @@
 //   closed ──────────────────────────────────────────────────────────────> open ───its time──> half-open: one probe at a time
 //     ^                                                                     ^                         │
 //     └──────────────────────── the probe is answered ──────────────────────┼─────────────────────────┤
-//                                                                           └── it fails: for twice as long
+//                                                                           └── it fails, or asks for a pause again: for twice as long
 
 import { assertNever } from './assert-never.ts';
 
@@ -71,20 +71,21 @@ export function admit(breaker: Breaker, now: number): { readonly admission: Admi
 export function afterAttempt(before: Breaker, attempt: AttemptSign, now: number, random: number): Breaker {
   const { sign, isProbe, failuresMax } = attempt;
   const breaker = isProbe && before.kind === 'open' ? { ...before, probeSince: null } : before;
+  const reopened = isProbe && breaker.kind === 'open' ? openedFor(breaker.openings + 1, now, random) : breaker;
   switch (sign.kind) {
     case 'none':
       return breaker;
     case 'up':
       return breaker.kind === 'closed' || isProbe ? closedBreaker : breaker;
     case 'pause':
-      return paused(breaker, now + sign.ms);
+      return paused(reopened, now + sign.ms);
     case 'down':
-      if (breaker.kind === 'open') return isProbe ? openedFor(breaker.openings + 1, now, random) : breaker;
+      if (breaker.kind === 'open') return reopened;
       return breaker.failures + 1 < failuresMax
         ? { kind: 'closed', failures: breaker.failures + 1 }
         : openedFor(1, now, random);
     case 'refused':
-      if (breaker.kind === 'open') return isProbe ? openedFor(breaker.openings + 1, now, random) : breaker;
+      if (breaker.kind === 'open') return reopened;
       return openedFor(1, now, random);
     default:
       return assertNever(sign);
@@ -110,7 +111,7 @@ function openedFor(openings: number, now: number, random: number): Breaker {
   return { kind: 'open', until: now + openMs, isAsked: false, openings, probeSince: null };
 }
 
-/** What was asked for holds at least; what began meanwhile may ask for more. */
+/** What was asked for holds at least; what began meanwhile may ask for more, and who asks at each probe is probed no more often than who fails. */
 function paused(breaker: Breaker, until: number): Breaker {
   if (breaker.kind === 'closed') return { kind: 'open', until, isAsked: true, openings: 0, probeSince: null };
   return { ...breaker, until: Math.max(breaker.until, until), isAsked: true };

@@ -74,6 +74,19 @@ describe('a breaker', () => {
     expect(waits(after(open, [pause(60_000), pause(10)], { now: 100 }), 100)).toBe(60_100);
   });
 
+  it('stays open for as long as its probes ask for, and for 1, 2, 4, ... s at least while they do nothing else', () => {
+    let breaker = after(closedBreaker, [pause(5000)]);
+    const times: number[] = [];
+    while (breaker.kind === 'open' && times.length < 8) {
+      times.push(breaker.until / 1000);
+      breaker = probed(breaker, pause(5000));
+      expect(breaker).toMatchObject({ isAsked: true });
+    }
+    expect(times).toEqual([5, 10, 15, 20, 28, 44, 76, 140]);
+    expect(waits(probed(breaker, pause(3_600_000)), 268_000)).toBe(268_000 + 3_600_000);
+    expect(probed(breaker, up)).toEqual(closedBreaker);
+  });
+
   it('has another probe when nothing came of the first, or nobody says what did', () => {
     const open = after(closedBreaker, [down, down, down]);
     const { breaker } = admit(open, 1000);

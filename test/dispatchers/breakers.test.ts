@@ -1,0 +1,93 @@
+// The breakers of a dispatcher by a clock of the test's own: for how long they keep what waits.
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { createBreakers } from '../../src/dispatchers/breakers.ts';
+import type { Breakers } from '../../src/dispatchers/breakers.ts';
+import type { ReadyMeans } from '../../src/dispatchers/means.ts';
+import { workItemOf } from '../../src/dispatchers/work-item.ts';
+import type { WorkItem } from '../../src/dispatchers/work-item.ts';
+import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
+import type { WorkEvent } from '../../src/domain/events.ts';
+import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
+import type { Logger } from '../../src/ports/logger.ts';
+import type { Metrics } from '../../src/ports/metrics.ts';
+import { retryable } from './harness.ts';
+import { requested, retryRequested } from './work-events.ts';
+
+const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const means: ReadyMeans = {
+  kind: 'ready',
+  role: 'primary',
+  provider: {
+    channel: 'WEBHOOK',
+    name: 'custom',
+    check: () => [],
+    keyGoesBy: () => ({}),
+    send: () => Promise.resolve(retryable()),
+  },
+  settings: null,
+  webhookSecret: '',
+  secrets: [],
+  maxPerSecond: null,
+  fallback: null,
+};
+
+/** Since all of them were made. */
+let passedMs = 0;
+let breakers: Breakers;
+beforeEach(() => {
+  const begun = Date.now();
+  passedMs = 0;
+  breakers = createBreakers({
+    channel: 'WEBHOOK',
+    // All retries together: an hour.
+    retryPolicy: fixedRetryPolicy([hour / 2, hour / 2]),
+    clock: { now: () => begun + passedMs, monotonic: () => passedMs, random: () => 0 },
+    logger: silentLogger,
+    metrics: noMetrics,
+  });
+});
+
+function itemOf(event: WorkEvent): WorkItem {
+  const tracker = { number: event.partition, finish() {} } as unknown as WorkItem['tracker'];
+  return workItemOf(event, { number: { isOver: false }, tracker, offset: 0, bytes: 0, order: 0 });
+}
+
+/** What becomes of it now; an attempt that may be made ends as is said. */
+function attempt(event: WorkEvent, outcome: DeliveryOutcome): 'made' | 'probe' | 'waits' {
+  const choice = breakers.choose(itemOf(event), means);
+  if (choice.kind === 'wait') return 'waits';
+  breakers.note(choice.pass, outcome);
+  return choice.pass.isProbe ? 'probe' : 'made';
+}
+
+describe('a receiver that asks for a pause each time it is tried', () => {
+  const pause = retryable(10 * 60_000);
+
+  it('keeps nothing for longer than all retries and the longest pause together: its attempts are made, and end it', () => {
+    const event = requested();
+    expect(attempt(event, pause)).toBe('made');
+    const waiting = requested();
+    while (passedMs <= day + hour) {
+      expect(attempt(waiting, pause)).toBe('waits');
+      passedMs += 10 * 60_000;
+      expect(attempt(event, pause)).toBe('probe');
+    }
+    expect(attempt(waiting, pause)).toBe('made');
+    expect(attempt(retryRequested(waiting, 2, 4), pause)).toBe('made');
+    // What has come since waits still.
+    expect(attempt({ ...requested(), requestedAt: waiting.requestedAt + hour }, pause)).toBe('waits');
+  });
+
+  it('is left alone by what a person sends again, however old that is', () => {
+    const old = { ...requested(), requestedAt: Date.now() - 30 * day };
+    expect(attempt(requested(), pause)).toBe('made');
+    expect(attempt(retryRequested(old, 2, 4), pause)).toBe('waits');
+  });
+});

@@ -11,6 +11,7 @@ import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { MetricLabels, Metrics } from '../ports/metrics.ts';
+import { createKeptBreakers } from './kept-breakers.ts';
 import type { ReadyMeans } from './means.ts';
 import type { WorkItem } from './work-item.ts';
 
@@ -40,7 +41,7 @@ export interface Breakers {
 const failuresMaxBesideOther = 3;
 /** Without one an attempt that waits is late: receivers that fail at random in a third of calls hardly ever open it (0.3^10). */
 const failuresMaxAlone = 10;
-/** Breakers that aren't closed and clean, of some 200 bytes each: 2 MiB. Past it the one that was touched first is forgotten: closed. */
+/** Breakers that aren't closed and clean, of 400 bytes each, of 900 where each is another tenant's: 9 MiB. What is given up past it is closed. */
 const breakersMax = 10_000;
 /** Series of a channel that name a tenant: a provider that is down for all is in `herald_breakers`, whose it is in the log lines. */
 const longestMax = 20;
@@ -69,7 +70,7 @@ export function createBreakers(by: {
   readonly changed?: (tenantId: TenantId, role: ProviderRole) => void;
 }): Breakers {
   const { channel, retryPolicy, clock, logger, metrics, changed } = by;
-  const kept = new Map<string, Kept>();
+  const kept = createKeptBreakers<Kept>(breakersMax);
   /**
    * Nothing is kept for longer than its retries would have taken: what never works again ends all the same. While a pause holds that the receiver asked for, the
    * longest that anybody may ask for comes on top: whoever asks anew each time keeps nothing for ever.
@@ -110,13 +111,8 @@ export function createBreakers(by: {
     const version = versionOf(means);
     const wasOpen = before?.breaker.kind === 'open' && before.version === version;
     const since = wasOpen ? before.since : clock.monotonic();
-    kept.delete(key);
-    if (breaker.kind === 'closed' && breaker.failures === 0) return;
-    for (const oldest of kept.keys()) {
-      if (kept.size < breakersMax) break;
-      kept.delete(oldest);
-    }
-    kept.set(key, { breaker, tenantId, role: means.role, provider: means.provider.name, since, version });
+    if (breaker.kind === 'closed' && breaker.failures === 0) kept.delete(key);
+    else kept.set(key, { breaker, tenantId, role: means.role, provider: means.provider.name, since, version });
   }
 
   /** The pass, or until when there is none. */

@@ -1,4 +1,4 @@
-// The breakers of a dispatcher by a clock of the test's own: for how long they keep what waits.
+// The breakers of a dispatcher by a clock of the test's own: for how long they keep what waits, and whose are forgotten.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -66,6 +66,14 @@ function attempt(event: WorkEvent, outcome: DeliveryOutcome): 'made' | 'probe' |
   breakers.note(choice.pass, outcome);
   return choice.pass.isProbe ? 'probe' : 'made';
 }
+
+it('10,000 dead receivers of one tenant are no reason to call another tenant’s that asked for a pause', () => {
+  const asked = { tenant: 'tnt_b', recipient: 'https://b.example/hook' };
+  expect(attempt(requested(asked), retryable(hour))).toBe('made');
+  for (let port = 1; port <= 10_000; port++)
+    attempt(requested({ tenant: 'tnt_a', recipient: `https://a.example:${port}/hook` }), retryable());
+  expect(attempt(requested(asked), retryable(hour))).toBe('waits');
+});
 
 describe('a receiver that asks for a pause each time it is tried', () => {
   const pause = retryable(10 * 60_000);

@@ -1,5 +1,6 @@
 // Reads what a dispatcher owns, each partition number and topic: onwards as it comes, and once more what tenants beyond their share left in the log.
 
+import { waitsUntil } from '../domain/delivery-request.ts';
 import { heldBytes } from '../domain/held-bytes.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -135,7 +136,7 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     const item = workItemOf(event, { number, tracker, offset, bytes, order: itemsRead++ });
     const isAnswered = answered.has(entry);
     if (recentIds.isRepeat(event.eventId, tracker) || isAnswered) return finishItem(item);
-    const sendAt = event.type === 'NotificationRequested' ? event.request.sendAt : null;
+    const sendAt = waitsUntil(event);
     if (sendAt === null) executor.offer(item);
     else executor.defer(item, sendAt);
   }

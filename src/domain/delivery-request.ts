@@ -1,6 +1,6 @@
 // What is to be delivered: its form in documents, and until when it is worth an attempt.
 
-import type { DeliveryRequest, NotificationContent, WorkEvent } from './events.ts';
+import type { DeliveryDue, DeliveryRequest, NotificationContent, WorkEvent } from './events.ts';
 
 /** Fields in one order, and none that says nothing: what was stored before a field was known is the same bytes as what is folded anew. */
 export function canonicalContent(request: NotificationContent): NotificationContent {
@@ -29,6 +29,18 @@ export function canonicalRequest(request: DeliveryRequest): StoredRequest {
 
 export function deliverable(request: StoredRequest): DeliveryRequest {
   return { ...request, tracestate: request.tracestate ?? null, baggage: request.baggage ?? null };
+}
+
+/** The `sendAt` that a work event waits for, however late it is read; null: none. Of a retry by hand only what was ahead as it was asked for: of one that a restore has held. */
+export function waitsUntil(event: WorkEvent): number | null {
+  const { sendAt } = event.request;
+  if (event.type === 'DeliveryDue' || sendAt === null) return null;
+  return event.type === 'RetryRequested' && sendAt <= event.occurredAt ? null : sendAt;
+}
+
+/** Whether the wait of a retry for its `sendAt` is over. */
+export function isDueAgain({ round, dueAt, request }: DeliveryDue): boolean {
+  return round > 1 && dueAt === request.sendAt;
 }
 
 /** Until when something is worth sending, as it is asked for: by a time, or so many ms after it is to be sent. */

@@ -9,12 +9,13 @@
 //                    │             v              v
 //                  FAILED <────────┴────────> DELIVERED
 //
+// A retry of one whose sendAt is still ahead (a restore had held it) is SCHEDULED again.
 // Merging is commutative, associative and idempotent: a test shuffles, repeats and splits histories.
 
 import { assertNever } from './assert-never.ts';
 import type { AttemptFacts, AttemptOutcome } from './attempts.ts';
 import { outcomeOf, withAttempt } from './attempts.ts';
-import { canonicalContent } from './delivery-request.ts';
+import { canonicalContent, isDueAgain, waitsUntil } from './delivery-request.ts';
 import { erasedContent, erasedEvent, erasedFacts, isErased } from './erasure.ts';
 import type {
   Channel,
@@ -46,6 +47,8 @@ export interface NotificationFacts {
   readonly attempts: readonly AttemptFacts[];
   /** The DeliveryDue of the first attempt was seen: the wait for `sendAt` is over. */
   readonly firstDue: boolean;
+  /** The highest round that a person began before `sendAt`, and whether its DeliveryDue was seen. Documents hold it only where there is one. */
+  readonly scheduledAgain?: { readonly round: number; readonly isDue: boolean };
   /** The latest deferral, by (round, attempt, dueAt). */
   readonly deferral: { readonly round: number; readonly attempt: number; readonly dueAt: number } | null;
   /** The highest round that was cancelled. */
@@ -71,8 +74,10 @@ export function mergeEvent(known: NotificationFacts | null, told: NotificationEv
     case 'NotificationRequested':
       return { ...base, request: lesser(base, event), ...originOf(base, event) };
     case 'DeliveryDue':
-      return event.attempt === 1 ? { ...base, firstDue: true } : base;
+      if (event.attempt === 1) return { ...base, firstDue: true };
+      return isDueAgain(event) ? withScheduledAgain(base, { round: event.round, isDue: true }) : base;
     case 'RetryRequested':
+      return waitsUntil(event) === null ? base : withScheduledAgain(base, { round: event.round, isDue: false });
     case 'CancelRequested':
       return base;
     case 'DeliveryDeferred':
@@ -142,7 +147,9 @@ export function nextRetryAtOf(facts: NotificationFacts): number | null {
 }
 
 function waitingForSendAt(facts: NotificationFacts): boolean {
-  return facts.round === 1 && !facts.firstDue && facts.request !== null && facts.request.sendAt !== null;
+  const { round, firstDue, scheduledAgain, request } = facts;
+  if (round > 1) return scheduledAgain?.round === round && !scheduledAgain.isDue;
+  return !firstDue && request !== null && request.sendAt !== null;
 }
 
 function first(event: NotificationEvent): NotificationFacts {
@@ -203,6 +210,15 @@ function originOf(
   const origin = told ?? known;
   if (origin === undefined) return {};
   return { resendOf: known !== undefined && compareText(known, origin) < 0 ? known : origin };
+}
+
+function withScheduledAgain(
+  facts: NotificationFacts,
+  { round, isDue }: NonNullable<NotificationFacts['scheduledAgain']>,
+): NotificationFacts {
+  const known = facts.scheduledAgain;
+  if (known !== undefined && known.round > round) return facts;
+  return { ...facts, scheduledAgain: { round, isDue: isDue || (known?.round === round && known.isDue) } };
 }
 
 function laterDeferral(

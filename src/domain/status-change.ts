@@ -1,6 +1,7 @@
 // What the dashboard's stream announces of one event: the status it leads to, ranked so that a notification is never seen to go backwards.
 
 import { assertNever } from './assert-never.ts';
+import { isDueAgain, waitsUntil } from './delivery-request.ts';
 import type { NotificationEvent } from './events.ts';
 import type { NotificationId } from './ids.ts';
 import type { Status } from './notification.ts';
@@ -17,11 +18,10 @@ export interface StatusChange {
 export function statusChangeOf(event: NotificationEvent): StatusChange | null {
   switch (event.type) {
     case 'NotificationRequested':
-      return changeTo(event.request.sendAt === null ? 'QUEUED' : 'SCHEDULED', event.round, 0);
     case 'RetryRequested':
-      return changeTo('QUEUED', event.round, 0);
+      return changeTo(waitsUntil(event) === null ? 'QUEUED' : 'SCHEDULED', event.round, 0);
     case 'DeliveryDue':
-      return event.attempt === 1 ? changeTo('QUEUED', event.round, 0) : null;
+      return event.attempt === 1 || isDueAgain(event) ? changeTo('QUEUED', event.round, 0) : null;
     case 'AttemptStarted':
       return changeTo('PROCESSING', event.round, event.attempt);
     case 'AttemptSucceeded':

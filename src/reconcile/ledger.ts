@@ -4,6 +4,7 @@
 //                                           └─ended────────────────────────> out of the ledger; a retry by hand brings it back, and so does a later attempt
 //                                                                              of the round, where an earlier one was made twice and failed for good
 
+import { waitsUntil } from '../domain/delivery-request.ts';
 import type { NotificationEvent } from '../domain/events.ts';
 import { isNotificationEvent } from '../domain/events.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
@@ -173,7 +174,7 @@ function dueAtOf(
   event: Extract<NotificationEvent, { type: 'NotificationRequested' | 'RetryRequested' | 'DeliveryDue' }>,
 ) {
   if (event.type === 'DeliveryDue') return event.dueAt;
-  return event.type === 'NotificationRequested' ? (event.request.sendAt ?? event.requestedAt) : event.occurredAt;
+  return waitsUntil(event) ?? (event.type === 'NotificationRequested' ? event.requestedAt : event.occurredAt);
 }
 
 export function isEnded(facts: NotificationFacts): boolean {

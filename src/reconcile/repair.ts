@@ -1,6 +1,7 @@
 // Takes up again what was accepted and has neither outcome nor timer: the event that it waits behind is followed by a DeliveryDue, as the scheduler's would be.
 // Its id follows from that event, so that it is recognised however often and by how many it is appended.
 
+import { waitsUntil } from '../domain/delivery-request.ts';
 import type { DeliveryDue, DeliveryRequest, DomainEvent } from '../domain/events.ts';
 import { isNotificationEvent } from '../domain/events.ts';
 import type { EventId } from '../domain/ids.ts';
@@ -53,11 +54,11 @@ export function nextOf(event: DomainEvent): Next | null {
   switch (event.type) {
     case 'NotificationRequested': {
       const { eventId: answered, request, requestedAt } = event;
-      return { answered, attempt: 1, firstAttempt: 1, dueAt: request.sendAt ?? requestedAt, request };
+      return { answered, attempt: 1, firstAttempt: 1, dueAt: waitsUntil(event) ?? requestedAt, request };
     }
     case 'RetryRequested': {
-      const { eventId: answered, attempt, occurredAt: dueAt, request } = event;
-      return { answered, attempt, firstAttempt: attempt, dueAt, request };
+      const { eventId: answered, attempt, occurredAt, request } = event;
+      return { answered, attempt, firstAttempt: attempt, dueAt: waitsUntil(event) ?? occurredAt, request };
     }
     case 'DeliveryDue': {
       const { eventId: answered, attempt, firstAttempt, dueAt, request } = event;

@@ -97,6 +97,23 @@ describe('a work event', () => {
     expect((failed.retryAt ?? 0) - failed.occurredAt).toBe(1000);
   });
 
+  it('that a person repeats before its sendAt goes to the scheduler, without an attempt', async () => {
+    const { sends } = await world.run();
+    const event = retryRequested(requested({ sendAt: Date.now() + 3_600_000 }), 2, 2);
+    await world.append([event]);
+    const said = await until(() => world.said[0]);
+    const { eventId: causeId, request } = event;
+    const expected: Partial<DeliveryDeferred> = { reason: 'scheduled', causeId, round: 2, attempt: 2, firstAttempt: 2 };
+    expect(said).toMatchObject({ type: 'DeliveryDeferred', ...expected, dueAt: request.sendAt, request });
+    expect(sends).toEqual([]);
+  });
+
+  it('that a person repeats after its sendAt is sent at once', async () => {
+    await world.run();
+    await world.append([retryRequested(requested({ sendAt: Date.now() - 1 }), 2, 2)]);
+    expect(await until(() => world.said[0])).toMatchObject({ type: 'AttemptSucceeded', round: 2, attempt: 2 });
+  });
+
   it('that is a repeat in its partition is dropped, and the next one is not', async () => {
     const { sends } = await world.run();
     const event = requested();

@@ -15,11 +15,12 @@ const at = Date.UTC(2026, 10, 21, 12);
 /** Any events of one notification. Rounds and attempts are few, so that they meet. */
 const anyHistory = fc.array(
   fc
-    .tuple(anyEvent, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }))
+    .tuple(anyEvent, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }), fc.boolean())
     .filter(([event]) => isNotificationEvent(event))
-    .map(([event, round, attempt]) => {
+    .map(([event, round, attempt, isAtSendAt]) => {
       const numbered = 'attempt' in event ? { attempt } : {};
-      return { ...event, notificationId: id, tenantId: 'tnt_1', round, ...numbered } as NotificationEvent;
+      const timed = event.type === 'DeliveryDue' && isAtSendAt ? { dueAt: event.request.sendAt ?? event.dueAt } : {};
+      return { ...event, notificationId: id, tenantId: 'tnt_1', round, ...numbered, ...timed } as NotificationEvent;
     }),
   { minLength: 1, maxLength: 12 },
 );
@@ -168,6 +169,24 @@ describe('the status of a notification', () => {
     expect(statusOf(factsOf([...scheduled, due(1)]))).toBe('QUEUED');
   });
 
+  it('is SCHEDULED again when a person retries before its time what a restore has held, until the timer has fired', () => {
+    const request = { sendAt: at + 60_000 };
+    const [round, attempt] = [2, 2];
+    const retried = [
+      requested(request),
+      failed(1, { retryAt: null }),
+      event('RetryRequested', { round, attempt, request }),
+    ];
+    expect(statusOf(factsOf(retried))).toBe('SCHEDULED');
+    const fired = [...retried, event('DeliveryDue', { round, attempt, dueAt: request.sendAt, request })];
+    expect(statusOf(factsOf(fired))).toBe('QUEUED');
+    expect(statusOf(factsOf(fired.toReversed()))).toBe('QUEUED');
+    const retriedLater = [...retried.slice(0, 2), event('RetryRequested', { round, attempt, request: { sendAt: at } })];
+    expect(statusOf(factsOf(retriedLater))).toBe('QUEUED');
+    const retriedOnceMore = [...fired, event('RetryRequested', { round: 3, attempt: 3, request: { sendAt: at } })];
+    expect(statusOf(factsOf(retriedOnceMore))).toBe('QUEUED');
+  });
+
   it('is PROCESSING while an attempt is known to be in flight', () => {
     expect(statusOf(factsOf([requested(), started(1)]))).toBe('PROCESSING');
   });
@@ -267,5 +286,5 @@ function inRound(told: NotificationEvent | undefined): NotificationEvent {
 }
 
 function retryRequested(round: number): NotificationEvent {
-  return event('RetryRequested', { round, attempt: 2, request: {} });
+  return event('RetryRequested', { round, attempt: 2, request: { sendAt: null } });
 }

@@ -54,6 +54,19 @@ describe('the announced statuses', () => {
     expect(told(events)).toEqual(['SCHEDULED', 'QUEUED', 'DELIVERED']);
   });
 
+  it('say it of a retry that waits for its time, too', () => {
+    const request = { sendAt: 9 };
+    const events = [
+      event('NotificationRequested', { request }),
+      event('AttemptFailed'),
+      event('RetryRequested', { round: 2, attempt: 2, occurredAt: 5, request }),
+      event('DeliveryDeferred', { round: 2, attempt: 2, dueAt: 9, request }),
+      event('DeliveryDue', { round: 2, attempt: 2, dueAt: 9, request }),
+      event('AttemptSucceeded', { round: 2, attempt: 2 }),
+    ];
+    expect(told(events)).toEqual(['SCHEDULED', 'FAILED', 'SCHEDULED', 'QUEUED', 'DELIVERED']);
+  });
+
   it('leave out what comes late or twice', () => {
     const events = [
       event('AttemptSucceeded'),

@@ -137,8 +137,14 @@ it('with hold a copy sends nothing that was pending until it is retried, and wha
   expect((await recordOf(copy, ids.delivered))?.status).toBe('DELIVERED');
   await isAtWork(copy);
   expect([sent(ids.inFlight), sent(ids.scheduled), sent(ids.delivered)]).toEqual([before, 0, 1]);
-  expect((await copy.dashboard('POST', `/notifications/${ids.scheduled}/retry`)).status).toBe(202);
-  await becomes(copy, ids.scheduled, 'DELIVERED');
+  for (const id of [ids.inFlight, ids.scheduled])
+    expect((await copy.dashboard('POST', `/notifications/${id}/retry`)).status).toBe(202);
+  await becomes(copy, ids.inFlight, 'DELIVERED');
+  // Its time is ahead: until then it waits again, and may be stopped.
+  await becomes(copy, ids.scheduled, 'SCHEDULED');
+  expect((await copy.dashboard('POST', `/notifications/${ids.scheduled}/cancel`)).status).toBe(200);
+  await becomes(copy, ids.scheduled, 'CANCELLED');
+  expect(sent(ids.scheduled)).toBe(0);
 });
 
 it('sends nothing to whom the original didn’t', async () => {

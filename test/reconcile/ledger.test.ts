@@ -78,6 +78,15 @@ describe('the ledger', () => {
     ]);
   });
 
+  it('says that a retry before its sendAt waits until then', () => {
+    const life = lifeOf({ ...plan, isScheduled: true, isRetriedByHand: true, steps: ['final'] }, 1);
+    const retry = life.at(-1);
+    if (retry?.type !== 'RetryRequested') throw new Error('a life that ends with a retry');
+    const sendAt = retry.occurredAt + 60_000;
+    const before = { ...retry, request: { ...retry.request, sendAt } };
+    expect(ledgerOf(entriesOf([...life.slice(0, -1), before])).open).toMatchObject([{ waits: { dueAt: sendAt } }]);
+  });
+
   it('has it open again when a later attempt goes on, after one that was made twice has failed for good', () => {
     const life = entriesOf(lifeOf({ ...plan, steps: ['retry', 'made twice', 'retry'] }, 1));
     const failures = life.flatMap(({ event }, i) => (event.type === 'AttemptFailed' ? [i] : []));

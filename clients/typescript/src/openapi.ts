@@ -3061,7 +3061,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description It is QUEUED again. */
+      /** @description It is QUEUED again, or SCHEDULED where its `sendAt` is ahead. */
       202: {
         headers: {
           'x-request-id': components['headers']['x-request-id'];

@@ -97,7 +97,7 @@ const retry: OperationDocs = {
   answer: answers(
     message,
     { message: 'The notification is being sent again.' },
-    { status: 202, description: 'It is QUEUED again.', position: 'always' },
+    { status: 202, description: 'It is QUEUED again, or SCHEDULED where its `sendAt` is ahead.', position: 'always' },
   ),
   refusals: {
     NOT_FOUND: noSuch,

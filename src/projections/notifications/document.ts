@@ -58,7 +58,7 @@ const fields = {
 
 const outcomeKeys = ['kind', 'eventId', 'occurredAt', 'provider', 'waitedMs', 'tookMs'];
 
-/** Of nearly all: a resent one, one that was cut, and what a request or an attempt seldom has, are kept as they are. */
+/** Of nearly all: a resent one, one that was cut or scheduled again, and what a request or an attempt seldom has, are kept as they are. */
 const shape: DocumentShape = {
   keys: [
     'id',
@@ -174,6 +174,7 @@ export function toDocument(facts: NotificationFacts): NotificationDocument {
     cause: ended === null ? null : causeKeyOf({ ...ended, channel }),
     listedAt: request === null ? null : facts.requestedAt,
     ...(facts.isCut === true ? { isCut: true } : {}),
+    ...(facts.scheduledAgain === undefined ? {} : { scheduledAgain: facts.scheduledAgain }),
     ...(facts.resendOf === undefined ? {} : { resendOf: facts.resendOf }),
   };
 }

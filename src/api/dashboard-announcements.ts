@@ -33,10 +33,17 @@ const topicOrder = new Map(recordTopics.map((topic, i) => [topic, i]));
 
 /**
  * As the log took them, topics that are read side by side put together; of one millisecond work before outcomes. What came in the order of its partition
- * stays in it.
+ * stays in it, also where its time goes back (another broker leads it, whose clock is behind): until it has caught up, it counts as what was before it.
  */
 export function inOrderOfTime(announcements: readonly Announcement[]): Announcement[] {
-  return announcements.toSorted(
-    (a, b) => a.appendedAt - b.appendedAt || (topicOrder.get(a.topic) ?? 0) - (topicOrder.get(b.topic) ?? 0),
-  );
+  const latest = new Map<string, number>();
+  const timed = announcements.map((one) => {
+    const place = `${one.topic} ${one.partition}`;
+    const at = Math.max(one.appendedAt, latest.get(place) ?? 0);
+    latest.set(place, at);
+    return { one, at };
+  });
+  return timed
+    .toSorted((a, b) => a.at - b.at || (topicOrder.get(a.one.topic) ?? 0) - (topicOrder.get(b.one.topic) ?? 0))
+    .map(({ one }) => one);
 }

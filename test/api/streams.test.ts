@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import type { LogEntry } from '../../src/ports/event-log.ts';
 import type { App, AppOptions } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { EventReader } from '../support/event-source.ts';
@@ -139,6 +140,43 @@ describe("the dashboard's stream", () => {
     }
     await until(() => seen.length + told(reader).length >= all.length, { what: `${all.length} changes` });
     expect([...seen, ...told(reader)].toSorted()).toEqual(all.toSorted());
+  });
+
+  it('loses nothing where a partition’s time goes back, by a leader whose clock is behind', async () => {
+    const behind = (entry: LogEntry): LogEntry => ({
+      ...entry,
+      event: entry.event,
+      appendedAt: entry.appendedAt - 60_000 * entry.offset,
+    });
+    await start(
+      {},
+      {
+        replace: ({ log }) => ({
+          log: {
+            ...log,
+            tail: (topics, listen) => log.tail(topics, (entry) => listen(behind(entry))),
+            async *read(range) {
+              for await (const entry of log.read(range)) yield behind(entry);
+            },
+          },
+        }),
+      },
+    );
+    const tenant = await app.tenant('a');
+    const whole = await dashboard(tenant);
+    await whole.atLeast(1);
+    const sent = await Promise.all(Array.from({ length: 20 }, (_, i) => tenant.notify(to(`user-${i}`))));
+    const ends = sent.map(({ body }) => `${body.notificationId} DELIVERED`).toSorted();
+    const isTold = (reader: EventReader) => () => told(reader).filter((one) => one.endsWith('DELIVERED')).length === 20;
+    await until(isTold(whole), { what: 'all that is sent' });
+    const resumed = await dashboard(tenant, whole.events[0]?.id ?? '');
+    await until(isTold(resumed), { what: 'all that was missed' });
+    for (const reader of [whole, resumed])
+      expect(
+        told(reader)
+          .filter((one) => ends.includes(one))
+          .toSorted(),
+      ).toEqual(ends);
   });
 
   it('says that there is a gap where an id is of another tenant, and refuses what is no id', async () => {

@@ -6,13 +6,16 @@ import { createErasures, erasedRecipient } from '../../src/domain/erasure.ts';
 import type { NotificationEvent, RecipientErased } from '../../src/domain/events.ts';
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { EventId, NotificationId } from '../../src/domain/ids.ts';
+import type { InboxDocument } from '../../src/projections/inbox/documents.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { readModels } from '../../src/projections/index.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { DecodedEntry, ReadModel } from '../../src/projections/read-model.ts';
 import fc from '../support/properties.ts';
 import { documentsOf, folded } from './folded.ts';
-import { anyHistory, batches, entriesOf, interleaved, noon, partition } from './histories.ts';
+import type { Plan } from './histories.ts';
+import { anyHistory, batches, entriesOf, interleaved, lifeOf, noon, partition } from './histories.ts';
 
 const anySeed = fc.integer();
 const named = readModels.map((readModel): [string, ReadModel] => [readModel.definition.name, readModel]);
@@ -26,6 +29,23 @@ describe.each(named)('an erasure in the fold of %s', (_, readModel) => {
         const grown = await folded(readModel, batches(met, otherSeed));
         const anew = await folded(readModel, [asKnown([...history, ...entriesOf([erasure])], erasure)]);
         expect([...grown]).toEqual([...anew]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives the same in whatever batches it comes, also to a recipient of whom there is more afterwards', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, fc.nat(100), anySeed, async (history, at, seed) => {
+        const until = Math.ceil((history.length * at) / 100);
+        const erasure = erasureOfFirst(history.slice(0, Math.max(until, 1)));
+        const events = history.map(({ event }) => event);
+        const met = asRead(entriesOf(events.toSpliced(until, 0, erasure)), erasure);
+        const each = await folded(
+          readModel,
+          met.map((entry) => [entry]),
+        );
+        expect([...(await folded(readModel, batches(met, seed)))]).toEqual([...each]);
       }),
       { numRuns: 200 },
     );
@@ -89,6 +109,33 @@ describe('an erased record', () => {
     );
   });
 });
+
+describe('an erased inbox', () => {
+  it('begins anew with what comes to it later, in whatever batches, as it does folded anew', async () => {
+    const [first, erasure] = [lifeOf(read, 1), erasureOfFirst(entriesOf(lifeOf(read, 1)))];
+    const all = entriesOf([...first, erasure, ...lifeOf({ ...read, isRead: false }, 2)]);
+    const met = asRead(all, erasure);
+    const anew = await folded(inboxReadModel, [asKnown(all, erasure)]);
+    expect(documentsOf<InboxDocument>(anew, 'inbox_recipients')).toMatchObject([{ total: 1, lastReadOffset: -1 }]);
+    for (const cut of [[met], met.map((one) => [one]), [met.slice(0, first.length), met.slice(first.length)]])
+      expect([...(await folded(inboxReadModel, cut))]).toEqual([...anew]);
+  });
+});
+
+/** An item that is delivered and read. */
+const read: Plan = {
+  tenant: 0,
+  channel: 'IN_APP',
+  priority: 'DEFAULT',
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: ['succeeded'],
+  isRetriedByHand: false,
+  isRead: true,
+};
 
 /** Of whoever the first notification was for, all of the history. */
 function erasureOfFirst(history: readonly DecodedEntry[]): RecipientErased {

@@ -46,15 +46,11 @@ export const inboxReadModel: ReadModel = {
     const contents = new Map<string, ItemContent | null>();
     const inboxes = createInboxChanges();
     const documentNow = (id: string) => documentOf(items.has(id) ? items.get(id) : stored.get(id));
-    for (const entry of entries) {
+    // Erasures once more at the end: what stands behind one may have been decoded before that was known.
+    for (const entry of [...entries, ...entries.filter(isErasing)]) {
       const before = itemsOf(entry).map((id) => [id, documentNow(id)] as const);
       mergeEntry(entry, { items, contents, stored });
       for (const [id, document] of before) inboxes.move(document, documentNow(id));
-    }
-    for (const id of erasedOf(entries, { items, stored })) {
-      inboxes.move(documentNow(id), null);
-      items.set(id, null);
-      contents.set(id, null);
     }
 
     const writes: Write[] = [];
@@ -94,18 +90,8 @@ function itemsOf({ event }: DecodedEntry): readonly NotificationId[] {
   }
 }
 
-/** Those that are erased, of the tenant that says so. */
-function erasedOf(
-  entries: readonly DecodedEntry[],
-  { items, stored }: Pick<Merged, 'items' | 'stored'>,
-): ReadonlySet<NotificationId> {
-  const ids = new Set<NotificationId>();
-  for (const { event } of entries) {
-    if (event.type !== 'RecipientErased' && event.type !== 'TenantForgotten') continue;
-    for (const id of event.notificationIds)
-      if ((items.get(id) ?? stored.get(id))?.tenantId === event.tenantId) ids.add(id);
-  }
-  return ids;
+function isErasing({ event }: DecodedEntry): boolean {
+  return event.type === 'RecipientErased' || event.type === 'TenantForgotten';
 }
 
 interface Merged {
@@ -117,8 +103,14 @@ interface Merged {
 }
 
 function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }: Merged): void {
+  const knownOf = (id: NotificationId): ItemFacts | undefined =>
+    items.get(id) ?? (items.has(id) ? undefined : stored.get(id));
   const factsOf = (id: NotificationId, owner: { tenantId: TenantId; recipient: string }): ItemFacts =>
-    items.get(id) ?? (items.has(id) ? undefined : stored.get(id)) ?? unknownItem(id, owner);
+    knownOf(id) ?? unknownItem(id, owner);
+  const forget = (id: NotificationId): void => {
+    items.set(id, null);
+    contents.set(id, null);
+  };
   switch (event.type) {
     case 'NotificationRequested': {
       if (event.channel !== 'IN_APP' || isErased(event)) return;
@@ -150,10 +142,11 @@ function mergeEntry({ event, offset }: DecodedEntry, { items, contents, stored }
       }
       return;
     case 'NotificationsForgotten':
-      for (const id of event.notificationIds) {
-        items.set(id, null);
-        contents.set(id, null);
-      }
+      for (const id of event.notificationIds) forget(id);
+      return;
+    case 'RecipientErased':
+    case 'TenantForgotten':
+      for (const id of event.notificationIds) if (knownOf(id)?.tenantId === event.tenantId) forget(id);
       return;
     default:
   }

@@ -7,6 +7,7 @@ import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Claim, EventLog, LogEntry } from '../ports/event-log.ts';
 import { StaleOwnerError } from '../ports/event-log.ts';
+import type { FoldedAhead } from '../ports/folded-ahead.ts';
 import { isPassed } from '../ports/folded-ahead.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -164,9 +165,9 @@ export async function ownPartition(deps: FoldDependencies, claim: Claim): Promis
       const entries = slice === null ? [] : meantAhead(slice.entries, owner, deps.log);
       if (slice !== null && entries.length > 0) {
         const batch = { isLarge: isLarge(entries), isHeavy: isHeavy(entries) };
-        const written = await foldAll(entries, batch, (_piece, isLast) => ({
+        const written = await foldAll(entries, batch, (piece, isLast) => ({
           offsets: new Map(),
-          ahead: isLast ? slice.ahead : owner.ahead,
+          ahead: isLast ? slice.ahead : aheadAfter(piece, owner.ahead, slice.ahead),
         }));
         if (written === null) return false;
         metrics.increment('herald_folded_ahead_total', { read_model: name }, entries.length);
@@ -195,6 +196,11 @@ const besideEventsMax = ({ inThread }: FoldPace): number => (inThread ? 150 : 30
 /** The topics that have moved, also where nothing of them was wanted. */
 function movedSince(before: ReadonlyMap<Topic, number>, now: ReadonlyMap<Topic, number>): Map<Topic, number> {
   return new Map([...now].filter(([topic, offset]) => offset > (before.get(topic) ?? 0)));
+}
+
+/** Behind a piece of what is folded ahead, which has all of each topic in its order: whoever doesn't stay behind by now is folded up to its last event, or to where others were before. */
+function aheadAfter(piece: readonly LogEntry[], before: FoldedAhead | null, { behind }: FoldedAhead): FoldedAhead {
+  return { offsets: new Map([...(before?.offsets ?? []), ...offsetsAfter(piece)]), behind };
 }
 
 /** All but those of tenants of which nothing is folded any more. */

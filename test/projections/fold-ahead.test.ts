@@ -125,6 +125,52 @@ describe.each([
   };
 });
 
+describe('what is folded before its turn, in pieces since its documents are large', () => {
+  it('counts as folded with each piece, no sooner and no later', async () => {
+    const { name } = notificationsReadModel.definition;
+    const ids = Array.from({ length: few }, (_, i) => many + few + 1 + i);
+    const events = ids.flatMap((id) => lifeOf({ ...delivered, tenant: 1 }, id));
+    // Two of them fit into a piece.
+    const requests = events.flatMap((event) =>
+      event.type === 'NotificationRequested'
+        ? [{ ...event, request: { ...event.request, body: 'x'.repeat(200_000) } }]
+        : [],
+    );
+    await appendAll(engines.log, requests);
+    const before = await run(notificationsReadModel, engines.store);
+    await until(async () => (await engines.store.positions(name, partition)).get(topic) === many + 2 * few, {
+      what: 'the requests to be folded',
+    });
+    await before.stop();
+    await appendAll(engines.log, lives(0, many + 2 * few + 1, many));
+    const deliveries = await appendAll(
+      engines.log,
+      events.filter(({ type }) => type === 'AttemptSucceeded'),
+    );
+    const seen: { readonly shown: number; readonly told: number }[] = [];
+    const store: ReadModelStore = {
+      ...engines.store,
+      async transact(...of) {
+        const next = await engines.store.transact(...of);
+        const records = await Promise.all(
+          ids.map((id) => getNotification(engines.store, other, notificationIdFor(id))),
+        );
+        const folded = (await positionsOf(engines.store, name, { tenantId: other, partition })).get(deliveriesTopic);
+        seen.push({
+          shown: records.filter((record) => record?.status === 'DELIVERED').length,
+          told: deliveries.filter(({ offset }) => offset < (folded ?? 0)).length,
+        });
+        return next;
+      },
+    };
+    const projector = await run(notificationsReadModel, store);
+    await until(() => seen.at(-1)?.shown === few, { what: 'all to be shown' });
+    await projector.stop();
+    expect(seen.some(({ shown }) => shown > 0 && shown < few)).toBe(true);
+    for (const { shown, told } of seen) expect(told).toBe(shown);
+  });
+});
+
 function lives(tenant: number, from: number, count: number) {
   return Array.from({ length: count }, (_, i) => lifeOf({ ...delivered, tenant }, from + i)).flat();
 }

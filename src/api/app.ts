@@ -56,6 +56,7 @@ import { routesOf } from './routes.ts';
 import type { streamLimits } from './sse.ts';
 import { createStreams } from './sse.ts';
 import { createUnsubscribeRouter } from './unsubscribe.ts';
+import { createWaits } from './waits.ts';
 import type { LoadWebAssets, SignIn } from './web.ts';
 import { createWebRouter } from './web.ts';
 import type { CatchUps } from './whole-read-models.ts';
@@ -121,7 +122,8 @@ export function createApi(given: ApiDependencies): RequestListener {
   const { keyLimit } = options;
   const commands = createCommands({ ...deps, keyLimit, records: createNotificationRecords(deps), digest });
   const authenticate = createAuthenticate({ ...deps, tokens: options.tokens });
-  const ownWrites = createOwnWrites(deps);
+  const waits = createWaits(deps);
+  const ownWrites = createOwnWrites({ ...deps, waits });
   const limits = createRequestLimits({
     ...deps,
     rateLimit: options.rateLimit,
@@ -132,6 +134,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     ...deps,
     commands,
     ownWrites,
+    waits,
     limits,
     cursors: createCursors(options.cursorSecret),
     refusals,
@@ -166,6 +169,7 @@ export function createApi(given: ApiDependencies): RequestListener {
     streams,
     downloads,
     ownWrites,
+    waits,
   });
   const notify = createNotify({
     ...deps,

@@ -7,7 +7,7 @@ import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { inboxReadModel } from '../projections/inbox/index.ts';
 import { itemsByIds } from '../projections/inbox/queries.ts';
 import type { ReadModel } from '../projections/read-model.ts';
-import { waitForPosition, waitUntil } from '../projections/wait.ts';
+import type { Waits } from './waits.ts';
 
 /** A read waits until the write is so old, and a write that is older is waited for no longer. */
 export const ownWriteWaitMs = 2000;
@@ -25,7 +25,7 @@ export interface OwnWrites {
   followInbox(tenantId: TenantId, recipient: string): Promise<void>;
 }
 
-export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
+export function createOwnWrites({ reader, waits, clock }: Dependencies): OwnWrites {
   // Two generations, each of ownWriteWaitMs at least: whatever is younger is in one of them, and nothing has to be looked for to be forgotten.
   let current: Generation = new Map();
   let former: Generation = new Map();
@@ -96,7 +96,7 @@ export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
         if (leftToWaitMs <= 0) continue;
         const ids = newest.map(([id]) => id);
         const areShown = async () => (await itemsByIds(reader, tenantId, recipient, ids)).size === ids.length;
-        if (!(await waitUntil({ reader, clock }, inboxReadModel.definition.name, leftToWaitMs, areShown))) continue;
+        if (!(await waits.until(tenantId, inboxReadModel.definition.name, leftToWaitMs, areShown))) continue;
         for (const id of ids) ofRecipient.delete(id);
       }
     },
@@ -110,7 +110,7 @@ export function createOwnWrites({ reader, clock }: Dependencies): OwnWrites {
     const { name } = readModel.definition;
     if (seenBy.has(name) || leftMs(at) <= 0) return;
     const wanted = { ...position, tenantId };
-    if (await waitForPosition({ reader, clock }, readModel, wanted, leftMs(at))) seenBy.add(name);
+    if (await waits.forPosition(readModel, wanted, leftMs(at))) seenBy.add(name);
   }
 }
 
@@ -126,6 +126,7 @@ function lastOfEach(positions: readonly Position[]): readonly Position[] {
 
 interface Dependencies {
   readonly reader: ReadModelReader;
+  readonly waits: Waits;
   readonly clock: Clock;
 }
 

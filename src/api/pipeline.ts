@@ -6,9 +6,7 @@ import type { TenantId } from '../domain/ids.ts';
 import type { Scope } from '../domain/tenant.ts';
 import type { Partitioning } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
-import { waitForPosition } from '../projections/wait.ts';
 import type { AnswerRoom, AnswersInFlight } from './answers-in-flight.ts';
 import { answerLimits, whenTaken } from './answers-in-flight.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -28,6 +26,7 @@ import type { Answer } from './respond.ts';
 import { sendJson, sendText } from './respond.ts';
 import type { Streams } from './sse.ts';
 import { queryOf, validate } from './validate.ts';
+import type { Waits } from './waits.ts';
 
 interface Dependencies {
   readonly authenticate: Authenticate;
@@ -36,13 +35,13 @@ interface Dependencies {
   readonly bodies: BodyMemory;
   /** Of batches. */
   readonly batches: BodyMemory;
-  readonly reader: ReadModelReader;
   readonly partitioning: Partitioning;
   readonly clock: Clock;
   readonly streams: Streams;
   readonly downloads: Downloads;
   readonly answers: AnswersInFlight;
   readonly ownWrites: Pick<OwnWrites, 'follow'>;
+  readonly waits: Pick<Waits, 'forPosition'>;
   readonly countRead: ReadLimit;
   readonly turns: ThreadTurns;
 }
@@ -62,7 +61,7 @@ export type Serve = (req: Request, res: Response) => Promise<void>;
 
 export function createPipeline(deps: Dependencies) {
   const { authenticate, inboxCallers, limits, countRead, bodies, batches, answers } = deps;
-  const { reader, partitioning, clock, streams, downloads, ownWrites, turns } = deps;
+  const { partitioning, clock, streams, downloads, ownWrites, waits, turns } = deps;
   const callerOf: {
     [Kind in AuthKind]: (req: Request, res: Response, scopes: readonly Scope[]) => Promise<Callers[Kind]>;
   } = {
@@ -109,7 +108,7 @@ export function createPipeline(deps: Dependencies) {
     await ownWrites.follow(tenantId, readModels);
     if (position === null) return;
     const wanted = { ...position, tenantId };
-    for (const readModel of readModels) await waitForPosition({ reader, clock }, readModel, wanted, positionWaitMs);
+    for (const readModel of readModels) await waits.forPosition(readModel, wanted, positionWaitMs);
   };
 
   const run = async <Kind extends AuthKind>(

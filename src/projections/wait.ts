@@ -17,15 +17,21 @@ export interface TenantPosition extends Position {
 export async function waitForPosition(
   { reader, clock }: { readonly reader: ReadModelReader; readonly clock: Clock },
   readModel: ReadModel,
-  { tenantId, topic, partition, offset }: TenantPosition,
+  wanted: TenantPosition,
   timeoutMs: number,
 ): Promise<boolean> {
-  const { name } = readModel.definition;
+  return waitUntil({ reader, clock }, readModel.definition.name, timeoutMs, () => isFolded(reader, readModel, wanted));
+}
+
+/** Also true when the read model doesn't follow the event's topic. */
+export async function isFolded(
+  reader: Pick<ReadModelReader, 'positions' | 'ahead'>,
+  readModel: ReadModel,
+  { tenantId, topic, partition, offset }: TenantPosition,
+): Promise<boolean> {
   if (!readModel.topics.includes(topic)) return true;
-  return waitUntil({ reader, clock }, name, timeoutMs, async () => {
-    const offsets = await positionsOf(reader, name, { tenantId, partition });
-    return (offsets.get(topic) ?? 0) > offset;
-  });
+  const offsets = await positionsOf(reader, readModel.definition.name, { tenantId, partition });
+  return (offsets.get(topic) ?? 0) > offset;
 }
 
 /** Below which everything of a tenant is folded on a number, by topic: it may be so before its turn. */
@@ -43,7 +49,7 @@ export async function positionsOf(
 
 /** Asks `isReached` now and after each change of the read model: true once it says so, false after `timeoutMs`. */
 export async function waitUntil(
-  { reader, clock }: { readonly reader: ReadModelReader; readonly clock: Clock },
+  { reader, clock }: { readonly reader: Pick<ReadModelReader, 'onChange'>; readonly clock: Clock },
   readModel: string,
   timeoutMs: number,
   isReached: () => Promise<boolean>,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApi } from '../../src/api/app.ts';
 import { createOwnWrites, ownWriteWaitMs } from '../../src/api/own-writes.ts';
 import { listen } from '../../src/api/server.ts';
+import { createWaits } from '../../src/api/waits.ts';
 import { notificationIdOf, uuidV7Bytes } from '../../src/domain/ids.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { ReadModelReader } from '../../src/ports/read-model-store.ts';
@@ -121,7 +122,8 @@ describe('how long is waited', () => {
 
   it('no longer than until the write is 2 s old, whatever the read model does', async () => {
     const clock = createManualClock();
-    const writes = createOwnWrites({ reader: standing(0).reader, clock });
+    const { reader } = standing(0);
+    const writes = createOwnWrites({ reader, waits: createWaits({ reader, clock }), clock });
     writes.note(acme, position);
     let isOver = false;
     const read = writes.follow(acme, [notificationsReadModel]).then(() => (isOver = true));
@@ -133,10 +135,33 @@ describe('how long is waited', () => {
     await writes.follow(acme, [notificationsReadModel]);
   });
 
+  it('of many who wait for an inbox four look at a change', async () => {
+    const clock = createManualClock();
+    let asked = 0;
+    let change = () => {};
+    const reader = {
+      get: async () => new Map(void asked++),
+      onChange(_: string, listener: () => void) {
+        change = listener;
+        return () => {};
+      },
+    } as Partial<ReadModelReader> as ReadModelReader;
+    const writes = createOwnWrites({ reader, waits: createWaits({ reader, clock }), clock });
+    writes.noteItem(acme, 'ada', notificationIdOf(uuidV7Bytes(0, new Uint8Array(10))));
+    const reads = Array.from({ length: 50 }, () => writes.followInbox(acme, 'ada'));
+    await until(() => clock.sleepers() === reads.length);
+    const before = asked;
+    change();
+    await until(() => asked > before && clock.sleepers() === reads.length);
+    expect([before, asked - before]).toEqual([50, 4]);
+    clock.advance(ownWriteWaitMs);
+    await Promise.all(reads);
+  });
+
   it('nothing is asked for other tenants, nor once it was seen, nor of what may lag', async () => {
     const clock = createManualClock();
     const { reader, asked } = standing(8);
-    const writes = createOwnWrites({ reader, clock });
+    const writes = createOwnWrites({ reader, waits: createWaits({ reader, clock }), clock });
     writes.note(acme, position);
     await writes.follow('tnt_other' as TenantId, [notificationsReadModel]);
     await writes.follow(acme, [searchReadModel]);
@@ -149,7 +174,7 @@ describe('how long is waited', () => {
   it('an earlier write of another number is waited for as well', async () => {
     const clock = createManualClock();
     const { reader, asked } = standing(8);
-    const writes = createOwnWrites({ reader, clock });
+    const writes = createOwnWrites({ reader, waits: createWaits({ reader, clock }), clock });
     writes.note(acme, position);
     writes.note(acme, { ...position, partition: 9 });
     await writes.follow(acme, [notificationsReadModel]);

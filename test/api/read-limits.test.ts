@@ -2,6 +2,9 @@
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import { keyLifetimeMs } from '../../src/domain/idempotency.ts';
+import { notificationIdOf, uuidV7Bytes } from '../../src/domain/ids.ts';
+import { createManualClock } from '../adapters/memory/manual-clock.ts';
 import type { App, AppOptions } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { EventReader } from '../support/event-source.ts';
@@ -43,6 +46,37 @@ function heldReader() {
   });
   return { replace, go: gate.resolve, running: () => running, most: () => most };
 }
+
+/** Read models change and time goes on when the test says so, and each question about an id or a position of theirs is counted. */
+function movedByHand() {
+  const clock = createManualClock();
+  const listeners = new Set<() => void>();
+  let asked = 0;
+  const counted = <T>(answer: T): T => {
+    asked++;
+    return answer;
+  };
+  const replace: NonNullable<AppOptions['replace']> = (deps) => ({
+    clock: { ...deps.clock, monotonic: clock.monotonic, sleep: clock.sleep },
+    reader: {
+      ...deps.reader,
+      get: (...of) => counted(deps.reader.get(...of)),
+      positions: (...of) => counted(deps.reader.positions(...of)),
+      onChange(_, listener) {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    },
+  });
+  const change = () => {
+    for (const listener of listeners) listener();
+  };
+  return { replace, change, asked: () => asked, advance: clock.advance };
+}
+
+/** Of the form that an Idempotency-Key gives: it is waited for all day, however slow the machine. */
+const madeUp = (i: number) => notificationIdOf(uuidV7Bytes(today, new Uint8Array(10).fill(i)));
+const today = Date.now() - (Date.now() % keyLifetimeMs);
 
 describe('the reads of a tenant', () => {
   it('are so many in a window, by key and by token together; past it 429 says when, and nobody else is kept', async () => {
@@ -119,6 +153,41 @@ describe('who merely waits', () => {
     expect([read.status, settled]).toEqual([200, 0]);
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(waiting.map(() => 200));
   });
+
+  it.each([
+    ['a record by an id', 404, (a: Tenant, i: number) => a.withKey('GET', `/notify/${madeUp(i)}`)],
+    ['a cancel', 404, (a: Tenant, i: number) => a.dashboard('POST', `/notifications/${madeUp(i)}/cancel`)],
+    ['a retry', 404, (a: Tenant, i: number) => a.dashboard('POST', `/notifications/${madeUp(i)}/retry`)],
+    ['a resend', 404, (a: Tenant, i: number) => a.dashboard('POST', `/notifications/${madeUp(i)}/resend`)],
+    ['an inbox behind a position', 200, (a: Tenant) => a.withKey('GET', inbox, undefined, far)],
+  ])(
+    'two hundred times for what never comes, %s: of them four ask at a change, and another tenant asks beside them',
+    async (_, status, ask) => {
+      const hand = movedByHand();
+      await start({ replace: hand.replace, options: { answers: { waitMs: 60_000 } } });
+      const [a, b] = [await app.tenant('a'), await app.tenant('b')];
+      const waiting = Array.from({ length: 200 }, (_each, i) => ask(a, i));
+      await until(() => hand.asked() === 200, { what: 'the first look of each' });
+      const other = b.withKey('GET', `/notify/${madeUp(0)}`);
+      await until(() => hand.asked() === 201, { what: 'the first look of the other tenant' });
+      for (let changes = 1; changes <= 10; changes++) {
+        hand.change();
+        // What a change brings about is done by the time that a request is answered.
+        expect((await b.dashboard('GET', '/tenant')).status).toBe(200);
+        expect(hand.asked()).toBe(201 + changes * (4 + 1));
+      }
+      let isOver = false;
+      const replies = Promise.all([other, ...waiting]).finally(() => (isOver = true));
+      await until(
+        () => {
+          hand.advance(500);
+          return isOver;
+        },
+        { what: 'all to be answered' },
+      );
+      expect((await replies).map((reply) => reply.status)).toEqual([404, ...waiting.map(() => status)]);
+    },
+  );
 
   it('for the events of a stream takes none either', async () => {
     await start({ options: { answers: { waitMs: 50 } } });

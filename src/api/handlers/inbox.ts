@@ -17,7 +17,6 @@ import type { InboxItem } from '../../projections/inbox/documents.ts';
 import { inboxReadModel } from '../../projections/inbox/index.ts';
 import { itemsByIds, listInbox, placeKeyOf, unreadIds, unreadIdsMax } from '../../projections/inbox/queries.ts';
 import { pageBytesMax } from '../../projections/page-bytes.ts';
-import { waitForPosition } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
 import type { OwnWrites } from '../own-writes.ts';
@@ -27,6 +26,7 @@ import { inboxRecipientProblem } from '../recipients.ts';
 import { isoTime, isoTimeOrNull } from '../record.ts';
 import { ok } from '../respond.ts';
 import { isText } from '../text-check.ts';
+import type { Waits } from '../waits.ts';
 import { pageLimit } from './schemas.ts';
 
 interface Dependencies {
@@ -37,6 +37,7 @@ interface Dependencies {
   readonly inboxTokens: Pick<InboxTokens, 'make'>;
   readonly cursors: Cursors;
   readonly ownWrites: Pick<OwnWrites, 'followInbox'>;
+  readonly waits: Pick<Waits, 'forPosition'>;
   readonly clock: Clock;
 }
 
@@ -67,7 +68,7 @@ const chunksMax = 20;
 const readWaitMs = 2000;
 
 export function createInboxHandlers({ apiKeys, inboxTokens, ...deps }: Dependencies) {
-  const { commands, reader, turns, cursors, ownWrites, clock } = deps;
+  const { commands, reader, turns, cursors, ownWrites, waits, clock } = deps;
   const list = endpoint('inbox', {
     query: listQuery,
     follows: () => [inboxReadModel],
@@ -96,7 +97,7 @@ export function createInboxHandlers({ apiKeys, inboxTokens, ...deps }: Dependenc
       const marked = await markRead(tenant.id, recipient, wanted);
       if (marked.last === null) return ok({ success: true, updated: 0 });
       const last = { ...marked.last, tenantId: tenant.id };
-      if (!(await waitForPosition({ reader, clock }, inboxReadModel, last, readWaitMs))) {
+      if (!(await waits.forPosition(inboxReadModel, last, readWaitMs))) {
         throw unavailable('The items are being marked as read; the inbox does not show it yet.');
       }
       return {

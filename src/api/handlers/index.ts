@@ -14,6 +14,7 @@ import type { Cursors } from '../cursor.ts';
 import type { OwnWrites } from '../own-writes.ts';
 import type { Refusals } from '../refusals.ts';
 import type { RequestLimits } from '../rate-limit.ts';
+import type { Waits } from '../waits.ts';
 import { createDashboardStreams } from '../dashboard-stream.ts';
 import { createInboxStreams } from '../inbox-stream.ts';
 import { createBatchHandlers } from './batches.ts';
@@ -35,6 +36,7 @@ import { createTenantHandlers } from './tenant.ts';
 export interface HandlerDependencies extends CommandDependencies {
   readonly commands: Commands;
   readonly ownWrites: OwnWrites;
+  readonly waits: Waits;
   readonly reader: ReadModelReader;
   readonly registry: ProviderRegistry & ProviderCatalog;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;

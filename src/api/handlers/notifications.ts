@@ -16,7 +16,6 @@ import { notificationsReadModel } from '../../projections/notifications/index.ts
 import { reportsOf } from '../../projections/notifications/reports.ts';
 import { getNotification, listNotifications, placeKeyOf } from '../../projections/notifications/queries.ts';
 import { pageBytesMax } from '../../projections/page-bytes.ts';
-import { waitUntil } from '../../projections/wait.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
 import { idempotencyKeyOf, idempotentReplayedHeader } from '../idempotency-key.ts';
@@ -25,6 +24,7 @@ import { listText, pageText } from '../page.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { toAttempts, toRecord, toReport } from '../record.ts';
 import { ok } from '../respond.ts';
+import type { Waits } from '../waits.ts';
 import { filterOf, listQuery, paginationOf, placeOf, readModelsOf } from './notification-list.ts';
 
 interface Dependencies {
@@ -33,6 +33,7 @@ interface Dependencies {
   readonly turns: ThreadTurns;
   readonly cursors: Cursors;
   readonly ownWrites: Pick<OwnWrites, 'note' | 'noteItem'>;
+  readonly waits: Pick<Waits, 'until'>;
   readonly metrics: Pick<Metrics, 'increment'>;
   readonly clock: Clock;
 }
@@ -46,7 +47,7 @@ const youngMs = 5000;
 const youngWaitMs = 2000;
 
 export function createNotificationHandlers(deps: Dependencies) {
-  const { commands, reader, turns, cursors, ownWrites, clock, metrics } = deps;
+  const { commands, reader, turns, cursors, ownWrites, waits, clock, metrics } = deps;
   /** Another tenant's id is waited for as one that doesn't exist. */
   const settled = async (tenantId: TenantId, { id = '' }: Readonly<Record<string, string>>): Promise<void> => {
     if (!isNotificationId(id)) return;
@@ -54,7 +55,7 @@ export function createNotificationHandlers(deps: Dependencies) {
     const mayBeYoungMs = isIdOfKey(id) ? keyLifetimeMs + youngMs : youngMs;
     if (Math.abs(clock.now() - timeOfNotificationId(id)) > mayBeYoungMs) return;
     const isThere = async () => (await getNotification(reader, tenantId, id)) !== null;
-    await waitUntil({ reader, clock }, notificationsReadModel.definition.name, youngWaitMs, isThere);
+    await waits.until(tenantId, notificationsReadModel.definition.name, youngWaitMs, isThere);
   };
 
   const found = async (
@@ -160,7 +161,7 @@ export function createNotificationHandlers(deps: Dependencies) {
   /** The record once it is cancelled or its round has ended otherwise; null when neither came in time. */
   const decisionOn = async ({ tenantId, id, round }: ListedNotification): Promise<ListedNotification | null> => {
     let decided: ListedNotification | null = null;
-    await waitUntil({ reader, clock }, notificationsReadModel.definition.name, decisionWaitMs, async () => {
+    await waits.until(tenantId, notificationsReadModel.definition.name, decisionWaitMs, async () => {
       const now = await getNotification(reader, tenantId, id);
       if (now !== null && (ended.has(now.status) || now.round > round)) decided = now;
       return decided !== null;

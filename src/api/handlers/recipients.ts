@@ -9,17 +9,16 @@ import { statuses } from '../../domain/notification.ts';
 import { traceContextOf } from '../../domain/trace-context.ts';
 import { comparedRecipient } from '../../domain/suppression.ts';
 import { isOf } from '../../commands/start-erasure.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Position } from '../../ports/event-log.ts';
 import type { Outbound } from '../../ports/outbound.ts';
 import type { FieldValue, ReadModelReader } from '../../ports/read-model-store.ts';
 import { readModels } from '../../projections/index.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
 import { listNotifications, pageOfStatuses } from '../../projections/notifications/queries.ts';
-import { waitForPosition } from '../../projections/wait.ts';
 import { endpoint } from '../endpoint.ts';
 import type { OwnWrites } from '../own-writes.ts';
 import { recipientProblem } from '../recipients.ts';
+import type { Waits } from '../waits.ts';
 import { jobTaken } from './jobs.ts';
 
 type Page = Awaited<ReturnType<typeof pageOfStatuses>>;
@@ -29,7 +28,7 @@ interface Dependencies {
   readonly reader: ReadModelReader;
   readonly outbound: Pick<Outbound, 'problemWithUrl'>;
   readonly ownWrites: Pick<OwnWrites, 'follow' | 'noteAll'>;
-  readonly clock: Clock;
+  readonly waits: Pick<Waits, 'forPosition'>;
 }
 
 /** The newest, before it answers, in pages of 1 MiB at most; the job comes to the others. */
@@ -38,7 +37,7 @@ const pageMax = 100;
 /** So long it waits until no read model shows them: a second at most, where nothing stands still. */
 const hiddenWaitMs = 5000;
 
-export function createRecipientHandlers({ commands, reader, outbound, ownWrites, clock }: Dependencies) {
+export function createRecipientHandlers({ commands, reader, outbound, ownWrites, waits }: Dependencies) {
   const erase = endpoint('bearer', {
     awaits: ({ tenant }) => ownWrites.follow(tenant.id, [notificationsReadModel]),
     async handle({ tenant, person }, { params, headers }) {
@@ -63,12 +62,10 @@ export function createRecipientHandlers({ commands, reader, outbound, ownWrites,
         ({ next } = page);
       }
       ownWrites.noteAll(tenant.id, positions);
-      const waits = readModels.flatMap((readModel) =>
-        positions.map((position) =>
-          waitForPosition({ reader, clock }, readModel, { ...position, tenantId: tenant.id }, hiddenWaitMs),
-        ),
+      const hidden = readModels.flatMap((readModel) =>
+        positions.map((position) => waits.forPosition(readModel, { ...position, tenantId: tenant.id }, hiddenWaitMs)),
       );
-      await Promise.all(waits);
+      await Promise.all(hidden);
       return jobTaken(id);
     },
   });

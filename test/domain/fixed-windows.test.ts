@@ -95,3 +95,46 @@ it('nobody is told to wait for longer than a window lasts, at whatever fraction 
     }),
   );
 });
+
+it('a window that lasts for a day holds none of those that last for seconds', () => {
+  const windows = createFixedWindows();
+  const day = { limit: 1000, windowMs: 24 * 3_600_000 };
+  let most = 0;
+  for (let now = 0; now < 100_000; now += 10) {
+    if (now % 1000 === 0) windows.take('keys', day, 1, now);
+    windows.take(`inbox ${now}`, limit, 1, now);
+    windows.pace(`provider ${now}`, limit, now);
+    most = Math.max(most, windows.size);
+  }
+  // Two a turn, 100 turns a second, in two ages of two seconds; and the day's.
+  expect(most).toBeLessThanOrEqual(2 * 100 * 4 + 1);
+  expect(windows.take('keys', day, 1, 100_000).remaining).toBe(1000 - 101);
+});
+
+it('however many names there are at once it holds 50,000 windows of a length, of a name that waits among 20,000 others its own', () => {
+  const windows = createFixedWindows();
+  const crowd = (from: number, to: number) => {
+    for (let n = from; n < to; n++) windows.take(`inbox ${n}`, limit, 1, n / 1000);
+  };
+  crowd(0, 100_000);
+  expect(windows.take('a', limit, 2, 100).allowed).toBe(true);
+  crowd(100_000, 120_000);
+  expect(windows.take('a', limit, 1, 120)).toEqual({ allowed: false, remaining: 0, resetMs: 980 });
+  crowd(120_000, 200_000);
+  expect(windows.size).toBeLessThanOrEqual(50_000);
+});
+
+it('what others take meanwhile opens nobody’s window before its end', () => {
+  const steps = fc.array(fc.record({ afterMs: fc.integer({ min: 0, max: 3000 }), byB: fc.boolean() }));
+  fc.assert(
+    fc.property(steps, (of) => {
+      const [windows, own] = [createFixedWindows(), createFixedWindows()];
+      let now = 0;
+      for (const { afterMs, byB } of of) {
+        now += afterMs;
+        if (byB) windows.pace(`b ${now}`, limit, now);
+        else expect(windows.pace('a', limit, now)).toEqual(own.pace('a', limit, now));
+      }
+    }),
+  );
+});

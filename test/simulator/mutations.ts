@@ -309,8 +309,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'domain/fixed-windows.ts',
-        from: 'endsAt ?? nextEnd(key, windowMs, now);',
-        to: 'endsAt ?? now + 0 * nextEnd(key, windowMs, now) + windowMs;',
+        from: 'endsAt ?? nextEnd(key, windowMs, now) }',
+        to: 'endsAt ?? now + 0 * nextEnd(key, windowMs, now) + windowMs }',
       },
     ],
   },

@@ -1,6 +1,4 @@
 // Limits of one process: exact fixed windows in memory.
-//
-// What it holds is bounded by its keys: those of tenants that have been authenticated, while their windows last.
 
 import { createFixedWindows } from '../../domain/fixed-windows.ts';
 import type { RateLimiter } from '../../ports/rate-limiter.ts';

@@ -2,25 +2,37 @@
 
 import { isOfWholeTenant } from '../commands/erase-tenant.ts';
 import type { Job, JobState } from '../domain/job.ts';
+import type { TenantId } from '../domain/ids.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog } from '../ports/event-log.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
 import type { JobStore, StoredJob } from '../ports/job-store.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
 import { waitForPosition } from '../projections/wait.ts';
-import { leaseMs, recordsWaitMs } from './limits.ts';
+import { leaseMs, recordsWaitMs, turnMs } from './limits.ts';
 
 export interface HoldingDependencies {
   readonly jobs: Pick<JobStore, 'save'>;
   readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
   readonly reader: ReadModelReader;
   readonly clock: Clock;
+  readonly signal: AbortSignal;
 }
 
 /** Each write throws StaleOwnerError when somebody else has the job. */
-export function holdingOf({ jobs, log, reader, clock }: HoldingDependencies) {
+export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependencies) {
   const save = (job: StoredJob): Promise<StoredJob> => jobs.save({ ...job, leaseUntil: clock.now() + leaseMs });
+
+  /** Of all of the tenant's numbers the last position that the log has. */
+  const endsOf = async (tenantId: TenantId): Promise<Position[]> => {
+    const numbers = partitionsOfTenant(tenantId, log.partitioning);
+    const ofTopics = notificationsReadModel.topics.map(async (topic) => {
+      const ends = await log.ends(topic);
+      return numbers.map((partition) => ({ topic, partition, offset: (ends[partition] ?? 0) - 1 }));
+    });
+    return (await Promise.all(ofTopics)).flat();
+  };
 
   return {
     /** As it is, under a lease that begins anew. */
@@ -34,18 +46,29 @@ export function holdingOf({ jobs, log, reader, clock }: HoldingDependencies) {
     },
     giveWay: (job: StoredJob): Promise<StoredJob> =>
       jobs.save({ ...job, state: 'queued', turnAt: clock.now(), leaseUntil: null }),
-    /** Until the records have all that the log had of the tenant: what a former owner has done shows there. */
+    /**
+     * Until the records have all that the log had of the tenant: what a former owner has done shows there. For a turn at most; what they lack then stays in
+     * the mark, and later turns only look for that: of records that stay behind an end that is asked for anew is never reached.
+     */
     async whenRecorded(job: StoredJob): Promise<StoredJob> {
+      const { tenantId, epoch, mark } = job;
+      const { next, planned, awaited } = mark;
+      const known = awaited?.epoch === epoch - 1 ? awaited.positions : null;
+      const lacking = [...(known ?? (await endsOf(tenantId)))];
+      const until = clock.monotonic() + (known === null ? turnMs : 0);
       let held = job;
-      for (const topic of notificationsReadModel.topics) {
-        const ends = await log.ends(topic);
-        for (const partition of partitionsOfTenant(job.tenantId, log.partitioning)) {
-          const last = { tenantId: job.tenantId, topic, partition, offset: (ends[partition] ?? 0) - 1 };
-          while (!(await waitForPosition({ reader, clock }, notificationsReadModel, last, recordsWaitMs)))
-            held = await save(held);
+      for (let last = lacking[0]; last !== undefined; last = lacking[0]) {
+        const waitMs = Math.max(0, Math.min(recordsWaitMs, until - clock.monotonic()));
+        if (await waitForPosition({ reader, clock }, notificationsReadModel, { ...last, tenantId }, waitMs)) {
+          lacking.shift();
+          continue;
         }
+        held = await save(held);
+        const isNothingToCount = held.isStopAsked && planned.length === 0;
+        if (isNothingToCount || signal.aborted || clock.monotonic() >= until) break;
       }
-      return held;
+      const lacks = lacking.length === 0 ? {} : { awaited: { epoch, positions: lacking } };
+      return { ...held, mark: { next, planned, ...lacks } };
     },
   };
 }

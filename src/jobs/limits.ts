@@ -12,7 +12,7 @@ export const lookEveryMs = 500;
  * long at most.
  */
 export const leaseMs = 20_000;
-/** After a failure (the log or a store away) a job rests so long, and goes on from its mark. */
+/** After a failure (the log or a store away), and while the records are too far behind, a job rests so long, and goes on from its mark. */
 export const troubleRestMs = 5_000;
 /** One that has not come on for so long never will. */
 export const stuckMaxMs = 24 * 60 * 60 * 1000;
@@ -25,7 +25,7 @@ export const emptyPageRestMs = 50;
 
 /** A cancel is decided in some 100 ms; an attempt that is under way may take longer, and then it is too late. */
 export const decisionWaitMs = 8_000;
-/** The records of what a former owner had in hand are waited for so long at a time, then the lease is prolonged. */
+/** The records of what a former owner had in hand are waited for so long at a time, then the lease is prolonged and it is seen whether to stop. */
 export const recordsWaitMs = 5_000;
 
 /** An erasure reads so many events of the log between two writes of its mark, or for so long: what is behind the records is read in the rests of others. */

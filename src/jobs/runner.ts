@@ -35,8 +35,10 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
   const turnOf = async (job: StoredJob): Promise<void> => {
     try {
       const after = await deps.turns.as(job.tenantId, () => takeTurn({ ...deps, signal: stopping.signal }, job));
-      if (after.endedAt !== null) noteEnd(after);
-      else tell('a job goes on', after);
+      if (after.endedAt !== null) return noteEnd(after);
+      if (after.state === 'queued') return tell('a job goes on', after);
+      tell('a job waits for the records', after);
+      await rest(after);
     } catch (err) {
       const { id: jobId, kind } = job;
       if (err instanceof StaleOwnerError) return logger.warn('a job is run by another process', { jobId, kind, err });
@@ -46,7 +48,7 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
     }
   };
 
-  /** The lease ends soon; nothing else of it is touched, so that its mark stays. */
+  /** The lease ends soon; nothing else of it is touched, so that its mark stays, and since when it hasn't moved. */
   const rest = async (job: StoredJob): Promise<void> => {
     const now = clock.now();
     const isHopeless = now - job.movedAt > stuckMaxMs;

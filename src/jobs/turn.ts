@@ -1,4 +1,4 @@
-// One turn of a job: from its mark on, a page at a time, until it is over, is to stop, or others wait.
+// One turn of a job: from its mark on, a page at a time, until it is over, is to stop, or others wait; or the records are too far behind for it to go on.
 //
 //   records of the page ──> save the plan ──> act ──rate──> the next page: its plan, and what the one before came to, in one write
 //
@@ -22,14 +22,13 @@ export interface TurnDependencies extends WorkDependencies {
 }
 
 /**
- * Resolves with the job as it is stored then: over, or queued behind others.
+ * Resolves with the job as it is stored then: over, or queued behind others; or running still, to be laid down with this mark: the records lack what it waits for.
  * @throws StaleOwnerError when somebody else has it; whatever the log and the stores say, with the job running and its mark as it was
  */
 export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Promise<StoredJob> {
   const { clock, signal, reader } = deps;
   const { save, moved, over, giveWay, whenRecorded } = holdingOf(deps);
   const work = worksOf(deps)[claimed.kind];
-  const until = clock.monotonic() + turnMs;
 
   /** What is planned is what these came to, and the plan is empty. */
   const act = async (job: StoredJob, records: readonly ListedNotification[]): Promise<StoredJob> => {
@@ -41,9 +40,10 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
   /** The page that a former owner had in hand, or this one when something failed; of a job that begins, what the one before has appended. */
   const caughtUp = async (job: StoredJob): Promise<StoredJob> => {
     const { planned, next } = job.mark;
-    if (planned.length === 0 && next.kind !== 'first') return job;
+    if (planned.length === 0 && (next.kind !== 'first' || job.isStopAsked)) return job;
     const recorded = await whenRecorded(job);
-    if (planned.length === 0) return recorded;
+    // One that is to stop ends by what they show.
+    if (planned.length === 0 || lacksRecords(recorded)) return recorded;
     const held = await save(recorded);
     const ids = planned.map(({ id }) => id);
     const found = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
@@ -76,6 +76,8 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
   };
 
   let job = await caughtUp(claimed);
+  if (lacksRecords(job)) return job;
+  const until = clock.monotonic() + turnMs;
   while (!job.isStopAsked && job.mark.next.kind !== 'end' && !signal.aborted && clock.monotonic() < until) {
     if (job.mark.next.kind === 'log') {
       job = await readOn(job, job.mark.next);
@@ -93,6 +95,10 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
   }
   if (job.isStopAsked) return over(job, 'stopped');
   return job.mark.next.kind === 'end' ? over(job, 'done') : giveWay(job);
+}
+
+function lacksRecords({ mark, isStopAsked }: StoredJob): boolean {
+  return mark.awaited !== undefined && !isStopAsked;
 }
 
 function markOf(next: readonly (string | number | null)[] | null, { readOn }: Work): ListMark {

@@ -5,6 +5,7 @@
 
 import type { Job } from '../domain/job.ts';
 import type { JobId, NotificationId, TenantId } from '../domain/ids.ts';
+import type { Position } from './event-log.ts';
 import type { FieldValue } from './read-model-store.ts';
 
 export { StaleOwnerError } from './event-log.ts';
@@ -28,6 +29,8 @@ export interface JobMark {
   readonly next: ListMark;
   /** The page in hand: what of it is done the records tell, not the mark. */
   readonly planned: readonly PlannedNotification[];
+  /** What the records lacked still when a turn, of that epoch, had waited for them. Whoever claims the job next waits for the same. */
+  readonly awaited?: { readonly epoch: number; readonly positions: readonly Position[] };
 }
 
 export interface StoredJob extends Job {

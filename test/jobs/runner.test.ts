@@ -6,6 +6,7 @@ import { startErasure } from '../../src/commands/start-erasure.ts';
 import { startJob } from '../../src/commands/start-job.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import type { JobId, TenantId } from '../../src/domain/ids.ts';
+import { partitionsOfTenant } from '../../src/domain/topics.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
 import { lookEveryMs, placesMax, stuckMaxMs, troubleRestMs, turnMs } from '../../src/jobs/limits.ts';
 import type { JobRunner, RunnerDependencies } from '../../src/jobs/runner.ts';
@@ -138,6 +139,40 @@ describe('the runner', () => {
     expect(said('a job goes on').map(({ fields }) => fields)).toEqual([
       expect.objectContaining({ kind: 'erase', state: 'queued', total: 0, done: 0 }),
     ]);
+  }, 60_000);
+
+  it('records that stand still: a job leaves its place to others, has not come on for the watchdog, and its tenant may stop it', async () => {
+    const { clock, reader, log } = app.deps;
+    let ahead = 0;
+    const isOfA = (partition: number) => partitionsOfTenant('tnt_a' as TenantId, log.partitioning).includes(partition);
+    const ends: typeof log.ends = async (topic) => (await log.ends(topic)).map((end, n) => (isOfA(n) ? 5 : end));
+    const a = await ask('a');
+    run({
+      log: { ...log, ends },
+      clock: {
+        ...clock,
+        now: () => clock.now() + ahead,
+        monotonic: () => clock.monotonic() + ahead,
+        async sleep(ms, signal) {
+          // Time passes as fast as it is waited for.
+          if (signal?.aborted !== true) ahead += ms;
+          return clock.sleep(1, signal);
+        },
+      },
+      reader: { ...reader, ahead: async () => null },
+    });
+    await until(() => said('a job waits for the records').length >= 1);
+    const before = await find('a', a);
+    await until(() => said('a job waits for the records').length >= 2 * placesMax);
+    expect(await find('a', a)).toMatchObject({ state: 'running', movedAt: before?.movedAt, done: 0 });
+    expect((await app.deps.jobs.standing()).running).toEqual([{ id: a, movedAt: before?.movedAt }]);
+    const isApart = (tenant: string) =>
+      !partitionsOfTenant(`tnt_${tenant}` as TenantId, log.partitioning).some((partition) => isOfA(partition));
+    const others = await Promise.all(['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'].filter(isApart).map(ask));
+    expect(others.length).toBeGreaterThan(0);
+    await until(() => said('a job has ended').length === others.length);
+    await app.deps.jobs.askStop('tnt_a' as TenantId, a, clock.now());
+    await until(async () => (await find('a', a))?.state === 'stopped');
   }, 60_000);
 
   it('one that has not come on for a day is given up', async () => {

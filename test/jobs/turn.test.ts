@@ -7,11 +7,13 @@ import type { JobId, TenantId } from '../../src/domain/ids.ts';
 import { startJob } from '../../src/commands/start-job.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
 import { unavailable } from '../../src/domain/errors.ts';
+import { recordsWaitMs, turnMs } from '../../src/jobs/limits.ts';
 import type { TurnDependencies } from '../../src/jobs/turn.ts';
 import { takeTurn } from '../../src/jobs/turn.ts';
 import type { StoredJob } from '../../src/ports/job-store.ts';
 import type { Document, ReadModelReader } from '../../src/ports/read-model-store.ts';
 import { StaleOwnerError } from '../../src/ports/job-store.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { HttpSink } from '../support/http-sink.ts';
@@ -282,6 +284,119 @@ describe('stopping', () => {
     expect(await turn(await claimed())).toMatchObject({ state: 'done', done: 250 });
     await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
     expect(arrivals()).toEqual([250, 2, 2]);
+  }, 240_000);
+});
+
+describe('records that are behind', () => {
+  /** By a clock that goes on while somebody sleeps; `position`: how far the records are on each number, the log being at `end`. */
+  const recordsAt = (end: (at: number) => number, position: (at: number) => number) => {
+    const { clock, log, reader } = app.deps;
+    let at = 0;
+    const partitions = Array.from({ length: log.partitioning.partitions }, (_, i) => i);
+    const more: Partial<TurnDependencies> = {
+      clock: { ...clock, monotonic: () => at, sleep: async (ms) => void (at += ms) },
+      log: { ...log, ends: async () => partitions.map(() => end(at)) },
+      reader: {
+        ...reader,
+        positions: async () => new Map(notificationsReadModel.topics.map((topic) => [topic, position(at)])),
+        ahead: async () => null,
+      },
+    };
+    return { more, slept: (ms: number) => (at += ms), at: () => at };
+  };
+  const standing = () =>
+    recordsAt(
+      () => 5,
+      () => 0,
+    );
+  /** As the runner does. */
+  const nextOwner = async (job: StoredJob) => laterOwner(await app.deps.jobs.save(job));
+
+  it('for longer than a turn, of a log that grows: what is waited for stays the same, and the job begins', async () => {
+    const { batchId, arrivals, become } = await batchOf(3);
+    await become('FAILED', 3);
+    await jobOf('retry', batchId);
+    const { more, slept, at } = recordsAt(
+      (now) => 100_000 + now,
+      (now) => 100_000 + now - 12_000,
+    );
+    const first = await claimed();
+    const waiting = await turn(first, more);
+    expect(waiting).toMatchObject({ state: 'running', movedAt: first.movedAt, mark: { next: { kind: 'first' } } });
+    expect(at()).toBe(turnMs);
+    slept(1000);
+    const looked = await turn(await nextOwner(waiting), more);
+    expect(looked).toMatchObject({ state: 'running', movedAt: first.movedAt, epoch: 2 });
+    expect(at()).toBe(turnMs + 1000);
+    slept(1000);
+    expect(await turn(await nextOwner(looked), more)).toMatchObject({ state: 'done', done: 3 });
+    await until(() => arrivals()[1] === 2, { timeoutMs: waitMaxMs });
+  }, 240_000);
+
+  it('and its owner killed while it waited: the next one waits for all that the log has by then', async () => {
+    const { batchId, become } = await batchOf(1);
+    await become('FAILED', 1);
+    await jobOf('retry', batchId);
+    const first = await turn(await claimed(), standing().more);
+    const second = await nextOwner(first);
+    const third = await laterOwner(second);
+    let position = 5;
+    const { more } = recordsAt(
+      () => 7,
+      () => position,
+    );
+    const waiting = await turn(third, more);
+    expect(new Set(waiting.mark.awaited?.positions.map(({ offset }) => offset))).toEqual(new Set([6]));
+    position = 7;
+    expect(await turn(await nextOwner(waiting), more)).toMatchObject({ state: 'done', done: 1 });
+  }, 240_000);
+
+  it('a job that is to stop ends all the same, and nothing of it is sent', async () => {
+    const { batchId, requests, become } = await batchOf(2);
+    await become('FAILED', 2);
+    const id = await jobOf('retry', batchId);
+    const { more, at } = standing();
+    const save: TurnDependencies['jobs']['save'] = async (job) => {
+      await app.deps.jobs.askStop(job.tenantId, id, Date.now());
+      return app.deps.jobs.save(job);
+    };
+    const job = await turn(await claimed(), { ...more, jobs: { save } });
+    expect(job).toMatchObject({ state: 'stopped', done: 0 });
+    expect(at()).toBe(recordsWaitMs);
+    expect(requests()).toHaveLength(2);
+  }, 240_000);
+
+  it('one that is to stop with a page in hand waits for a turn, then counts what they show', async () => {
+    const { batchId, requests, become } = await batchOf(2);
+    await become('FAILED', 2);
+    const id = await jobOf('retry', batchId);
+    const first = await claimed();
+    await expect(turn(first, dyingAt(2))).rejects.toThrow('killed');
+    await until(() => requests().length === 4, { timeoutMs: waitMaxMs });
+    await become('FAILED', 2);
+    const second = await laterOwner(first);
+    await app.deps.jobs.askStop(first.tenantId, id, Date.now());
+    const { more, at } = standing();
+    expect(await turn(second, more)).toMatchObject({ state: 'stopped', done: 2, skipped: 0 });
+    expect(at()).toBe(turnMs);
+  }, 240_000);
+
+  it('a process that stops leaves the job to others', async () => {
+    const { batchId, become } = await batchOf(1);
+    await become('FAILED', 1);
+    await jobOf('retry', batchId);
+    const stopping = new AbortController();
+    stopping.abort();
+    let position = 0;
+    const { more, at } = recordsAt(
+      () => 5,
+      () => position,
+    );
+    const job = await turn(await claimed(), { ...more, signal: stopping.signal });
+    expect(job).toMatchObject({ state: 'running', endedAt: null });
+    expect(at()).toBe(recordsWaitMs);
+    position = 5;
+    expect(await turn(await nextOwner(job), more)).toMatchObject({ state: 'done', done: 1 });
   }, 240_000);
 });
 

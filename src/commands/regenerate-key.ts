@@ -28,8 +28,9 @@ export function regenerateKey(deps: RegenerateDependencies) {
     const now = deps.clock.now();
     const sealedKey = deps.secretBox.seal(apiKey, sealedFor.apiKey(tenantId));
     const key = { tenantId, hash: deps.apiKeys.hash(apiKey), sealedKey, createdAt: now, expiresAt: null };
+    const oldExpiresAt = graceSeconds === 0 ? null : now + graceSeconds * 1000;
     // Refused rather than ending the oldest: whoever was promised a grace period keeps it, and without one nothing is in the way.
-    if ((await deps.settings.replaceKey(key, now + graceSeconds * 1000, formerKeysMax)) === 'full') {
+    if ((await deps.settings.replaceKey(key, oldExpiresAt, formerKeysMax)) === 'full') {
       throw new DomainError(
         'CONFLICT',
         `${formerKeysMax} former keys hold still, and there can be no more: leave graceSeconds out, which ends them all, or wait until one ends.`,

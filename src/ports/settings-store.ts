@@ -134,9 +134,9 @@ export interface SettingsStore {
   retentions(): Promise<ReadonlyMap<TenantId, number>>;
   /**
    * The new key in, every other main key of the tenant expiring at `oldExpiresAt` (or sooner, where it did already); keys that had ended before may be forgotten.
-   * `full`: more than `formerMax` others would still hold; nothing was written.
+   * null: every other one is removed, so that it opens nothing whatever anybody's clock says. `full`: more than `formerMax` others would still hold; nothing was written.
    */
-  replaceKey(key: StoredApiKey, oldExpiresAt: number, formerMax: number): Promise<'replaced' | 'full'>;
+  replaceKey(key: StoredApiKey, oldExpiresAt: number | null, formerMax: number): Promise<'replaced' | 'full'>;
 
   /** `full`: the tenant has `max` named keys; nothing was written. */
   createNamedKey(key: StoredNamedKey, max: number): Promise<'created' | 'full'>;

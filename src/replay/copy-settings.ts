@@ -94,7 +94,7 @@ async function copyTenant(
   await copyTemplates(source, target, there.templates, templates);
 }
 
-/** Oldest first: each key ends the one before it when it ended in the source. */
+/** Oldest first: each key ends the one before it when it ended in the source; what the source has removed goes. */
 async function copyKeys(
   target: SettingsStore,
   there: readonly StoredApiKey[],
@@ -102,7 +102,7 @@ async function copyKeys(
 ): Promise<void> {
   const known = new Set(there.map(({ hash }) => hash));
   for (const [i, key] of keys.entries()) {
-    if (!known.has(key.hash)) await target.replaceKey(key, keys[i - 1]?.expiresAt ?? key.createdAt, asMany);
+    if (!known.has(key.hash)) await target.replaceKey(key, keys[i - 1]?.expiresAt ?? null, asMany);
   }
 }
 

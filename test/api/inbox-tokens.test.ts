@@ -147,6 +147,8 @@ describe('a token', () => {
     expect((await app.call('GET', inbox('ada'), bearer(byMain))).status).toBe(200);
     expect((await own.dashboard('POST', '/auth/regenerate-key', { graceSeconds: 60 })).status).toBe(200);
     expect((await app.call('GET', inbox('ada'), bearer(byMain))).status).toBe(200);
+    expect((await own.dashboard('POST', '/auth/regenerate-key')).status).toBe(200);
+    expect(await app.call('GET', inbox('ada'), bearer(byMain))).toMatchObject(refused(401, /has ended/));
   });
 
   it('is made by a key of the scope inbox alone', async () => {

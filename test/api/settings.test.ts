@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
 
+import { createTenantDirectory } from '../../src/adapters/memory/tenant-directory.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { HttpSink } from '../support/http-sink.ts';
@@ -117,6 +118,19 @@ describe('a tenant', () => {
         'graceSeconds',
       ]);
     }
+  });
+
+  it('and the old one opens nothing any more, by whatever clock', async () => {
+    const own = await app.tenant('clockless');
+    expect((await own.dashboard('POST', '/auth/regenerate-key', { graceSeconds: 60 })).status).toBe(200);
+    expect((await own.notify(inApp)).status).toBe(202);
+    expect((await own.dashboard('POST', '/auth/regenerate-key')).status).toBe(200);
+    const { settings: store, clock } = app.deps;
+    const behind = { ...clock, now: () => clock.now() - 50_000 };
+    const elsewhere = createTenantDirectory({ ...app.deps, store, clock: behind });
+    await elsewhere.start();
+    expect(await elsewhere.holderOfApiKey(own.apiKey)).toBeNull();
+    await elsewhere.close();
   });
 });
 

@@ -184,6 +184,22 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await store.tenantIdByKeyHash('hash-2')).toBe(tenantId);
       });
 
+      it('without a grace period leaves none of the others, not those in theirs either, but further ones', async () => {
+        await createOther();
+        await store.createNamedKey(storedNamedKey(), 2);
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000, 5);
+        const last = storedKey({ hash: 'hash-3', createdAt: 3000 });
+        expect(await store.replaceKey(last, null, 0)).toBe('replaced');
+        await harness.reopen();
+        const { keys, namedKeys } = (await harness.store.settings(tenantId)) ?? {};
+        expect(keys).toEqual([last]);
+        expect(namedKeys).toEqual([storedNamedKey()]);
+        expect(await harness.store.tenantIdByKeyHash('hash-1')).toBeNull();
+        expect(await harness.store.tenantIdByKeyHash('hash-2')).toBeNull();
+        expect(await harness.store.tenantIdByKeyHash('hash-3')).toBe(tenantId);
+        expect((await harness.store.settings(other))?.keys).toHaveLength(1);
+      });
+
       it('that ends sooner than it is said still does', async () => {
         await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 4000, 5);
         await store.replaceKey(storedKey({ hash: 'hash-3', createdAt: 3000 }), 8000, 5);
@@ -198,12 +214,12 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         const before = (await store.settings(tenantId))?.keys ?? [];
         expect(before.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
         expect(before.filter(({ expiresAt }) => expiresAt === 9000)).toHaveLength(3);
-        // Refused, nothing has changed; what ends as the new one comes doesn't count.
+        // Refused, nothing has changed; what goes doesn't count.
         expect(await grace(9)).toBe('full');
         expect((await store.settings(tenantId))?.keys).toEqual(before);
-        expect(await store.replaceKey(storedKey({ hash: 'hash-last', createdAt: 3000 }), 3000, 3)).toBe('replaced');
+        expect(await store.replaceKey(storedKey({ hash: 'hash-last', createdAt: 3000 }), null, 3)).toBe('replaced');
         const { keys = [] } = (await store.settings(tenantId)) ?? {};
-        expect(keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > 3000)).toHaveLength(1);
+        expect(keys.map(({ hash }) => hash)).toEqual(['hash-last']);
         expect(await store.replaceKey(storedKey({ hash: 'hash-more', createdAt: 3001 }), 9000, 3)).toBe('replaced');
       });
 
@@ -266,7 +282,7 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
 
       it('stays as it is when the main key is replaced', async () => {
         await store.createNamedKey(storedNamedKey(), 2);
-        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 2000, 5);
+        await store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), null, 5);
         expect(await namedKeys()).toEqual([storedNamedKey()]);
       });
 

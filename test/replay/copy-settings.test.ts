@@ -64,6 +64,14 @@ it('run again takes away a fallback that the source has no longer, and the first
   expect((await target.settings(tenantId))?.providers).toEqual([storedProvider()]);
 });
 
+it('run again takes away the main keys that were replaced meanwhile without a grace period', async () => {
+  await copySettings({ source, target });
+  const last = storedKey({ hash: 'hash-3', createdAt: 3000 });
+  await source.replaceKey(last, null, 5);
+  await copySettings({ source, target });
+  expect((await target.settings(tenantId))?.keys).toEqual([last]);
+});
+
 it('run again makes of further keys what the source has: new scopes, and none that ended there', async () => {
   await copySettings({ source, target });
   await source.deleteNamedKey(tenantId, 'key_2' as ApiKeyId);

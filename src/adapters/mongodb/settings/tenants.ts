@@ -107,11 +107,14 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
 
 const providerFields = { primary: 'providers', fallback: 'fallbacks' } as const;
 
-/** Main keys all end by then; those that had ended when the new one began are forgotten: an unknown key and an ended one are refused alike. */
+/**
+ * Main keys all end by then, or go at once; those that had ended when the new one began are forgotten: an unknown key and an ended one are refused alike.
+ */
 function keptKeys(
   keys: readonly KeyDocument[],
-  { from, until }: { readonly from: number; readonly until: number },
+  { from, until }: { readonly from: number; readonly until: number | null },
 ): readonly KeyDocument[] {
+  if (until === null) return keys.filter(({ named }) => named !== undefined);
   const endOf = ({ expiresAt }: KeyDocument) => expiresAt ?? Number.POSITIVE_INFINITY;
   return keys
     .filter((key) => endOf(key) >= from)

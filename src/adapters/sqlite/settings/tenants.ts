@@ -49,10 +49,8 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
     },
     replaceKey: async (key, oldExpiresAt, formerMax) =>
       (await write(key.tenantId, () => {
-        const holding = connection.statement(holdingKeysSql).get(oldExpiresAt, key.tenantId, key.createdAt) ?? {};
-        if (number(holding, 'keys') > formerMax) return false;
-        connection.statement(forgetKeysSql).run(key.tenantId, key.createdAt);
-        connection.statement(expireKeysSql).run(oldExpiresAt, key.tenantId, oldExpiresAt);
+        if (oldExpiresAt === null) connection.statement(removeKeysSql).run(key.tenantId);
+        else if (!expireKeys(connection, key, oldExpiresAt, formerMax)) return false;
         insertKey(connection, key);
         return true;
       }))
@@ -107,6 +105,8 @@ const holdingKeysSql = `
 // Keys that had ended before this one: an unknown key and an ended one are refused alike, and a tenant's keys stay few.
 const forgetKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ? AND expires_at < ?';
 
+const removeKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ?';
+
 const expireKeysSql = `
   UPDATE api_keys SET expires_at = ? WHERE tenant_id = ? AND (expires_at IS NULL OR expires_at > ?)`;
 
@@ -149,6 +149,15 @@ function insertTenant(connection: Connection, tenant: StoredTenant): boolean {
     .statement(sql)
     .run(id, subject, name, email, createdAt, limit, windowMs, sealedWebhookSecret);
   return changes === 1;
+}
+
+/** False, nothing written: more than `formerMax` would hold still. */
+function expireKeys(connection: Connection, { tenantId, createdAt }: StoredApiKey, at: number, formerMax: number) {
+  const holding = connection.statement(holdingKeysSql).get(at, tenantId, createdAt) ?? {};
+  if (number(holding, 'keys') > formerMax) return false;
+  connection.statement(forgetKeysSql).run(tenantId, createdAt);
+  connection.statement(expireKeysSql).run(at, tenantId, at);
+  return true;
 }
 
 function insertKey(connection: Connection, key: StoredApiKey): void {

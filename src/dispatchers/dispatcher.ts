@@ -88,6 +88,8 @@ export interface Activity {
   readonly partition: number;
   /** Goes up with each attempt that is begun and each event that is finished. */
   readonly moves: number;
+  /** All below it was read. */
+  readonly readTo: number;
   /** An attempt is in flight that ends by its deadline. */
   readonly isUnderWay: boolean;
 }
@@ -166,8 +168,8 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     const sending = executor.sending();
     return [...claims.all()].flatMap(({ trackers }) =>
       trackers.map((tracker) => {
-        const { topic, partition, moves } = tracker;
-        return { topic, partition, moves, isUnderWay: sending.has(tracker) };
+        const { topic, partition, moves, readTo } = tracker;
+        return { topic, partition, moves, readTo, isUnderWay: sending.has(tracker) };
       }),
     );
   }

@@ -24,6 +24,8 @@ export type Admission = 'taken' | 'surplus' | 'finished';
 export interface PartitionAccount {
   /** Where it is to be read from. */
   readonly start: number;
+  /** All below it was read, or was finished before. */
+  readonly readTo: number;
   /** Whether somebody lags still that did so before the restart. */
   isRestoring(): boolean;
   /** Whether somebody's work below the offset is in the log alone. */
@@ -154,6 +156,9 @@ export function createPartitionAccount(
 
   return {
     start: restored.window.offset,
+    get readTo() {
+      return window.readTo;
+    },
     isRestoring() {
       for (const laggard of laggards.all()) if (laggard.isOfBefore) return true;
       return false;

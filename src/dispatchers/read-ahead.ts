@@ -39,6 +39,8 @@ export interface PartitionTracker {
   readonly partition: number;
   /** Where it is to be read from. */
   readonly start: number;
+  /** All below it was read, or was finished before. */
+  readonly readTo: number;
   /** The claim is lost: what isn't in flight is not begun any more, what is finished is not committed any more. */
   readonly isClosed: boolean;
   /** Goes up with each attempt that is begun, each event that is finished, and while a tenant is kept waiting. */
@@ -111,6 +113,9 @@ export function createReadAhead(
       return {
         ...of,
         start: account.start,
+        get readTo() {
+          return account.readTo;
+        },
         get isClosed() {
           return isClosed;
         },

@@ -20,6 +20,8 @@ export interface Activity {
   readonly partition: number;
   /** Goes up with whatever was begun or finished. */
   readonly moves: number;
+  /** All below it was read. */
+  readonly readTo: number;
   /** Something is in flight that ends by its deadline. */
   readonly isUnderWay: boolean;
 }
@@ -36,20 +38,24 @@ export function dispatcherFeed(of: {
   const lookAt = async (topic: Topic, asking: Asking): Promise<Sighting[]> => {
     const [ends, committed] = await Promise.all([asking.ends(topic), asking.within(log.committed(group, topic))]);
     const own = new Map(activity().flatMap((one) => (one.topic === topic ? [[one.partition, one] as const] : [])));
-    return numbersOf(log).map((partition) => {
+    return numbersOf(log).flatMap((partition) => {
       const position = committed?.[partition] ?? null;
       const doing = own.get(partition);
-      return {
+      const end = ends?.[partition] ?? null;
+      const done = {
         group,
         partition,
         part: topic,
-        end: ends?.[partition] ?? null,
+        end,
         position: positionOf(position, ends?.[partition]),
         countsEvents: true,
         marks: [position === null ? null : position.metadata, doing?.moves ?? null],
         isUnderWay: doing?.isUnderWay ?? false,
         after: topics.slice(0, topics.indexOf(topic)),
       };
+      return doing === undefined || end === null || doing.readTo >= end
+        ? [done]
+        : [done, unread({ group, partition, topic, end, readTo: doing.readTo })];
     });
   };
 
@@ -57,6 +63,13 @@ export function dispatcherFeed(of: {
     group,
     look: async (asking) => (await Promise.all(topics.map((topic) => lookAt(topic, asking)))).flat(),
   };
+}
+
+/** What isn't read is nobody's to begin: however much moves of what was read, those whose work comes behind it wait. */
+function unread(of: { group: string; partition: number; topic: Topic; end: number; readTo: number }): Sighting {
+  const { group, partition, topic, end, readTo } = of;
+  const common = { countsEvents: false, marks: [], isUnderWay: false, after: [] };
+  return { group, partition, part: `${topic} read`, end, position: readTo, ...common };
 }
 
 /** Nothing was ever committed: only where there is nothing to be done is that a position. */

@@ -36,6 +36,15 @@ it('an attempt counts when it begins and when its outcome is durable, and is und
   expect(activityOf(process, event.partition)).toMatchObject({ isUnderWay: false });
 });
 
+it('how far a number was read is told, whatever of it waits', async () => {
+  const process = await world.run({ send: () => new Promise(() => undefined) });
+  const event = requested();
+  await until(() => activityOf(process, event.partition));
+  expect(activityOf(process, event.partition)).toMatchObject({ readTo: 0 });
+  await world.append([event]);
+  await until(() => activityOf(process, event.partition)?.readTo === 1, { what: 'what was appended' });
+});
+
 it('an attempt that can not be made, for want of settings or rate, does not count', async () => {
   let asked = 0;
   const process = await world.run({

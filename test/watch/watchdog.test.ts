@@ -190,12 +190,28 @@ describe('a dispatcher', () => {
     const watchdog = watch([dispatcherFeed({ log: { ...log, committed }, group, topics, activity: () => activity })]);
     await append(1);
     const of = { topic: topics[0] ?? '', partition };
-    activity = [{ ...of, moves: 0, isUnderWay: true }];
+    activity = [{ ...of, moves: 0, readTo: 1, isUnderWay: true }];
     await until(() => looks > 10);
     expect(watchdog.standing()).toEqual([]);
-    activity = [{ ...of, moves: 0, isUnderWay: false }];
+    activity = [{ ...of, moves: 0, readTo: 1, isUnderWay: false }];
     await standsStill(watchdog, group);
-    activity = [{ ...of, moves: 1, isUnderWay: false }];
+    activity = [{ ...of, moves: 1, readTo: 1, isUnderWay: false }];
+    await movesAgain(watchdog, group);
+  });
+
+  it('that reads a number no further stands still, whatever moves of what it has read, until it reads on', async () => {
+    const { log } = engines;
+    const topic = topics[0] ?? '';
+    // Each look sees tenants that are kept waiting looked after, and attempts that end.
+    const committed = async () => log.ends(topic).then((ends) => ends.map(() => ({ offset: 0, metadata: `${looks}` })));
+    let readTo = 1;
+    const activity = () => [{ topic, partition, moves: looks, readTo, isUnderWay: true }];
+    const watchdog = watch([dispatcherFeed({ log: { ...log, committed }, group, topics, activity })]);
+    await append(1);
+    await append(2);
+    await standsStill(watchdog, group);
+    expect(watchdog.standing()).toMatchObject([{ part: `${topic} read`, behind: 1 }]);
+    readTo = 2;
     await movesAgain(watchdog, group);
   });
 });

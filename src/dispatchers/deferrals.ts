@@ -1,5 +1,5 @@
-// How many of a tenant's webhooks are deferred in a second since their receiver isn't to be called now: each is two more events of the log, so a flood for one
-// dead receiver is deferred at this pace, and the tenant's other receivers get their turns between.
+// How much of a tenant's is deferred in a second since its provider, or a webhook's receiver, isn't to be called now: each is two more events of the log, so a
+// flood for one dead receiver is deferred at this pace, and the tenant's other receivers get their turns between.
 
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';

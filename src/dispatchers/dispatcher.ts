@@ -37,6 +37,7 @@ import { createFindMeans } from './means.ts';
 import { createOutcomeAppender } from './outcome-appender.ts';
 import { createOutcomeEvents } from './outcome-events.ts';
 import { createJudgeRefusal } from './outdated-refusals.ts';
+import { createPauses } from './pauses.ts';
 import { createAskPermit } from './permits.ts';
 import { createTakeRate } from './provider-rate.ts';
 import { createReadAhead } from './read-ahead.ts';
@@ -116,6 +117,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const report = createAttemptReport({ ...dependencies, names: dependencies.providers.names(channel) });
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
   const shares = createTenantShares(dependencies);
+  const pauses = createPauses(dependencies);
   const breakers: Breakers = createBreakers({ ...dependencies, changed: (...of) => breakerNotes?.note(...of) });
   const breakerNotes =
     noteBreakers === undefined
@@ -125,7 +127,15 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     ...dependencies,
     shares,
     breakers,
-    askPermit: createAskPermit({ clock, findMeans, breakers, deferrals: createDeferrals(dependencies), takeRate }),
+    askPermit: createAskPermit({
+      clock,
+      findMeans,
+      breakers,
+      deferrals: createDeferrals(dependencies),
+      pauses,
+      isInOthersWay: (tenantId) => trackers().some((tracker) => tracker.isInOthersWay(tenantId)),
+      takeRate,
+    }),
     judgeRefusal: createJudgeRefusal(dependencies),
     outcomeEvents,
     outcomes,
@@ -133,7 +143,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     standing: createStanding({ channel, clock, logger, isCurrent: () => claims.areCurrent() }),
     report,
     noteKept(tenantId) {
-      for (const { trackers } of claims.all()) for (const tracker of trackers) tracker.noteKept(tenantId);
+      for (const tracker of trackers()) tracker.noteKept(tenantId);
     },
   });
   const claims = createClaims({ group, logger, onOver: executor.dropOver });
@@ -144,7 +154,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     clock,
     logger,
     executor,
-    readAhead: createReadAhead((tenantId) => shares.of(tenantId).weight),
+    readAhead: createReadAhead({ weightOf: (tenantId) => shares.of(tenantId).weight, isPaused: pauses.has }),
     recentIds,
     findAnswered: createFindAnswered(dependencies),
     from,
@@ -166,12 +176,14 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
 
   function activity(): Activity[] {
     const sending = executor.sending();
-    return [...claims.all()].flatMap(({ trackers }) =>
-      trackers.map((tracker) => {
-        const { topic, partition, moves, readTo } = tracker;
-        return { topic, partition, moves, readTo, isUnderWay: sending.has(tracker) };
-      }),
-    );
+    return trackers().map((tracker) => {
+      const { topic, partition, moves, readTo } = tracker;
+      return { topic, partition, moves, readTo, isUnderWay: sending.has(tracker) };
+    });
+  }
+
+  function trackers(): PartitionTracker[] {
+    return [...claims.all()].flatMap((number) => number.trackers);
   }
 
   function owned(claim: Claim): void {

@@ -3,7 +3,7 @@
 //   offer ──> lanes ──turn──> permit: settings, breaker, rate ──> send ──> outcome ──> append until durable ──> finished
 //               ^                │ not now                       │ deadline: outcome all the same
 //               │                v                               └ over 1 s: AttemptStarted is said
-//               └─ put back, its tenant held for a while  (for one of a tenant's receivers: DeliveryDeferred)
+//               └─ put back, its tenant held for a while  (for one of a tenant's receivers, or where others would wait: DeliveryDeferred)
 
 import { isExpired } from '../domain/delivery-request.ts';
 import { isErased } from '../domain/erasure.ts';

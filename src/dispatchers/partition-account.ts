@@ -39,6 +39,8 @@ export interface PartitionAccount {
   hasWorkOf(tenantId: TenantId): boolean;
   /** Whether more may be read; false only while more tenants lag than a commit can name. */
   mayReadOn(): boolean;
+  /** Whether what a tenant has here keeps others from being read, or from finding room: hardly anybody more may lag, or hardly anything is free. */
+  isInOthersWay(tenantId: TenantId): boolean;
   /** A range of what is to be read again, for whoever has waited longest of those that have room; null: for nobody now. */
   comeBack(offsetsMax: number): ComeBack | null;
   position(): CommittedPosition;
@@ -49,6 +51,10 @@ export interface AccountLimits {
   readonly eventsMax: number;
   readonly laggardsMax: number;
 }
+
+/** So many of those that may lag are hardly less than all, and less of the reserve is hardly enough for who comes next. */
+const crowdedPart = 3 / 4;
+const scarcePart = 1 / 2;
 
 export const accountLimits: AccountLimits = { eventsMax: 10_000, laggardsMax };
 
@@ -154,6 +160,12 @@ export function createPartitionAccount(
     return overfull === null && window.length < limits.eventsMax;
   }
 
+  function isInOthersWay(tenantId: TenantId): boolean {
+    if (laggards.held(tenantId) !== undefined && memory.free() < memory.reserve * scarcePart) return true;
+    if (laggards.size < limits.laggardsMax * crowdedPart) return false;
+    return laggards.of(tenantId) !== undefined || overfull?.tenantId === tenantId;
+  }
+
   return {
     start: restored.window.offset,
     get readTo() {
@@ -174,6 +186,7 @@ export function createPartitionAccount(
     finish,
     hasWorkOf: (tenantId) => laggards.held(tenantId) !== undefined || laggards.of(tenantId) !== undefined,
     mayReadOn,
+    isInOthersWay,
     comeBack: (offsetsMax) => comeBackTo({ laggards, memory, hold, offsetsMax, readTo: window.readTo }),
     position: () => encodePosition({ window: window.position(), laggards: laggards.states() }),
   };

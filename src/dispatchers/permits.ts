@@ -2,13 +2,16 @@
 // chosen. Where it may not, no attempt is made and none is burnt.
 //
 // What waits for a tenant's provider, or its rate, keeps its place: the tenant is passed over, and what there is no room for stays in the log. Of a webhook's
-// receivers only one is meant, and the tenant's others are not to wait: it goes to the scheduler.
+// receivers only one is meant, and the tenant's others are not to wait: it goes to the scheduler. So does what waits for a provider where other tenants would
+// wait for it: too many lag on a number, or too much of a lane's memory is held.
 
 import type { Reason } from '../domain/delivery-outcome.ts';
+import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Breakers, Pass } from './breakers.ts';
 import type { Deferrals } from './deferrals.ts';
 import type { FindMeans, Means, ReadyMeans } from './means.ts';
+import type { Pauses } from './pauses.ts';
 import type { TakeRate } from './provider-rate.ts';
 import type { WorkItem } from './work-item.ts';
 
@@ -28,6 +31,8 @@ export type AskPermit = (item: WorkItem) => Promise<Permit>;
 
 /** What waits for a breaker looks again after this at most: its tenant may have saved another provider. */
 const lookMs = 5_000;
+/** The same of what is deferred: a round is two events of each, so a pause of a day is some twenty rounds. */
+const deferralMaxMs = 60 * 60_000;
 /** What is deferred together doesn't come back together: it is spread over a quarter of its wait, and over a second at least. */
 const deferralSpread = 0.25;
 const deferralSpreadMinMs = 1_000;
@@ -36,14 +41,28 @@ export function createAskPermit(by: {
   readonly findMeans: FindMeans;
   readonly breakers: Breakers;
   readonly deferrals: Deferrals;
+  readonly pauses: Pick<Pauses, 'note' | 'end'>;
+  /** Whether other tenants wait for what this one has read or left in the log. */
+  readonly isInOthersWay: (tenantId: TenantId) => boolean;
   readonly takeRate: TakeRate;
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'random'>;
 }): AskPermit {
-  const { findMeans, breakers, deferrals, takeRate, clock } = by;
+  const { findMeans, breakers, deferrals, pauses, isInOthersWay, takeRate, clock } = by;
 
   function waitFor(item: WorkItem, { until, of }: { until: number; of: 'tenant' | 'receiver' }): Permit {
-    const waitMs = Math.max(0, until - clock.monotonic());
-    if (of === 'tenant') return { kind: 'rest', restMs: Math.min(waitMs, lookMs) };
+    const leftMs = Math.max(0, until - clock.monotonic());
+    return of === 'tenant' ? waitForTenants(item, leftMs) : waitInScheduler(item, leftMs);
+  }
+
+  function waitForTenants(item: WorkItem, leftMs: number): Permit {
+    const { tenantId } = item.event;
+    pauses.note(tenantId, leftMs);
+    // What is over in a moment is not worth two events.
+    if (leftMs <= lookMs || !isInOthersWay(tenantId)) return { kind: 'rest', restMs: Math.min(leftMs, lookMs) };
+    return waitInScheduler(item, Math.min(leftMs, deferralMaxMs));
+  }
+
+  function waitInScheduler(item: WorkItem, waitMs: number): Permit {
     const paceMs = deferrals.take(item.event.tenantId);
     if (paceMs > 0) return { kind: 'rest', restMs: paceMs };
     const spreadMs = Math.max(waitMs * deferralSpread, deferralSpreadMinMs) * clock.random();
@@ -53,6 +72,7 @@ export function createAskPermit(by: {
   async function ofReady(item: WorkItem, means: ReadyMeans): Promise<Permit> {
     const choice = breakers.choose(item, means);
     if (choice.kind === 'wait') return waitFor(item, choice);
+    pauses.end(item.event.tenantId);
     const { pass } = choice;
     const { role, maxPerSecond } = pass.means;
     if (maxPerSecond === null) return { kind: 'go', pass, restMs: null };

@@ -10,7 +10,7 @@ import type { ComeBack } from './come-back.ts';
 import { pulsed } from './position-text.ts';
 import { createPartitionAccount } from './partition-account.ts';
 import type { Admission } from './partition-account.ts';
-import type { Work } from './shares.ts';
+import type { Memory, Work } from './shares.ts';
 
 export interface ReadAheadLimits {
   /** Bytes that the tenants of one topic, a lane, may hold together, over all its partitions: read and unfinished. */
@@ -58,6 +58,8 @@ export interface PartitionTracker {
   noteAttempt(): void;
   /** A tenant's work is kept from being begun, and that is meant: whoever looks for standstills sees that it is looked after. */
   noteKept(tenantId: TenantId): void;
+  /** Whether others of its lane or number wait for what a tenant has here. */
+  isInOthersWay(tenantId: TenantId): boolean;
   /** Waits until more may be read; false once it is closed. */
   mayReadOn(): Promise<boolean>;
   /** Waits until somebody has room for what he left in the log; null once it is closed. */
@@ -70,15 +72,14 @@ export interface PartitionTracker {
 export interface ReadAhead {
   /** @param committed what is durable already; null when even the start is to be committed */
   track(
-    of: { readonly topic: Topic; readonly partition: number },
+    place: { readonly topic: Topic; readonly partition: number },
     start: CommittedPosition,
     committed: CommittedPosition | null,
   ): PartitionTracker;
 }
 
-/** @param weightOf a tenant's weight, as its turns follow it */
 export function createReadAhead(
-  weightOf: (tenantId: TenantId) => number,
+  of: Pick<Memory, 'weightOf' | 'isPaused'>,
   limits: ReadAheadLimits = readAheadLimits,
 ): ReadAhead {
   const lanes = new Map<Topic, Lane>();
@@ -90,13 +91,13 @@ export function createReadAhead(
   }
 
   return {
-    track(of, start, committed) {
-      const lane = laneOf(of.topic);
+    track(place, start, committed) {
+      const lane = laneOf(place.topic);
       let held = 0;
       const memory = {
         free: lane.free,
         reserve: limits.reserveBytes,
-        weightOf,
+        ...of,
         hold(bytes: number) {
           held += bytes;
           lane.hold(bytes);
@@ -111,7 +112,7 @@ export function createReadAhead(
       let durable = committed;
 
       return {
-        ...of,
+        ...place,
         start: account.start,
         get readTo() {
           return account.readTo;
@@ -148,7 +149,10 @@ export function createReadAhead(
           moves++;
           isPulsed = !isPulsed;
           hasMoved = true;
+          // Whoever finds no room beside those that are kept is looked at again as often as they are.
+          lane.noteChange();
         },
+        isInOthersWay: (tenantId) => !isClosed && account.isInOthersWay(tenantId),
         async mayReadOn() {
           lane.noteChange();
           for (;;) {

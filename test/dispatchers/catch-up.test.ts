@@ -42,7 +42,7 @@ async function lifeOf(ranges: number, random: () => number): Promise<number[]> {
     untilItWorks: (_, __, ask) => ask(),
     offer: ({ tracker }, { offset }) => tracker.finish({ tenantId, offset, bytes: 1 }),
   });
-  const readAhead = createReadAhead(() => 1);
+  const readAhead = createReadAhead({ weightOf: () => 1, isPaused: () => false });
   for (let partition = 0; partition < numbers; partition++) {
     const tracker = readAhead.track({ topic, partition }, left, left);
     const answered = createAnsweredBefore({

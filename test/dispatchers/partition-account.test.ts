@@ -18,6 +18,7 @@ function memoryOf(bytesMax: number) {
     free: () => bytesMax - held,
     reserve: 6,
     weightOf: () => 1,
+    isPaused: () => false,
     hold(bytes: number) {
       held += bytes;
     },
@@ -68,6 +69,7 @@ function reader(log: readonly Work[], position = start, bytesMax = 20, limits: A
   };
 }
 
+const later = (work: Work, by: number): Work => ({ ...work, offset: work.offset + by });
 const holder = (bytes: number) => ({ tenantId: 'tnt_0' as TenantId, bytes });
 
 const anyLog = fc
@@ -208,6 +210,39 @@ describe('the account of a partition', () => {
   });
 });
 
+describe('a tenant is in others’ way', () => {
+  const tenant = (i: number) => `tnt_${i}` as TenantId;
+
+  it('where it lags and three quarters of those that may lag do', () => {
+    const log = Array.from({ length: 8 }, (_, offset): Work => {
+      return { tenantId: tenant(Math.floor(offset / 2)), offset, bytes: 3 };
+    });
+    // All that isn't reserved is held, so the second of each makes it lag.
+    const life = reader(
+      [{ tenantId: tenant(9), offset: 0, bytes: 14 }, ...log.map((work) => later(work, 1))],
+      start,
+      26,
+      {
+        ...accountLimits,
+        laggardsMax: 4,
+      },
+    );
+    life.readOn(5);
+    expect([0, 1].map((i) => life.account.isInOthersWay(tenant(i)))).toEqual([false, false]);
+    life.readOn(2);
+    expect([0, 1, 2, 9].map((i) => life.account.isInOthersWay(tenant(i)))).toEqual([true, true, true, false]);
+  });
+
+  it('where it holds something and less than half of the reserve is free', () => {
+    const log = [0, 1, 2].map((i): Work => ({ tenantId: tenant(i), offset: i, bytes: 6 }));
+    const life = reader(log);
+    life.readOn(2);
+    expect(life.account.isInOthersWay(tenant(0))).toBe(false);
+    life.readOn(1);
+    expect([0, 1, 2, 9].map((i) => life.account.isInOthersWay(tenant(i)))).toEqual([true, true, true, false]);
+  });
+});
+
 describe('the text of a position', () => {
   it('is read back as it was written, and fits into a commit, however many lag and however much of each is under way', () => {
     const anyState = fc.array(
@@ -289,6 +324,22 @@ describe('the shares of a memory', () => {
     expect(mayHold(holder(0), 50, memory)).toBe(true);
     expect(mayHold(null, 50, memory)).toBe(true);
     expect(mayHold(holder(1), 50, memory)).toBe(false);
+  });
+
+  it('of those that wait for their provider are small: eight leave more than a third to whoever comes next, and all of them the reserve', () => {
+    const memory = { ...memoryOf(1_000), reserve: 100, isPaused: (tenant: string) => tenant !== 'tnt_healthy' };
+    for (let who = 0; who < 8; who++) {
+      const paused = { tenantId: `tnt_${who}` as TenantId, bytes: 0 };
+      for (; mayHold(paused, 1, memory); paused.bytes++) memory.hold(1);
+      expect(isHungry(paused, memory)).toBe(false);
+    }
+    const healthy = { tenantId: 'tnt_healthy' as TenantId, bytes: 0 };
+    const withoutThem = 450;
+    for (; mayHold(healthy, 1, memory); healthy.bytes++) memory.hold(1);
+    expect(healthy.bytes).toBeGreaterThan(withoutThem / 3);
+    memory.hold(memory.free() - 100);
+    expect(mayHold({ ...healthy, bytes: 0 }, 100, memory)).toBe(true);
+    expect(mayHold(holder(0), 1, memory)).toBe(false);
   });
 
   it('are worth coming back for at half', () => {

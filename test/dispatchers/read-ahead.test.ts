@@ -8,7 +8,7 @@ import type { TenantId } from '../../src/domain/ids.ts';
 
 const start = { offset: 0, metadata: '' };
 const limits = { laneBytesMax: 1_100, reserveBytes: 100, comeBackMax: 100 };
-const weightOf = () => 1;
+const tenants = { weightOf: () => 1, isPaused: () => false };
 const work = (tenant: string, offset: number, bytes: number) => ({ tenantId: tenant as TenantId, offset, bytes });
 
 function tracked(readAhead: ReturnType<typeof createReadAhead>, topic: string, partition: number): PartitionTracker {
@@ -30,14 +30,14 @@ function takeAll(tracker: PartitionTracker, tenant: string): number {
 
 describe('the read-ahead', () => {
   it('lets one tenant of a partition hold half of a lane, and leaves to the next as much as each of the others has', () => {
-    const readAhead = createReadAhead(weightOf, limits);
+    const readAhead = createReadAhead(tenants, limits);
     expect(takeAll(tracked(readAhead, 't', 0), 'a') * 50).toBe(500);
     expect(takeAll(tracked(readAhead, 't', 1), 'b') * 50).toBe(250);
     expect(takeAll(tracked(readAhead, 't', 2), 'c') * 50).toBe(100);
   });
 
   it('reads on past what a tenant may not hold, and takes those of others that come behind it', async () => {
-    const tracker = tracked(createReadAhead(weightOf, limits), 't', 0);
+    const tracker = tracked(createReadAhead(tenants, limits), 't', 0);
     const taken = takeAll(tracker, 'flood');
     for (let offset = taken + 1; offset < 30_000; offset++) {
       expect(tracker.admit(work('flood', offset, 50))).toBe('surplus');
@@ -47,20 +47,20 @@ describe('the read-ahead', () => {
   });
 
   it('never lets one lane wait for memory of another', () => {
-    const readAhead = createReadAhead(weightOf, limits);
+    const readAhead = createReadAhead(tenants, limits);
     for (let partition = 0; partition < 12; partition++) takeAll(tracked(readAhead, 'bulk', partition), `${partition}`);
     expect(takeAll(tracked(readAhead, 'high', 0), 'a') * 50).toBe(500);
   });
 
   it('holds no more than the memory of a lane, however many tenants and partitions', () => {
-    const readAhead = createReadAhead(weightOf, limits);
+    const readAhead = createReadAhead(tenants, limits);
     let held = 0;
     for (let i = 0; i < 12; i++) held += takeAll(tracked(readAhead, 't', i), `${i}`) * 50;
     expect(held).toBeLessThanOrEqual(1_100);
   });
 
   it('comes back to what was left once its tenant holds half of what it may', async () => {
-    const tracker = tracked(createReadAhead(weightOf, limits), 't', 0);
+    const tracker = tracked(createReadAhead(tenants, limits), 't', 0);
     takeAll(tracker, 'a');
     const range = tracker.comeBack();
     for (let offset = 0; offset < 3; offset++) tracker.finish(work('a', offset, 50));
@@ -70,7 +70,7 @@ describe('the read-ahead', () => {
   });
 
   it('gives back what a lost partition held, and says so to whoever waits for room in it', async () => {
-    const readAhead = createReadAhead(weightOf, limits);
+    const readAhead = createReadAhead(tenants, limits);
     const [lost, other] = [tracked(readAhead, 't', 0), tracked(readAhead, 't', 1)];
     takeAll(lost, 'a');
     expect(lost.admit(work('b', 11, 200))).toBe('taken');
@@ -86,7 +86,7 @@ describe('the read-ahead', () => {
   });
 
   it('has nothing to commit until something moved, and again when a commit failed', () => {
-    const tracker = tracked(createReadAhead(weightOf, limits), 't', 0);
+    const tracker = tracked(createReadAhead(tenants, limits), 't', 0);
     expect(tracker.uncommitted()).toBeNull();
     tracker.admit(work('a', 0, 50));
     expect(tracker.uncommitted()).toBeNull();
@@ -99,7 +99,7 @@ describe('the read-ahead', () => {
   });
 
   it('commits even its start when nothing was committed before', () => {
-    const tracker = createReadAhead(weightOf, limits).track(
+    const tracker = createReadAhead(tenants, limits).track(
       { topic: 't', partition: 0 },
       { offset: 7, metadata: '' },
       null,

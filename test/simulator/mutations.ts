@@ -79,8 +79,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: 'dispatchers/shares.ts',
-        from: 'by === null || by.bytes === 0) return bytes <= free();',
-        to: 'by === null) return bytes <= free();',
+        from: 'by === null || by.bytes === 0) return bytes <= free()',
+        to: 'by === null) return bytes <= free()',
       },
     ],
   },

@@ -122,6 +122,23 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(await limiter.pace('rested', limit)).toEqual({ allowed: true, remaining: 2, resetMs: limit.windowMs });
     });
 
+    it('takes and paces beside each other, whichever came last and with whichever limit', async () => {
+      const limit = { limit: 2, windowMs: minute };
+      await limiter.pace('paced', limit);
+      await limiter.take('taken', limit);
+      const next = await limiter.pace('paced', limit);
+      expect(next).toMatchObject({ allowed: true, remaining: 0 });
+      expect(next.resetMs).toBeLessThanOrEqual(minute);
+      await limiter.pace('other', { limit: 3, windowMs: minute });
+      expect(await limiter.take('taken', limit)).toMatchObject({ allowed: true, remaining: 0 });
+      await limiter.take('another', { limit: 4, windowMs: minute });
+      const refused = [await limiter.take('taken', limit), await limiter.pace('paced', limit)];
+      for (const { allowed, resetMs } of refused) {
+        expect(allowed).toBe(false);
+        expect(resetMs).toBeLessThanOrEqual(minute);
+      }
+    });
+
     it('never lets more through than the limit when costs differ and come at once', async () => {
       const limit = { limit: 50, windowMs: minute };
       const costs = Array.from({ length: 200 }, (_, i) => 1 + (i % 7));

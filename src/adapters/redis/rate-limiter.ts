@@ -21,7 +21,7 @@ import type { Metrics } from '../../ports/metrics.ts';
 import type { RateLimitDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import { connectRedis } from './connection.ts';
 import { createSupervision } from './supervision.ts';
-import { scripts } from './take-script.ts';
+import { takeScript, windowsKept } from './take-script.ts';
 
 export interface RedisRateLimiterOptions {
   /** `redis://` or `rediss://`, with user and password if need be; neither is ever logged. */
@@ -38,7 +38,7 @@ export interface RedisRateLimiter extends RateLimiter {
 }
 
 interface Take {
-  readonly kind: keyof typeof scripts;
+  readonly kind: keyof typeof windowsKept;
   readonly key: string;
   readonly limit: RateLimit;
   readonly cost: number;
@@ -57,8 +57,8 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
   const limiters = new Map<string, RateLimiterRedis>();
   metrics?.gauge('herald_redis_up', () => (supervision.mayAsk() ? 1 : 0));
 
-  function limiterFor(kind: Take['kind'], { limit, windowMs }: RateLimit): RateLimiterRedis {
-    const name = `${kind}/${limit}/${windowMs}`;
+  function limiterFor({ limit, windowMs }: RateLimit): RateLimiterRedis {
+    const name = `${limit}/${windowMs}`;
     const known = limiters.get(name);
     if (known !== undefined) return known;
     const limiter = new RateLimiterRedis({
@@ -66,7 +66,7 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
       points: limit,
       duration: windowMs / 1000,
       keyPrefix: '',
-      customIncrTtlLuaScript: scripts[kind],
+      customIncrTtlLuaScript: takeScript,
     });
     const [oldest] = limiters.keys();
     if (limiters.size >= limitersMax && oldest !== undefined) limiters.delete(oldest);
@@ -77,7 +77,7 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
   async function askRedis({ kind, key, limit, cost, count }: Take): Promise<RateLimitDecision> {
     const askedAt = performance.now();
     connection.gather();
-    const answer = await supervision.watch(consume(limiterFor(kind, limit), `${keyPrefix}${key}`, cost, limit));
+    const answer = await supervision.watch(consume(limiterFor(limit), `${keyPrefix}${key}`, cost, windowsKept[kind]));
     const allowed = answer.consumedPoints <= limit.limit;
     const resetMs = Math.max(answer.msBeforeNext, 0);
     if (allowed) {
@@ -123,15 +123,10 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
 }
 
 /** What the library rejects with when a take is refused is an answer like any other. */
-async function consume(
-  limiter: RateLimiterRedis,
-  key: string,
-  cost: number,
-  { windowMs }: RateLimit,
-): Promise<RateLimiterRes> {
+async function consume(limiter: RateLimiterRedis, key: string, cost: number, windows: number): Promise<RateLimiterRes> {
   try {
-    // Under a second the library would take a way of its own, without our script: that has the exact window.
-    return await limiter.consume(key, cost, { customDuration: Math.max(Math.ceil(windowMs / 1000), 1) });
+    // Of no seconds the library would take a way of its own, without our script: that has the exact window.
+    return await limiter.consume(key, cost, { customDuration: windows });
   } catch (error) {
     if (error instanceof RateLimiterRes) return error;
     throw error;

@@ -17,22 +17,26 @@ const tooLargeReason = 'the event is larger than the topic takes (max.message.by
 /** Nothing was written, and it may work later or elsewhere. */
 const notWritten = new Map([
   [2, 'the batch was damaged on its way'],
-  [3, 'the broker does not know the partition'],
   [5, 'the partition has no leader'],
-  [6, 'another broker leads the partition'],
   [9, 'the replica is not there'],
   [19, 'too few replicas are in sync'],
-  [56, "the broker's disk fails"],
   [74, 'the leader has changed'],
   [75, 'the leader has changed'],
   [89, 'the broker throttles'],
 ]);
 
+/**
+ * Of 3, 6 and 56 nobody can tell which it was: a leader says them at once, and as well of a batch that it has written and that waits for its replicas when
+ * another broker is made the leader, which may have it (Kafka's DelayedProduce).
+ */
 const mayBeWritten = new Map([
   [-1, 'the broker failed'],
+  [3, 'the broker does not know the partition'],
+  [6, 'another broker leads the partition'],
   [7, 'the replicas did not answer in time'],
   [13, 'the broker closed the connection'],
   [20, 'too few replicas were in sync after it was written'],
+  [56, "the broker's disk fails"],
 ]);
 
 const outOfStep = new Map([

@@ -94,19 +94,35 @@ describe('The appender', () => {
     void append('a');
     await sends(1);
     void append('b');
-    answer(coded(6));
+    answer(coded(19));
     await sends(2);
     expect(sent[1]).toEqual([0, 0, 'a', 'b']);
     answer(coded(0, 0));
   });
 
-  it('keeps the batch as it was when its answer was lost before the broker said that another one leads', async () => {
+  it.each([3, 6, 56])(
+    'sends the same batch to the next leader when the broker gave the partition up: it may have written it (error %d)',
+    async (code) => {
+      open(100);
+      const old = append('a');
+      await sends(1);
+      void append('b');
+      answer(coded(code));
+      await sends(2);
+      expect(sent[1]).toEqual([0, 0, 'a']);
+      now += 100;
+      answer({ kind: 'failed', wasSent: false, reason: 'the next leader is not reached' });
+      expect(await old).toEqual({ kind: 'unknown', reason: 'the next leader is not reached' });
+    },
+  );
+
+  it('keeps the batch as it was when its answer was lost before the broker said that it did not write', async () => {
     void append('a');
     await sends(1);
     answer(lost);
     void append('b');
     await sends(2);
-    answer(coded(6));
+    answer(coded(19));
     await sends(3);
     expect(sent[2]).toEqual([0, 0, 'a']);
     answer(coded(0, 0));

@@ -96,7 +96,7 @@ declare module 'kafkajs/src/cluster/index.js' {
 }
 
 declare module 'kafkajs/src/network/requestQueue/index.js' {
-  interface InflightRequest {
+  export interface QueuedRequest {
     readonly requestTimeout: number;
     /** Rejects it, and takes it out of those in flight. */
     timeoutRequest(): void;
@@ -104,11 +104,20 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
 
   /** Requests of one connection that wait for being sent or answered. */
   export default class RequestQueue {
-    readonly pending: readonly unknown[];
+    pending: QueuedRequest[];
     /** Sent and not answered, by their numbers. */
-    readonly inflight: ReadonlyMap<number, InflightRequest>;
+    readonly inflight: ReadonlyMap<number, QueuedRequest>;
+    /** null: any number. */
+    readonly maxInFlightRequests: number | null;
+    throttledUntil: number;
+    throttleCheckTimeoutId: NodeJS.Timeout | null;
     readonly enforceRequestTimeout: boolean;
     isConnected(): boolean;
+    /** After each answer; null: the broker said nothing of it. */
+    maybeThrottle(throttleMs: number | null): void;
+    canSendSocketRequestImmediately(): boolean;
+    /** Sends what may be sent. */
+    checkPendingRequests(): void;
     scheduleCheckPendingRequests(): void;
     /** Called by each connection once it is there. */
     scheduleRequestTimeoutCheck(): void;

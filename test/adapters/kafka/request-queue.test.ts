@@ -9,7 +9,6 @@ import { mendRequestQueue } from '../../../src/adapters/kafka/request-queue.ts';
 import { until } from '../../support/until.ts';
 
 interface Queue extends RequestQueue {
-  throttleCheckTimeoutId: unknown;
   push(of: object): void;
   fulfillRequest(of: object): void;
   destroy(): void;
@@ -58,7 +57,7 @@ describe("kafkajs' request queue, mended", () => {
     queue.fulfillRequest({ correlationId: 1, payload: Buffer.alloc(0), size: 0 });
     expect(sent).toEqual([1, 2]);
     queue.fulfillRequest({ correlationId: 2, payload: Buffer.alloc(0), size: 0 });
-    (queue as unknown as { throttledUntil: number }).throttledUntil = Date.now() + 30;
+    queue.maybeThrottle(30);
     queue.push(request(3, sent));
     expect(sent).toEqual([1, 2]);
     await until(() => sent.length === 3, { what: 'the throttled request' });
@@ -96,6 +95,70 @@ describe("kafkajs' request queue, mended", () => {
     const before = timers();
     isConnected.first = isConnected.second = false;
     await until(() => timers() < before, { what: 'the timer to end' });
+  });
+
+  it('sends what a throttled broker made wait once it is over, though the clock was put back', async () => {
+    mendRequestQueue();
+    const { now } = Date;
+    const queue = makeQueue(5);
+    const sent: number[] = [];
+    queue.maybeThrottle(30);
+    try {
+      Date.now = () => now() - 3_600_000;
+      queue.push(request(1, sent));
+      expect(sent).toEqual([]);
+      await until(() => sent.length === 1, { what: 'the throttled request' });
+    } finally {
+      Date.now = now;
+      queue.destroy();
+    }
+  });
+
+  it('ends a request that is not sent in time, and never sends it', async () => {
+    mendRequestQueue();
+    const queue = makeQueue(5, { enforceRequestTimeout: true, requestTimeout: 50, isConnected: () => true });
+    queue.scheduleRequestTimeoutCheck();
+    const [sent, ended]: [number[], string[]] = [[], []];
+    queue.maybeThrottle(600_000);
+    const { entry, ...of } = request(1, sent);
+    queue.push({ ...of, entry: { ...entry, reject: ({ name }: Error) => ended.push(name) } });
+    await until(() => ended.length > 0, { what: 'the request that is late' });
+    expect(ended).toEqual(['KafkaJSRequestTimeoutError']);
+    expect([sent, queue.pending]).toEqual([[], []]);
+    queue.destroy();
+  });
+
+  it('gives a request that waited for being sent its whole time for the answer', async () => {
+    mendRequestQueue();
+    const { now } = performance;
+    let [byMs, looks] = [0, 0];
+    const isConnected = () => looks++ >= 0;
+    const queue = makeQueue(1, { enforceRequestTimeout: true, requestTimeout: 60_000, isConnected });
+    const [sent, ended]: [number[], number[]] = [[], []];
+    const looked = async () => {
+      const before = looks;
+      await until(() => looks > before);
+    };
+    queue.scheduleRequestTimeoutCheck();
+    queue.push({ ...request(1, sent), requestTimeout: 600_000 });
+    const { entry, ...of } = request(2, sent);
+    queue.push({ ...of, entry: { ...entry, reject: () => ended.push(2) } });
+    try {
+      performance.now = () => now.call(performance) + byMs;
+      await looked();
+      byMs += 50_000;
+      queue.fulfillRequest({ correlationId: 1, payload: Buffer.alloc(0), size: 0 });
+      expect(sent).toEqual([1, 2]);
+      await looked();
+      byMs += 50_000;
+      await looked();
+      expect(ended).toEqual([]);
+      byMs += 10_000;
+      await until(() => ended.length > 0, { what: 'the request that is late' });
+    } finally {
+      performance.now = now;
+      queue.destroy();
+    }
   });
 
   it.each([

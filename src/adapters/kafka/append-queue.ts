@@ -119,6 +119,7 @@ export function settleDurable(slot: Slot, baseOffset: number): number {
   slot.unanswered = 0;
   const sent = takeSent(slot, slot.sending);
   slot.failures = 0;
+  slot.reason = '';
   slot.batchMax = flushEvents;
   let bytes = 0;
   for (const [n, append] of sent.entries()) {
@@ -169,11 +170,12 @@ export function settleRefused(slot: Slot, reason: string): number {
 export function expire(slot: Slot, since: number): { count: number; bytes: number } {
   let count = 0;
   while (count < slot.queue.length && (slot.queue[count]?.since ?? Infinity) <= since) count++;
-  if (count > 0 && slot.unanswered > 0) {
+  if (count === 0) return { count, bytes: 0 };
+  if (slot.unanswered > 0) {
     count = Math.max(count, slot.unanswered);
     renewEpoch(slot);
   }
-  return { count, bytes: giveUp(takeSent(slot, count), slot.reason) };
+  return { count, bytes: giveUp(takeSent(slot, count), slot.reason || 'more waits than the brokers take in time') };
 }
 
 function giveUp(appends: readonly Append[], reason: string): number {

@@ -33,7 +33,7 @@ export interface AppendLimits {
   /** What may wait: 50,000 events are 8 s of 6,000 a second, as long as appends wait when a leader was killed (4 to 8.5 s, measured). */
   readonly queueEvents: number;
   readonly queueBytes: number;
-  /** After so long, in ms, whoever still waits gets `unknown`, or `refused` if nothing of it was ever sent. */
+  /** After so long, in ms, whoever still waits gets `unknown`, or `refused` if nothing of it was ever sent; what is under way then is answered first. */
   readonly deadlineMs: number;
 }
 
@@ -136,6 +136,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
     if (leader.busy.has(line)) return;
     leader.busy.add(line);
     for (;;) {
+      giveUpReady(leader);
       const ofLine = leader.ready.filter((slot) => lineOf(slot) === line);
       if (ofLine.length === 0) break;
       const flush = takeFlush(ofLine, producing.producerId());
@@ -145,6 +146,17 @@ export function createAppender(deps: AppenderDependencies): Appender {
       onFlush(clock.monotonic() - since);
     }
     leader.busy.delete(line);
+  };
+
+  /** Of what comes faster than the brokers take it, though they take each produce. */
+  const giveUpReady = (leader: Leader) => {
+    for (const slot of leader.ready) {
+      if (!giveUpOverdue(slot)) continue;
+      slot.isReady = slot.queue.length > 0;
+      // What is left of it may be of the other line.
+      look(leader);
+    }
+    leader.ready = leader.ready.filter(({ isReady }) => isReady);
   };
 
   const settle = ({ slots }: Flush, produced: Produced) => {
@@ -228,13 +240,15 @@ export function createAppender(deps: AppenderDependencies): Appender {
     }
   };
 
-  const giveUpOverdue = (slot: Slot) => {
+  const giveUpOverdue = (slot: Slot): boolean => {
     const { count, bytes } = expire(slot, clock.monotonic() - limits.deadlineMs);
     left(count, bytes);
-    if (slot.queue.length > 0) return;
-    stranded.delete(slot);
-    failing.delete(slot);
-    slot.failures = 0;
+    if (slot.queue.length === 0) {
+      stranded.delete(slot);
+      failing.delete(slot);
+      slot.failures = 0;
+    }
+    return count > 0;
   };
 
   const resume = (slot: Slot) => {

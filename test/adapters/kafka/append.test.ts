@@ -150,9 +150,10 @@ describe('The appender', () => {
   });
 
   it('begins an epoch behind a batch that was given up without an answer: it may be in the log or not', async () => {
-    open(0);
+    open(100);
     const given = append('a');
     await sends(1);
+    now += 100;
     answer(lost);
     expect((await given).kind).toBe('unknown');
     void append('b');
@@ -177,6 +178,43 @@ describe('The appender', () => {
     await sends(3);
     expect(sent[2]).toEqual([1, 0, 'c']);
     answer(coded(0, 9));
+  });
+
+  it('gives up in time what was never sent, though each produce works, and goes on with what is younger', async () => {
+    const first = Array.from({ length: 500 }, (_, i) => append(`first${i}`, 0));
+    const overdue = [...appendMany('older', 1), ...appendMany('oldest', 2)];
+    await sends(1);
+    expect(sent[0]?.at(-1)).toBe('first499');
+    now += 1;
+    const young = append('young', 1);
+    now += defaultAppendLimits.deadlineMs - 1;
+    answer(coded(0, 0));
+    for (const result of await Promise.all(overdue))
+      expect(result).toEqual({ kind: 'refused', reason: 'more waits than the brokers take in time' });
+    await sends(2);
+    expect(sent[1]).toEqual([0, 0, 'young']);
+    answer(coded(0, 7));
+    expect(await young).toMatchObject({ kind: 'durable', position: { partition: 1, offset: 7 } });
+    expect(await first.at(-1)).toMatchObject({ kind: 'durable', position: { partition: 0, offset: 499 } });
+    expect(appender.queued()).toBe(0);
+    void append('later', 2);
+    await sends(3);
+    expect(sent[2]).toEqual([0, 0, 'later']);
+  });
+
+  it('says of what it gives up why its partition fails now, not why it once did', async () => {
+    void append('a');
+    await sends(1);
+    answer(lost);
+    await sends(2);
+    answer(coded(0, 0));
+    const under = Array.from({ length: 500 }, (_, i) => append(`under${i}`));
+    const waiting = append('waiting');
+    await sends(3);
+    now += defaultAppendLimits.deadlineMs;
+    answer(coded(0, 1));
+    expect(await waiting).toEqual({ kind: 'refused', reason: 'more waits than the brokers take in time' });
+    expect((await Promise.all(under)).every(({ kind }) => kind === 'durable')).toBe(true);
   });
 
   it('sends what comes a few at a time beside what a batch has under way, and a batch beside those', async () => {

@@ -142,7 +142,8 @@ export function createMembership(deps: MembershipDependencies): Membership {
         if (stopping.signal.aborted) return;
         if (noteFailure(error) === 'expected') continue;
         if (failures++ === 0) logger.warn('a consumer group can not be reached; trying again', { group, err: error });
-        await clock.sleep(backOffMs(failures), resting.signal);
+        // Only a stop ends it: those who want to know at once ask again and again, and each would have a coordinator tried that has just failed.
+        await clock.sleep(backOffMs(failures), stopping.signal);
       }
     }
   };

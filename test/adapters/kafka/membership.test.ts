@@ -15,6 +15,11 @@ let time: number;
 let pausedMs: number;
 let heartbeats: number;
 let isFrozen: boolean;
+/** Joins are refused: the coordinator is not ready. */
+let isLoading: boolean;
+let isClosed: boolean;
+/** Rests before another try, which the test ends. */
+let rests: { readonly ms: number; end(): void }[];
 let joins: (readonly number[])[];
 let given: readonly number[];
 let held: readonly number[];
@@ -22,6 +27,7 @@ let membership: Membership;
 
 beforeEach(() => {
   [time, pausedMs, heartbeats, isFrozen] = [1_000_000, 0, 0, false];
+  [isLoading, isClosed, rests] = [false, false, []];
   [joins, given, held] = [[], [0, 1, 2], []];
   membership = createMembership({
     cluster: coordinator(),
@@ -33,7 +39,7 @@ beforeEach(() => {
       monotonic: () => time,
       now: () => time + pausedMs,
       // A heartbeat comes every 2 ms.
-      sleep: (ms, signal) => clock.sleep(ms === 500 ? 2 : ms, signal),
+      sleep: (ms, signal) => (ms < 500 ? rest(ms, signal) : clock.sleep(ms === 500 ? 2 : ms, signal)),
     },
     logger: loggerTo([]),
     held: () => held,
@@ -79,7 +85,46 @@ describe('a member', () => {
     await until(() => joins.length === 2);
     expect(joins).toEqual([[], [0, 1]]);
   });
+
+  it('rests longer and longer where its coordinator fails, whoever wants to know meanwhile how things stand', async () => {
+    await until(() => heartbeats > 0);
+    isLoading = true;
+    membership.joinAgain();
+    // While it is asked, and while it rests.
+    await until(() => joins.length === 2, { everyMs: 0 });
+    membership.check();
+    await until(() => rests.length > 0);
+    time += 10_001;
+    expect(membership.isCurrent()).toBe(false);
+    membership.joinAgain();
+    rests[0]?.end();
+    await until(() => rests.length > 1);
+    expect(rests.map(({ ms }) => ms)).toEqual([100, 200]);
+    expect(joins).toHaveLength(3);
+    isLoading = false;
+    rests[1]?.end();
+    const before = heartbeats;
+    await until(() => heartbeats > before);
+    expect(membership.isCurrent()).toBe(true);
+  });
+
+  it('ends at once when it is stopped, also while it rests', async () => {
+    await until(() => heartbeats > 0);
+    isLoading = true;
+    membership.joinAgain();
+    await until(() => rests.length > 0);
+    await membership.stop();
+    expect(isClosed).toBe(true);
+  });
 });
+
+function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    rests.push({ ms, end: resolve });
+    signal?.addEventListener('abort', () => resolve());
+    if (signal?.aborted === true) resolve();
+  });
+}
 
 /** One member, which is its group's leader. */
 function coordinator(): LogCluster {
@@ -88,6 +133,8 @@ function coordinator(): LogCluster {
     async joinGroup({ groupProtocols: [{ metadata }] }: { groupProtocols: [{ metadata: Buffer }] }) {
       const told = AssignerProtocol.MemberMetadata.decode(metadata)?.userData.toString() ?? '{}';
       joins.push((JSON.parse(told) as { owned: number[] }).owned);
+      await new Promise((resolve) => setImmediate(resolve));
+      if (isLoading) throw Object.assign(new Error('loading'), { type: 'GROUP_LOAD_IN_PROGRESS' });
       return { generationId: joins.length, leaderId: 'other', memberId: 'me', members: [] };
     },
     async syncGroup() {
@@ -116,6 +163,8 @@ function coordinator(): LogCluster {
     partitionsOf: () => 12,
     coordinatorOf: async () => 1,
     reset() {},
-    close() {},
+    close() {
+      isClosed = true;
+    },
   };
 }

@@ -1,5 +1,7 @@
 // Refusals: what a caller did wrong or must wait for. Everything else that is thrown is a bug.
 
+import type { TenantId } from './ids.ts';
+
 export type ErrorCode =
   | 'BAD_REQUEST'
   | 'UNAUTHORIZED'
@@ -48,6 +50,11 @@ export function badField(path: string, message: string): DomainError {
 
 export function notFound(what: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no such ${what}.`);
+}
+
+/** 403: it was erased while what it asked for was on its way. */
+export function tenantIsGone(tenantId: TenantId): DomainError {
+  return new DomainError('FORBIDDEN', `There is no tenant ${tenantId} any more.`);
 }
 
 /** 503: nothing was done, the same request may be sent again. */

@@ -11,11 +11,10 @@ import { hasFoldedReadModels } from '../adapters/mongodb/read-models/folded.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { openCopySource, type SqliteCopySource } from '../adapters/sqlite/event-log/copy-source.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
-import { sealedFor } from '../domain/tenant.ts';
 import { CopyRefusedError } from '../ports/event-log-copy.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import { copyLog } from '../replay/copy-log.ts';
-import { allTenants, copySettings, type CopiedSettings } from '../replay/copy-settings.ts';
+import { copySettings, type CopiedSettings } from '../replay/copy-settings.ts';
 import { kafkaSettingsOf } from './cluster-engines.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import { isCluster } from './config.ts';
@@ -27,6 +26,7 @@ import { createProcess, type Process } from './process.ts';
 import { createProgress } from './progress.ts';
 import { secretBoxOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
+import { opensFirstTenant } from './tie.ts';
 
 /** Interrupted, it is run again and goes on. @throws StartError when there is nothing to copy from or no log to copy into */
 export async function copyLogToKafka(config: Config): Promise<void> {
@@ -119,14 +119,6 @@ async function checkSecret(config: Config, settings: SettingsStore): Promise<voi
     throw new StartError(
       `ENCRYPTION_SECRET: is not set, and ${file} is not there: give the one that sealed the settings.`,
     );
-  for await (const id of allTenants(settings)) {
-    const tenant = (await settings.settings(id))?.tenant;
-    if (tenant === undefined) return;
-    try {
-      (await secretBoxOf(config)).open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(id));
-    } catch {
-      throw new StartError('ENCRYPTION_SECRET: is not the one that sealed the settings in DATA_DIR.');
-    }
-    return;
-  }
+  if (!(await opensFirstTenant(settings, await secretBoxOf(config))))
+    throw new StartError('ENCRYPTION_SECRET: is not the one that sealed the settings in DATA_DIR.');
 }

@@ -57,6 +57,7 @@ function whatToDo(what: string): string {
 async function checkSecret(settings: SettingsStore, secretBox: SecretBox): Promise<void> {
   const mark = await settings.mark('secret');
   const opens =
+    // Settings of before there was a mark.
     mark === null ? await opensFirstTenant(settings, secretBox) : doesOpen(secretBox, mark, sealedFor.settings);
   if (!opens)
     throw new StartError(
@@ -66,8 +67,8 @@ async function checkSecret(settings: SettingsStore, secretBox: SecretBox): Promi
   if (mark === null) await settings.keepMark('secret', secretBox.seal(sealedText, sealedFor.settings));
 }
 
-/** Settings of before there was a mark. */
-async function opensFirstTenant(settings: SettingsStore, secretBox: SecretBox): Promise<boolean> {
+/** Of the tenants that there are; true where there is none. What erased ones leave says nothing. */
+export async function opensFirstTenant(settings: SettingsStore, secretBox: SecretBox): Promise<boolean> {
   for await (const id of allTenants(settings)) {
     const tenant = (await settings.settings(id))?.tenant;
     if (tenant !== undefined) return doesOpen(secretBox, tenant.sealedWebhookSecret, sealedFor.webhookSecret(id));

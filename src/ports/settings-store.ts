@@ -119,7 +119,8 @@ export interface SettingsStore {
   createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
   /**
    * Everything of the tenant goes: keys, providers, templates, shares, whoever it was. Its id stays, so that those who knew it hear of it; every call then says
-   * that there is no such tenant, and its subject may have another. False when there was nothing left to go.
+   * that there is no such tenant, what would save something of it by DomainError FORBIDDEN, and its subject may have another. False when there was nothing left
+   * to go.
    */
   eraseTenant(tenantId: TenantId): Promise<boolean>;
   tenantBySubject(subject: string): Promise<StoredTenant | null>;

@@ -713,6 +713,26 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await harness.store.settings(tenantId)).toBeNull();
       });
 
+      it('is saved nothing of by those who have not heard of it yet, and told to them so', async () => {
+        await filled();
+        await store.eraseTenant(tenantId);
+        const { revision } = await store.changesSince(0);
+        for (const saved of [
+          () => store.saveProvider(storedProvider({ sealedCallbackSecret: 'sealed-callbacks' })),
+          () => store.saveProvider(storedProvider({ role: 'fallback' })),
+          () => store.replaceKey(storedKey({ hash: 'hash-2', createdAt: 2000 }), 9000, 5),
+          () => store.createNamedKey(storedNamedKey(), 9),
+          () => store.createTemplate(storedTemplate(), 9),
+        ])
+          await expect(saved()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+        expect(await store.updateTemplate(storedTemplate({ version: 2 }))).toBe('gone');
+        expect(await store.tenantIdByKeyHash('hash-2')).toBeNull();
+        expect(await store.templates(tenantId)).toEqual([]);
+        expect((await store.changesSince(revision)).tenantIds).toEqual([]);
+        // There is nothing left to go.
+        expect(await store.eraseTenant(tenantId)).toBe(false);
+      });
+
       it("leaves others', whose erasure is their own, and its person may have another", async () => {
         const second = 'tnt_second' as TenantId;
         const next = storedTenant({ id: second });

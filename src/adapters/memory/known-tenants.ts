@@ -22,10 +22,7 @@ export interface KnownTenants {
   refreshed(tenantId: TenantId): Promise<KnownTenant | null>;
   /** Whether it is still the tenant's entry: what was taken from it holds as long as it is. */
   isKept(known: KnownTenant): boolean;
-  /**
-   * Runs `ask` for the tenant of a key or a subject, which never changes once there is one; that there is none is
-   * known for a second.
-   */
+  /** Runs `ask` for the tenant of a key or a subject; that there is none is known for a second. */
   idOf(name: string, ask: () => Promise<TenantId | null>): Promise<TenantId | null>;
   drop(tenantIds: readonly TenantId[]): void;
 }

@@ -137,8 +137,13 @@ function lookUpKeys(
 function lookUpSubjects(store: SettingsStore, tenants: KnownTenants): TenantDirectory['tenantBySubject'] {
   const ids = createBoundedCache<TenantId>({ weightMax: subjectsMax });
   return async (subject) => {
+    const cached = ids.get(subject);
+    const known = cached === undefined ? null : await tenants.tenant(cached);
+    if (known !== null) return known.tenant;
+    // It is erased: its person may have another since.
+    ids.delete(subject);
     const ask = async () => (await store.tenantBySubject(subject))?.id ?? null;
-    const tenantId = ids.get(subject) ?? (await tenants.idOf(`subject:${subject}`, ask));
+    const tenantId = await tenants.idOf(`subject:${subject}`, ask);
     if (tenantId === null) return null;
     ids.set(subject, tenantId);
     return (await tenants.tenant(tenantId))?.tenant ?? null;

@@ -245,6 +245,23 @@ describe('a tenant directory', () => {
     expect(await directory.tenant('tnt_none' as TenantId)).toBeNull();
   });
 
+  it('knows the next tenant of a person whose former one another node has erased, and asks once a second for one who has none', async () => {
+    expect((await directory.tenantBySubject('auth|a'))?.id).toBe(tenantId);
+    await settings.eraseTenant(tenantId);
+    await look();
+    const before = { ...asked };
+    for (let i = 0; i < 20; i++) expect(await directory.tenantBySubject('auth|a')).toBeNull();
+    expect(asked['tenantBySubject']).toBe((before['tenantBySubject'] ?? 0) + 1);
+    expect(asked['settings']).toBe((before['settings'] ?? 0) + 1);
+    const next = 'tnt_next' as TenantId;
+    await settings.createTenant(
+      storedTenant({ id: next, sealedWebhookSecret: box.seal('whsec_next', sealedFor.webhookSecret(next)) }),
+      keyOf(apiKeys.generate(), 2, { tenantId: next }),
+    );
+    clock.advance(1000);
+    expect((await directory.tenantBySubject('auth|a'))?.id).toBe(next);
+  });
+
   describe('a provider', () => {
     it('is opened, and its previous key is there for as long as it signs', async () => {
       const previous = { sealedPreviousApiKey: sealed('whsec_before'), previousUntil: clock.now() + 1000 };

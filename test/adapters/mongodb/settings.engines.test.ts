@@ -105,9 +105,9 @@ describe('MongoDB: a settings store', () => {
 
   it('refuses what belongs to no tenant, and keeps nothing of it', async () => {
     const { store, db } = harness;
-    await expect(store.saveProvider(storedProvider())).rejects.toThrow('there is no tenant tnt_a');
-    await expect(store.createTemplate(storedTemplate(), 1000)).rejects.toThrow('there is no tenant tnt_a');
-    await expect(store.replaceKey(storedKey(), 0, 5)).rejects.toThrow('there is no tenant tnt_a');
+    await expect(store.saveProvider(storedProvider())).rejects.toThrow('There is no tenant tnt_a');
+    await expect(store.createTemplate(storedTemplate(), 1000)).rejects.toThrow('There is no tenant tnt_a');
+    await expect(store.replaceKey(storedKey(), 0, 5)).rejects.toThrow('There is no tenant tnt_a');
     expect(await store.template('tnt_a' as TenantId, 'tpl_1' as TemplateId)).toBeNull();
     expect(await db.collection('settings_tenants').countDocuments()).toBe(0);
   });

@@ -15,11 +15,11 @@ export const unlessErased = { sealedWebhookSecret: { $ne: '' } } as const;
 
 export function erasingIn(
   { tenants, templates, breakers }: Collections,
-  write: WriteTenant,
+  erase: WriteTenant,
 ): Pick<SettingsStore, 'eraseTenant'> {
   return {
     eraseTenant: (tenantId) =>
-      write(tenantId, async (session) => {
+      erase(tenantId, async (session) => {
         const known = await tenants().findOne({ _id: tenantId }, { session });
         if (known === null) return false;
         const blank = blankOf(tenantId);

@@ -35,7 +35,7 @@ export function openMongoSettingsBeside(options: MongoSettingsStoreOptions): Set
   const { connection, logger, clock } = options;
   let isClosed = false;
   const collections = collectionsIn(connection.db, () => isClosed);
-  const write = createWriter({ connection, collections, clock });
+  const { write, erase } = createWriter({ connection, collections, clock });
   return {
     ...tenantsIn(collections, write),
     ...namedKeysIn(collections, write),
@@ -43,7 +43,7 @@ export function openMongoSettingsBeside(options: MongoSettingsStoreOptions): Set
     ...templatesIn(collections, write),
     ...breakersIn(collections),
     ...marksIn(collections),
-    ...erasingIn(collections, write),
+    ...erasingIn(collections, erase),
     async changesSince(revision) {
       if (revision === 0) {
         const latest = await collections.revisions().findOne({ _id: 'settings' });

@@ -8,12 +8,14 @@
 //   process A:  revision 7 -> 8, change, commit
 //   process B:        conflict ... conflict ... revision 8 -> 9, change, commit
 
-import { type ClientSession, MongoError, MongoErrorLabel } from 'mongodb';
+import { type ClientSession, type Filter, MongoError, MongoErrorLabel } from 'mongodb';
 
+import { tenantIsGone } from '../../../domain/errors.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { MongoConnection } from '../connection.ts';
-import type { Collections } from './collections.ts';
+import type { Collections, TenantDocument } from './collections.ts';
+import { unlessErased } from './erasing.ts';
 import { createTurns } from './turns.ts';
 
 /**
@@ -25,10 +27,24 @@ export type WriteTenant = (
   change: (session: ClientSession) => Promise<boolean>,
 ) => Promise<boolean>;
 
+export interface Writer {
+  /** Of a tenant that there is: who hasn't heard of its erasure yet saves nothing of it. @throws DomainError FORBIDDEN */
+  readonly write: WriteTenant;
+  /** Of one that is erased by it, or was. */
+  readonly erase: WriteTenant;
+}
+
 export interface WriterDependencies {
   readonly connection: MongoConnection;
   readonly collections: Collections;
   readonly clock: Clock;
+}
+
+interface Change {
+  readonly tenantId: TenantId;
+  /** What the tenant has to be, once it is changed. */
+  readonly whose: Filter<TenantDocument>;
+  readonly change: (session: ClientSession) => Promise<boolean>;
 }
 
 /** A write is begun or committed again within this time, against those of other processes. */
@@ -43,7 +59,7 @@ const transactionOptions = {
   readPreference: 'primary',
 } as const;
 
-export function createWriter({ connection, collections, clock }: WriterDependencies): WriteTenant {
+export function createWriter({ connection, collections, clock }: WriterDependencies): Writer {
   const takeTurn = createTurns();
 
   /** Runs it again as long as it fails with the label, which says that this may help. */
@@ -59,29 +75,27 @@ export function createWriter({ connection, collections, clock }: WriterDependenc
     }
   }
 
-  async function write(
-    session: ClientSession,
-    tenantId: TenantId,
-    change: (session: ClientSession) => Promise<boolean>,
-  ): Promise<boolean> {
+  async function write(session: ClientSession, { tenantId, whose, change }: Change): Promise<boolean> {
     const raised = await collections
       .revisions()
       .findOneAndUpdate({ _id: 'settings' }, { $inc: { revision: 1 } }, { session, returnDocument: 'after' });
     if (raised === null) throw new Error('the revision of the settings is gone');
     if (!(await change(session))) return false;
     const { revision } = raised;
-    const told = await collections.tenants().updateOne({ _id: tenantId }, { $set: { revision } }, { session });
-    if (told.matchedCount === 0) throw new Error(`there is no tenant ${tenantId}`);
+    const told = await collections
+      .tenants()
+      .updateOne({ _id: tenantId, ...whose }, { $set: { revision } }, { session });
+    if (told.matchedCount === 0) throw tenantIsGone(tenantId);
     return true;
   }
 
-  function inTransaction(tenantId: TenantId, change: (session: ClientSession) => Promise<boolean>): Promise<boolean> {
+  function inTransaction(change: Change): Promise<boolean> {
     const until = clock.monotonic() + writeMaxMs;
     const transact = async (session: ClientSession) => {
       session.startTransaction(transactionOptions);
       let hasChanged = false;
       try {
-        hasChanged = await write(session, tenantId, change);
+        hasChanged = await write(session, change);
       } finally {
         // What fails here is given up by the server itself.
         if (!hasChanged) await session.abortTransaction().catch(() => {});
@@ -96,5 +110,9 @@ export function createWriter({ connection, collections, clock }: WriterDependenc
     );
   }
 
-  return (tenantId, change) => takeTurn(tenantId, () => inTransaction(tenantId, change));
+  const writing =
+    (whose: Filter<TenantDocument>): WriteTenant =>
+    (tenantId, change) =>
+      takeTurn(tenantId, () => inTransaction({ tenantId, whose, change }));
+  return { write: writing(unlessErased), erase: writing({}) };
 }

@@ -17,18 +17,20 @@ const tables = [
   'templates',
 ];
 
-/** Every tenant has a sealed secret. */
+/** Of tenants that there are: each has a sealed secret. */
+export const unlessErasedSql = "sealed_webhook_secret <> ''";
+
 const blankSql = `UPDATE tenants SET subject = 'erased:' || id, name = '', email = NULL, created_at = 0, rate_limit = NULL,
-  rate_window_ms = NULL, sealed_webhook_secret = '' WHERE id = ? AND sealed_webhook_secret <> ''`;
+  rate_window_ms = NULL, sealed_webhook_secret = '' WHERE id = ? AND ${unlessErasedSql}`;
 
 export function isErased(row: Row): boolean {
   return row['sealed_webhook_secret'] === '';
 }
 
-export function erasingOn(connection: Connection, write: WriteTenant): Pick<SettingsStore, 'eraseTenant'> {
+export function erasingOn(connection: Connection, erase: WriteTenant): Pick<SettingsStore, 'eraseTenant'> {
   return {
     eraseTenant: async (tenantId) =>
-      write(tenantId, () => {
+      erase(tenantId, () => {
         const deletions = tables.map((table) => `DELETE FROM ${table} WHERE tenant_id = ?`);
         const changed = [...deletions, blankSql].map((sql) => Number(connection.statement(sql).run(tenantId).changes));
         return changed.some((rows) => rows > 0);

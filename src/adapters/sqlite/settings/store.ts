@@ -1,12 +1,13 @@
 // settings.db: tenants, keys, providers and templates; the truth about them, so synchronous FULL.
 
+import { tenantIsGone } from '../../../domain/errors.ts';
 import { providerRoles } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore } from '../../../ports/settings-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { createGroupedTransactions } from '../grouped-transactions.ts';
 import { breakersOn } from './breakers.ts';
-import { erasingOn, isErased } from './erasing.ts';
+import { erasingOn, isErased, unlessErasedSql } from './erasing.ts';
 import { marksOn } from './marks.ts';
 import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
 import { apiKeyOf, namedKeyOf, number, providerOf, shareOf, tenantOf, text } from './rows.ts';
@@ -35,7 +36,7 @@ export function openSettingsBeside(options: { readonly path: string }): Settings
 }
 
 function storeOn(connection: Connection): SettingsStore {
-  const write = writerOn(connection);
+  const { write, erase } = writerOn(connection);
   return {
     ...tenantsOn(connection, write),
     ...namedKeysOn(connection, write),
@@ -43,7 +44,7 @@ function storeOn(connection: Connection): SettingsStore {
     ...templatesOn(connection, write),
     ...breakersOn(connection),
     ...marksOn(connection),
-    ...erasingOn(connection, write),
+    ...erasingOn(connection, erase),
     replaceSealed: replaceSealedOn(connection, write),
     async settings(tenantId) {
       const row = connection.statement('SELECT * FROM tenants WHERE id = ?').get(tenantId);
@@ -90,16 +91,28 @@ function storeOn(connection: Connection): SettingsStore {
  */
 export type WriteTenant = (tenantId: TenantId, change: () => boolean) => Promise<boolean>;
 
-function writerOn(connection: Connection): WriteTenant {
+interface Writer {
+  /** Of a tenant that there is: who hasn't heard of its erasure yet saves nothing of it. @throws DomainError FORBIDDEN */
+  readonly write: WriteTenant;
+  /** Of one that is erased by it, or was. */
+  readonly erase: WriteTenant;
+}
+
+const tellSql = 'UPDATE tenants SET revision = (SELECT revision FROM store) WHERE id = ?';
+
+function writerOn(connection: Connection): Writer {
   const transactions = createGroupedTransactions(connection, changesPerTurn);
-  return async (tenantId, change) => {
-    let isChanged = false;
-    await transactions.run(() => {
-      isChanged = change();
-      if (!isChanged) return;
-      connection.statement('UPDATE store SET revision = revision + 1').run();
-      connection.statement('UPDATE tenants SET revision = (SELECT revision FROM store) WHERE id = ?').run(tenantId);
-    });
-    return isChanged;
-  };
+  const writing =
+    (sql: string): WriteTenant =>
+    async (tenantId, change) => {
+      let isChanged = false;
+      await transactions.run(() => {
+        isChanged = change();
+        if (!isChanged) return;
+        connection.statement('UPDATE store SET revision = revision + 1').run();
+        if (connection.statement(sql).run(tenantId).changes === 0) throw tenantIsGone(tenantId);
+      });
+      return isChanged;
+    };
+  return { write: writing(`${tellSql} AND ${unlessErasedSql}`), erase: writing(tellSql) };
 }

@@ -4,7 +4,7 @@ import type { ProviderRole } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import type { SettingsStore, StoredApiKey, StoredTenant } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
-import { isErased } from './erasing.ts';
+import { isErased, unlessErasedSql } from './erasing.ts';
 import { number, tenantOf, text } from './rows.ts';
 import type { WriteTenant } from './store.ts';
 
@@ -93,7 +93,7 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
   };
 }
 
-const isThereSql = "SELECT 1 FROM tenants WHERE id = ? AND sealed_webhook_secret <> ''";
+const isThereSql = `SELECT 1 FROM tenants WHERE id = ? AND ${unlessErasedSql}`;
 
 const tenantByHashSql = `
   SELECT tenant_id FROM api_keys WHERE hash = ? UNION ALL SELECT tenant_id FROM named_keys WHERE hash = ?`;

@@ -60,6 +60,8 @@ const metricsWithinMs = 1000;
 /** Resolves when it has started. */
 export async function startThread<Told>(options: ThreadOptions<Told>): Promise<ServiceThread> {
   const { name, entry, input, transfers, engines, stopWithinMs, signal, hear } = options;
+  // Whoever was told to stop before begins none: no event would come of it.
+  signal.throwIfAborted();
   const worker = new Worker(entry, {
     workerData: input,
     transferList: transfers as readonly Transferable[] as Transferable[],

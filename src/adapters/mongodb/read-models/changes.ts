@@ -73,8 +73,8 @@ async function follow({ db, listeners, signal }: ChangesDependencies, hear: (id:
   signal.addEventListener('abort', end, { once: true });
   try {
     listeners.changedAll();
-    // A stream whose collection was dropped ends.
-    while (!stream.closed) {
+    // A stream whose collection was dropped ends; who was closed before there was a stream is told by the signal alone.
+    while (!stream.closed && !signal.aborted) {
       const moved = await stream.tryNext();
       if (moved?.documentKey !== undefined) hear(moved.documentKey._id);
     }

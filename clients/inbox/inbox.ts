@@ -51,6 +51,8 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   let [status, problem]: [InboxStatus, string | null] = ['connecting', null];
   let cursor: string | null = null;
   let isListed = false;
+  /** Lists that were asked for, and the last of them that was answered. */
+  let [asked, answered] = [0, 0];
   let recounting: { timer: ReturnType<typeof setTimeout>; readonly by: number } | null = null;
 
   const tell = (): void => {
@@ -66,6 +68,7 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   };
 
   const list = async (): Promise<void> => {
+    const number = ++asked;
     const toldBefore = told.size;
     const page = await herald.request('GET /notify/inapp/{userId}', { path, query: { limit: pageSize }, signal });
     const newest = page.notifications[0]?.createdAt ?? '';
@@ -74,8 +77,12 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     const since = [...told].slice(toldBefore).flatMap((id) => (listed.has(id) ? [] : (known.get(id) ?? [])));
     const beyond = since.filter(({ read, createdAt }) => !read && createdAt > newest);
     for (const item of page.notifications) keep(item);
-    [unreadCount, newestListed] = [page.unreadCount + beyond.length, newest];
-    if (since.length > beyond.length) recount();
+    // Answers may overtake one another: an older one's count is of before.
+    if (number > answered) {
+      answered = number;
+      [unreadCount, newestListed] = [page.unreadCount + beyond.length, newest];
+      if (since.length > beyond.length) recount();
+    }
     if (!isListed) cursor = page.nextCursor;
     isListed = true;
     tell();

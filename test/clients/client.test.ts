@@ -247,6 +247,21 @@ describe('what is answered with trouble', () => {
     expect(sink.requests).toHaveLength(11);
   });
 
+  it('is repeated where it marks an inbox by ids, and not where it marks all up to now: those are others by then', async () => {
+    const read = 'POST /notify/inapp/{userId}/read';
+    const path = { userId: 'ada' };
+    const marked = (response: ServerResponse) => response.end('{"success":true,"updated":1}');
+    answers = [cut, marked];
+    expect(await client().request(read, { path, body: { ids: ['notif_1'] } })).toEqual({ success: true, updated: 1 });
+    for (const body of [undefined, {}]) {
+      answers = [cut, marked];
+      await expect(client().request(read, { path, ...(body && { body }) })).rejects.toBeInstanceOf(
+        HeraldConnectionError,
+      );
+    }
+    expect(sink.requests).toHaveLength(4);
+  });
+
   it('ends by its time limit, and by its signal at once, between attempts too', async () => {
     const silent = () => undefined;
     answers = [silent, silent];

@@ -130,6 +130,19 @@ it('what was there before is shown, and not told of', async () => {
   expect(arrived).toEqual([]);
 });
 
+it('the count is the one of the list that was asked for last, also where an older one comes later', async () => {
+  service.tell('connected');
+  const older = await service.nextList();
+  service.tell('connected');
+  const newer = await service.nextList();
+  newer({ notifications: [{ ...item('old', '01.000'), read: true }], unreadCount: 0 });
+  await shows(['old'], 0);
+  const shown = state;
+  older({ notifications: [item('old', '01.000')], unreadCount: 1 });
+  await until(() => state !== shown, { what: 'the older answer' });
+  expect(state?.unreadCount).toBe(0);
+});
+
 it('what was erased meanwhile is counted no more, although it was told of before', async () => {
   service.tell('connected');
   (await service.nextList())({ notifications: [], unreadCount: 0 });

@@ -48,7 +48,7 @@ export function createHerald(options: TransportOptions) {
       method,
       path,
       headers,
-      isRepeatable: isKeyed || method === 'GET' || repeatable.has(name),
+      isRepeatable: isKeyed || method === 'GET' || repeatable.has(name) || marksNamed(name, body),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -145,11 +145,17 @@ const keyed: ReadonlySet<OperationName> = new Set(['POST /notify', 'POST /notifi
 /** Asked twice they do nothing twice; the items of a batch have keys of their own. */
 const repeatable: ReadonlySet<OperationName> = new Set([
   'POST /notify/batch',
-  'POST /notify/inapp/{userId}/read',
   'POST /notify/inapp/{userId}/token',
   'POST /auth/provision-tenant',
   'POST /templates/{id}/preview',
 ]);
+
+/** Those of an inbox that are named are marked once; all of them up to now are others when it is asked again. */
+function marksNamed(name: OperationName, body: unknown): boolean {
+  if (name !== 'POST /notify/inapp/{userId}/read') return false;
+  const { ids }: { readonly ids?: unknown } = body ?? {};
+  return ids !== undefined;
+}
 
 /** What any operation is called with, its types checked where it is called. */
 interface AnyInput extends RequestOptions {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -87,6 +88,16 @@ it('listen --forward: the receiver gets what was signed with all that the webhoo
     await sink.close();
     await direct.close();
   }
+});
+
+it('listen: a sender that goes away in the middle is its own business', async () => {
+  const told = await tool('listen', '--port', '0');
+  const socket = connect(Number(/:(\d+)\//.exec(told())?.[1]), '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\nexpect: 100-continue\r\n\r\nhalf');
+  await once(socket, 'data');
+  socket.destroy();
+  await paste(told());
+  await until(() => told().includes('signature right, answered 200'));
 });
 
 it('mail: the pasted lines make it the mail server and send a mail, which it shows', async () => {

@@ -113,10 +113,10 @@ export function createClient(options: ClientOptions): Client {
     };
     return (await answerOf(url, path, init)) as T;
   };
-  let shown: Promise<string> | null = null;
+  let shown: string | null = null;
   const apiKey = async (): Promise<string> => {
     if (key !== undefined) return key;
-    shown ??= call<{ readonly apiKey: string }>('GET', '/tenant', 'reader').then((tenant) => tenant.apiKey);
+    shown ??= (await call<{ readonly apiKey: string }>('GET', '/tenant', 'reader')).apiKey;
     return shown;
   };
   return { url, token, call };

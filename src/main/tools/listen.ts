@@ -35,14 +35,16 @@ export async function listenToWebhooks(config: Config, options: ListenOptions): 
   const secret = options.secret ?? tenant?.webhookSecret ?? null;
   const seen = new Set<string>();
   const server = createServer((req, res) => {
-    void receive(req).then(async (webhook) => {
+    const answer = async (webhook: Webhook): Promise<void> => {
       const status = options.forward === undefined ? options.status : await passOn(options.forward, webhook);
       res.writeHead(status).end();
       process.stdout.write(described(webhook, { status, secret, isKnown: seen.has(webhook.id) }));
       seen.add(webhook.id);
       const [oldest] = seen;
       if (seen.size > idsMax && oldest !== undefined) seen.delete(oldest);
-    });
+    };
+    // Who goes away in the middle of a webhook is answered nothing.
+    void receive(req).then(answer, () => {});
   });
   server.listen(options.port, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {

@@ -90,6 +90,30 @@ describe('the OpenAPI document', () => {
     expect(everyObject(reply.body).flatMap(([at, schema]) => wrong(schema, at))).toEqual([]);
   });
 
+  it('names no header that a page of CORS_ORIGINS may not send with a token, or not read', async () => {
+    const origin = 'https://dashboard.test';
+    const forPages = contract.operations.filter(({ document: { security } }) =>
+      security.some((scheme) => 'bearer' in scheme || 'inboxToken' in scheme),
+    );
+    expect(forPages.length).toBeGreaterThan(20);
+    const namesIn = (headers: Headers, name: string) => headers.get(name)?.split(', ') ?? [];
+    for (const { method, path, document } of forPages) {
+      const at = `/api/v1${path.replaceAll(/\{\w+\}/g, 'x')}`;
+      const preflight = await app.call('OPTIONS', at, { origin, 'access-control-request-method': method });
+      const sent = (document.parameters ?? []).flatMap(({ name, in: place }) => (place === 'header' ? [name] : []));
+      const told = Object.values(document.responses).flatMap(({ headers }) => Object.keys(headers));
+      const refused = await app.call(method, at, { origin });
+      expect([path, namesIn(preflight.headers, 'access-control-allow-headers')]).toEqual([
+        path,
+        expect.arrayContaining(sent),
+      ]);
+      expect([path, namesIn(refused.headers, 'access-control-expose-headers')]).toEqual([
+        path,
+        expect.arrayContaining(told),
+      ]);
+    }
+  });
+
   it('describes bodies of requests without rules between fields, which generators make other types of', () => {
     const bodies = contract.operations.flatMap(({ id, document: { requestBody } }) =>
       Object.values(requestBody?.content ?? {}).map(({ schema }) => [id, schema] as const),

@@ -5,7 +5,8 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import { visible } from './format.ts';
 import { pageNamed, pages } from './pages/index.ts';
-import { isReachable } from './reachable.ts';
+import { noAnswer } from './problem.ts';
+import { isReachable, refusal } from './reachable.ts';
 import { linkTo, route } from './router.ts';
 import { person, sessionState, signOut } from './session.ts';
 import { SignInPage } from './sign-in.tsx';
@@ -62,17 +63,24 @@ function Shell() {
         <Settings />
       </header>
       <main id="content" tabIndex={-1}>
-        {!isReachable.value && (
-          <p class="offline" role="status">
-            Herald can’t be reached. What is shown may be old; it is tried again.
-          </p>
-        )}
+        <Silence />
         <TenantGate>
           <Page />
         </TenantGate>
       </main>
       <Toasts />
     </div>
+  );
+}
+
+/** Why what is shown may be old. Who has no tenant yet is told so in the page's place. */
+function Silence() {
+  const reason = isReachable.value ? refusal.value : noAnswer();
+  if (reason === null || reason.status === 403) return null;
+  return (
+    <p class="offline" role="status">
+      {reason.message} What is shown may be old; it is tried again.
+    </p>
   );
 }
 

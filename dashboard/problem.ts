@@ -54,6 +54,11 @@ export function noAnswer(): ApiProblem {
   return new ApiProblem({ status: 0, code: 'UNREACHABLE', error: 'Herald can’t be reached.' });
 }
 
+/** null: Herald has not said it. */
+export function refusalIn(failure: unknown): ApiProblem | null {
+  return failure instanceof ApiProblem && failure.requestId !== null ? failure : null;
+}
+
 /** Any failure as one that can be shown; null: it was given up on purpose. */
 export function shownProblem(failure: unknown): ApiProblem | null {
   if (failure instanceof ApiProblem) return failure;

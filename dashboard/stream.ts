@@ -3,7 +3,9 @@
 import { openStream } from './api.ts';
 import type { Place, Told } from './place.ts';
 import { numbersOf, placeOf } from './place.ts';
-import { noteMissed, noteReached, noteUnreachable } from './reachable.ts';
+import type { ApiProblem } from './problem.ts';
+import { refusalIn } from './problem.ts';
+import { noteMissed, noteReached, noteRefused, noteTold, noteUnreachable } from './reachable.ts';
 import { createEventReader } from './sse.ts';
 import type { Change } from './wire.ts';
 
@@ -34,20 +36,24 @@ export async function followChanges(): Promise<never> {
   let pauseMs = pauseMinMs;
   for (;;) {
     const cut = new AbortController();
+    let refused: ApiProblem | null = null;
     try {
       const response = await openStream(lastEventId, cut.signal);
       noteReached();
+      noteTold();
       pauseMs = pauseMinMs;
       for await (const { id, data } of eventsOf(response, cut)) {
         const place = id === null || lastEventId === null ? null : placeOf(numbersOf(lastEventId), numbersOf(id));
         if (id !== null) lastEventId = id;
         take(JSON.parse(data), place);
       }
-    } catch {
+    } catch (failure) {
       // Whatever it was: the pause is the answer, and the line at the top says it.
+      refused = refusalIn(failure);
     }
     cut.abort();
-    noteUnreachable();
+    if (refused === null) noteUnreachable();
+    else noteRefused(refused);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     pauseMs = Math.min(pauseMs * 2, pauseMaxMs);
   }

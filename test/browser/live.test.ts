@@ -104,6 +104,32 @@ it('of thousands of rows a screen is in the document, and what is looked at stay
   await close();
 });
 
+it('a stream that is refused is said to be, and nothing is read anew until it is open', async () => {
+  await stage.herald.notify({ channel: 'IN_APP', recipient: 'anybody', body: 'x' });
+  const { page, close } = await stage.open('');
+  let [refusals, reads] = [0, 0];
+  const stream = '**/api/v1/dashboard/stream';
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname.endsWith('/notifications')) reads += 1;
+  });
+  await page.route(stream, (route) => {
+    refusals += 1;
+    const refusal = { code: 'TOO_MANY_REQUESTS', error: 'A tenant has at most 200 open streams.', details: [] };
+    return route.fulfill({ status: 429, json: { ...refusal, requestId: 'req_1' } });
+  });
+  await page.reload();
+  await page.getByRole('link', { name: 'Notifications', exact: true }).click();
+  await page.locator('tbody tr:not(.space)').first().waitFor();
+  await page.locator('.offline', { hasText: 'A tenant has at most 200 open streams.' }).waitFor();
+  const [refusedBefore, readBefore] = [refusals, reads];
+  await until(() => refusals >= refusedBefore + 3, { everyMs: 50, what: 'further tries' });
+  expect(reads).toBe(readBefore);
+  await page.unroute(stream);
+  await page.locator('.offline').waitFor({ state: 'detached' });
+  await until(() => reads > readBefore, { everyMs: 50, what: 'the list to be read anew' });
+  await close();
+});
+
 it('a service that is stopped is said to be away, and once it is back the page has what it missed', async () => {
   const { page, close } = await stage.open('notifications');
   await page.locator('tbody tr:not(.space)').first().waitFor();

@@ -21,6 +21,7 @@ import { createResults } from './batch-results.ts';
 import { parseText } from './body.ts';
 import type { FlushTurns } from './flush-turns.ts';
 import { createItemsAhead } from './items-ahead.ts';
+import { nextTurn } from './next-turn.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 export const intakeLimits = {
@@ -295,9 +296,4 @@ function createHeap<T>(itemsMax: number, bytesMax: number) {
       return taken;
     },
   };
-}
-
-/** However fast a body comes, everybody else has a turn of the event loop between two flushes. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -39,18 +39,13 @@ export function createResults(logger: Pick<Logger, 'error'>, batchId: BatchId) {
   };
 
   return {
-    accept(at: number, notificationId: NotificationId, isReplayed: boolean): void {
-      counts.accepted++;
-      if (isReplayed) counts.replayed++;
-      tell(at, accepted(at, notificationId));
-    },
-
-    /** Of many, in the order of their places: until `end` none of them is told. */
+    /** In the order of their places: until `end` none of them is told. */
     acceptMany() {
       const run = createRun(tell);
       return {
-        accept(at: number, notificationId: NotificationId): void {
+        accept(at: number, notificationId: NotificationId, isReplayed: boolean): void {
           counts.accepted++;
+          if (isReplayed) counts.replayed++;
           run.add(at, accepted(at, notificationId));
         },
         end: run.end,

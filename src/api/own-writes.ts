@@ -15,7 +15,7 @@ export const ownWriteWaitMs = 2000;
 export interface OwnWrites {
   /** An event of the tenant is in the log. */
   note(tenantId: TenantId, position: Position): void;
-  /** The same of many, each partition's in their order. */
+  /** The same of many. */
   noteAll(tenantId: TenantId, positions: readonly Position[]): void;
   /** Of an in-app item that is delivered at once: it is in the inbox when that has its delivery, a later event. */
   noteItem(tenantId: TenantId, recipient: string, id: NotificationId): void;
@@ -119,7 +119,9 @@ function lastOfEach(positions: readonly Position[]): readonly Position[] {
   const last: Position[] = [];
   for (const position of positions) {
     const at = last.findIndex(({ topic, partition }) => partition === position.partition && topic === position.topic);
-    last[at < 0 ? last.length : at] = position;
+    if (at < 0) last.push(position);
+    // Items that have keys are appended by themselves, and some were before.
+    else if (position.offset > (last[at]?.offset ?? -1)) last[at] = position;
   }
   return last;
 }

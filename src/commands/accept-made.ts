@@ -40,6 +40,7 @@ async function refusalOf(directory: Dependencies['directory'], tenantId: TenantI
 
 function outcomeOf(notificationId: NotificationId, result: AppendResult | undefined): Outcome {
   if (result === undefined) throw new Error('the log has not answered for each event');
-  if (result.kind === 'durable') return { kind: 'accepted', notificationId, position: result.position };
+  if (result.kind === 'durable')
+    return { kind: 'accepted', notificationId, position: result.position, isReplayed: false };
   return { kind: 'refused', error: notAppended(result.kind, withoutKey) };
 }

@@ -111,10 +111,8 @@ export function prepareNotification({ directory, renderer }: Pick<Dependencies, 
 
 /** null: it is to be filled in. Asks nothing of the tenant's settings. @throws DomainError BAD_REQUEST */
 export function preparePlain(input: NotificationInput): Prepared | null {
-  if (input.template !== null) return null;
-  const source = rawSource(input);
-  if (!source.isPlain) return null;
-  const rendered = asItStands(source, input.channel);
+  if (!isPlain(input)) return null;
+  const rendered = asItStands(rawSource(input), input.channel);
   checkSizes(rendered);
   return { input, template: null, rendered };
 }
@@ -159,10 +157,14 @@ export interface Source extends TemplateSource {
   readonly isStrict: boolean;
 }
 
-/** Strict text is filled in even from nothing: a placeholder in it is one. */
-function rawSource({ subject, body, data, strict }: NotificationInput): Source {
-  const isStrict = strict ?? false;
-  return { subject, body: body ?? '', reference: null, isPlain: data === null && !isStrict, isStrict };
+/** Whether nothing is to be filled in. Strict text is filled in even from nothing: a placeholder in it is one. */
+export function isPlain({ template, data, strict }: NotificationInput): boolean {
+  return template === null && data === null && strict !== true;
+}
+
+function rawSource(input: NotificationInput): Source {
+  const { subject, body, strict } = input;
+  return { subject, body: body ?? '', reference: null, isPlain: isPlain(input), isStrict: strict ?? false };
 }
 
 function templateSource(input: NotificationInput, template: Template | null, name: string): Source {

@@ -15,10 +15,11 @@ import type { SuppressionList } from '../ports/suppressions.ts';
 import type { TemplateRenderer } from '../ports/template-renderer.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 import type { ApiKeys } from '../ports/api-keys.ts';
+import { acceptItemsOnce } from './accept-items-once.ts';
 import { acceptMade } from './accept-made.ts';
 import { acceptNotification, appendNotification, prepareNotification } from './accept-notification.ts';
 import { acceptNotifications } from './accept-notifications.ts';
-import type { KeyedInput, Records } from './accept-once.ts';
+import type { Records } from './accept-once.ts';
 import { acceptOnce } from './accept-once.ts';
 import { cancelNotification } from './cancel-notification.ts';
 import { createKey } from './create-key.ts';
@@ -30,6 +31,7 @@ import { eraseNotifications } from './erase-notifications.ts';
 import { eraseRecords } from './erase-records.ts';
 import { eraseTenant, forgetOfTenant } from './erase-tenant.ts';
 import { markInboxRead } from './mark-inbox-read.ts';
+import { prepareItems } from './prepare-items.ts';
 import { provisionTenant } from './provision-tenant.ts';
 import { recordBatch } from './record-batch.ts';
 import { regenerateKey } from './regenerate-key.ts';
@@ -75,15 +77,14 @@ export function createCommands(deps: CommandDependencies & Asked) {
   const prepare = prepareNotification(deps);
   const append = appendNotification(deps);
   const once = acceptOnce({ ...deps, keys: deps.idempotency, prepare, append });
-  const ofBatches = { ...deps, renderer: renderingInLine(deps.renderer) };
-  const prepareItem = prepareNotification(ofBatches);
+  const prepareInSlices = prepareItems({ ...deps, renderer: renderingInLine(deps.renderer) });
   return {
     acceptNotification: acceptNotification(deps),
-    acceptNotifications: acceptNotifications(ofBatches),
+    acceptNotifications: acceptNotifications({ ...deps, prepare: prepareInSlices }),
     acceptMade: acceptMade(deps),
     acceptOnce: once,
-    /** The same of an item of a batch. */
-    acceptItemOnce: (item: KeyedInput) => once({ ...item, prepare: prepareItem }),
+    /** The same of items of a batch. */
+    acceptItemsOnce: acceptItemsOnce({ prepare: prepareInSlices, once }),
     recordBatch: recordBatch(deps),
     retryNotification: retryNotification(deps),
     resendNotification: resendNotification({ ...deps, once }),

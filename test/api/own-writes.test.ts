@@ -171,6 +171,18 @@ describe('how long is waited', () => {
     expect(asked).toEqual([notificationsReadModel.definition.name, inboxReadModel.definition.name]);
   });
 
+  it('of many that came in any order the newest of each number is waited for', async () => {
+    const clock = createManualClock();
+    const { reader, asked } = standing(position.offset + 1);
+    const writes = createOwnWrites({ reader, waits: createWaits({ reader, clock }), clock });
+    writes.noteAll(acme, [position, { ...position, offset: position.offset + 1 }, position]);
+    const read = writes.follow(acme, [notificationsReadModel]);
+    await until(() => clock.sleepers() === 1);
+    expect(asked).not.toEqual([]);
+    clock.advance(ownWriteWaitMs);
+    await read;
+  });
+
   it('an earlier write of another number is waited for as well', async () => {
     const clock = createManualClock();
     const { reader, asked } = standing(8);

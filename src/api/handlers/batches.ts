@@ -25,12 +25,14 @@ import { ClientGoneError } from '../errors.ts';
 import { idempotencyKeyHeader } from '../idempotency-key.ts';
 import { createFlushTurns } from '../flush-turns.ts';
 import { takeOwnTime } from '../own-time.ts';
+import type { OwnWrites } from '../own-writes.ts';
 import { eventPositionHeader, positionText } from '../position.ts';
 import { isoTime } from '../record.ts';
 import { ok } from '../respond.ts';
 
 interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
-  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptMade' | 'acceptItemOnce' | 'recordBatch'>;
+  readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptMade' | 'acceptItemsOnce' | 'recordBatch'>;
+  readonly ownWrites: Pick<OwnWrites, 'note' | 'noteAll'>;
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
   readonly metrics: Pick<Metrics, 'increment' | 'gauge'>;

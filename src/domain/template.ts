@@ -1,7 +1,10 @@
-// What holds of a message before and after its template is rendered: whether it is HTML, and how large it may be.
+// What holds of a template's name, and of a message before and after it is rendered: whether it is HTML, and how large it may be.
 
 import type { ErrorDetail } from './errors.ts';
 import { DomainError } from './errors.ts';
+
+/** What a template may be called. */
+export const templateName = /^[A-Za-z0-9._-]{1,100}$/;
 
 /** UTF-8 bytes of a body after rendering. */
 export const bodyBytesMax = 200 * 1024;

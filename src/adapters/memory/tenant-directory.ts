@@ -4,6 +4,7 @@
 
 import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { ApiKeyId, TenantId } from '../../domain/ids.ts';
+import { templateName } from '../../domain/template.ts';
 import type { Template } from '../../domain/tenant.ts';
 import type { ApiKeys } from '../../ports/api-keys.ts';
 import type { SettingsStore } from '../../ports/settings-store.ts';
@@ -175,6 +176,8 @@ function lookUpTemplates(store: SettingsStore, tenants: KnownTenants): TenantDir
   };
 
   return async (tenantId, name) => {
+    // A request may name anything, of 256 KiB: neither the store nor the cache has to do with it.
+    if (!templateName.test(name)) return null;
     const known = await tenants.tenant(tenantId);
     if (known === null) return null;
     const cached = templates.get(`${tenantId}\n${name}`);
@@ -185,7 +188,7 @@ function lookUpTemplates(store: SettingsStore, tenants: KnownTenants): TenantDir
   };
 }
 
-/** Two bytes a character, and some for what holds it. */
+/** Two bytes a character, and some for what holds it and for its name, of 100 characters at most. */
 function templateBytes({ template }: KnownTemplate): number {
   return 500 + 2 * ((template?.body.length ?? 0) + (template?.subject?.length ?? 0));
 }

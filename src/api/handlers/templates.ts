@@ -7,7 +7,7 @@ import type { Channel } from '../../domain/events.ts';
 import { DomainError, notFound } from '../../domain/errors.ts';
 import { channels } from '../../domain/events.ts';
 import type { TemplateId, TenantId } from '../../domain/ids.ts';
-import { lackingNames, sizeProblems } from '../../domain/template.ts';
+import { lackingNames, sizeProblems, templateName } from '../../domain/template.ts';
 import type { Template, TemplateVersion } from '../../domain/tenant.ts';
 import { versionOf } from '../../domain/tenant.ts';
 import type { FieldValue } from '../../ports/read-model-store.ts';
@@ -33,9 +33,7 @@ interface Dependencies {
 
 const templateBody = z
   .strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must have 1 to 100 letters, digits, dots, underscores or hyphens'),
+    name: z.string().regex(templateName, 'must have 1 to 100 letters, digits, dots, underscores or hyphens'),
     channel: z.enum(channels),
     subject: z.string().nullable().describe('EMAIL needs one.').optional(),
     body: z.string().min(1),

@@ -376,6 +376,14 @@ describe('a tenant directory', () => {
       expect(asked['templateByName']).toBe(3);
     });
 
+    it('of a name that none can have is neither asked of the store nor remembered', async () => {
+      for (const name of ['', 'two words', 'x'.repeat(101), 'x'.repeat(250_000)])
+        expect(await directory.templateByName(tenantId, name)).toBeNull();
+      expect(asked['templateByName']).toBeUndefined();
+      expect(await directory.templateByName(tenantId, 'x'.repeat(100))).toBeNull();
+      expect(asked['templateByName']).toBe(1);
+    });
+
     it('is read once until the tenant changes', async () => {
       await settings.createTemplate(storedTemplate(), 1000);
       for (let i = 0; i < 3; i++) expect((await directory.templateByName(tenantId, 'welcome'))?.version).toBe(1);

@@ -4,8 +4,10 @@ import { DomainError } from '../domain/errors.ts';
 import type { BatchId, NotificationId } from '../domain/ids.ts';
 import type { Logger } from '../ports/logger.ts';
 
-/** Past it a rejection says what is wrong in one sentence, without its details. */
+/** Past it a rejection says what is wrong in one short sentence, without its details. */
 export const resultsBytesMax = 2 * 1024 * 1024;
+/** A template may ask for ten names of 256 characters, and each of its items lack them: all sentences of our own are shorter. */
+const shortSentenceMax = 250;
 
 export interface TakenIn {
   readonly accepted: number;
@@ -34,8 +36,9 @@ export function createResults(logger: Pick<Logger, 'error'>, batchId: BatchId) {
   };
   const reject = (at: number, { code, message, details }: Pick<DomainError, 'code' | 'message' | 'details'>): void => {
     counts.rejected++;
-    const told = bytes < resultsBytesMax ? details : [];
-    tell(at, JSON.stringify({ index: at, code, error: message, details: told }));
+    const isFull = bytes >= resultsBytesMax;
+    const error = isFull ? message.slice(0, shortSentenceMax) : message;
+    tell(at, JSON.stringify({ index: at, code, error, details: isFull ? [] : details }));
   };
 
   return {

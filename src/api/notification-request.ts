@@ -9,6 +9,7 @@ import { channels, priorities } from '../domain/events.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import { wireForms } from './docs/wire-forms.ts';
 import { badFields } from './errors.ts';
+import { fieldPath } from './field-path.ts';
 import { copiesProblems, mailFields } from './mail-fields.ts';
 import { timeFields, timesOf } from './notification-times.ts';
 import { isObject, isPlain } from './plain-notification.ts';
@@ -195,7 +196,7 @@ function checkMetadata(metadata: Readonly<Record<string, unknown>>, details: Err
   if (entries.length > metadataPairsMax)
     details.push({ path: 'metadata', message: `must have at most ${metadataPairsMax} pairs` });
   for (const [key, value] of entries.slice(0, metadataPairsMax)) {
-    const path = `metadata.${key}`;
+    const path = fieldPath('metadata', key);
     // A prototype's name would be lost on the way through stores that set properties by assignment.
     if (key === '' || key.length > metadataKeyMax || key === '__proto__') {
       details.push({ path, message: `its name must have 1 to ${metadataKeyMax} characters` });

@@ -1,6 +1,7 @@
 // What JSON lets through and no store or receiver takes: NUL, lone surrogates, endless nesting.
 
 import { badField } from '../domain/errors.ts';
+import { fieldPath } from './field-path.ts';
 
 /** Objects and arrays within one another. */
 const nestingMax = 32;
@@ -20,7 +21,7 @@ export function checkStrings(value: unknown, path = '', depth = 0): void {
   for (const [key, inner] of Object.entries(value)) {
     if (!isText(key))
       throw badField(path === '' ? 'body' : path, 'holds a name with NUL or half a surrogate pair in it');
-    checkStrings(inner, path === '' ? key : `${path}.${key}`, depth + 1);
+    checkStrings(inner, fieldPath(path, key), depth + 1);
   }
 }
 

@@ -6,6 +6,7 @@ import type { ErrorDetail } from '../domain/errors.ts';
 import { badField } from '../domain/errors.ts';
 import { nearMiss } from '../domain/near-miss.ts';
 import { badFields } from './errors.ts';
+import { fieldPath, shownName } from './field-path.ts';
 import { isText } from './text-check.ts';
 
 /** @throws DomainError BAD_REQUEST naming every field that is wrong */
@@ -18,8 +19,6 @@ export function validate<S extends z.ZodType>(schema: S, input: unknown): z.outp
 
 /** Of a body with thousands of unknown fields so many are told. */
 const detailsMax = 100;
-/** Of an unknown field's name. */
-const nameCharactersMax = 200;
 
 /** The parameters of a URL's query, each at most once. @throws DomainError BAD_REQUEST */
 export function queryOf(url: string): Record<string, string> {
@@ -41,12 +40,11 @@ type Issue = z.core.$ZodIssue;
 /** @param known the fields that there are at the top */
 function detailsOf(issues: readonly Issue[], input: unknown, known: readonly string[]): ErrorDetail[] {
   return issues.flatMap((issue): ErrorDetail[] => {
-    const path = issue.path.map(String).join('.');
+    const path = issue.path.map(String).reduce(fieldPath, '');
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.slice(0, detailsMax).map((key) => {
-        const name = key.slice(0, nameCharactersMax);
-        if (path !== '') return { path: `${path}.${name}`, message: unknownField };
-        return { path: name, message: `${unknownField}${didYouMean(name, known)}` };
+        const guess = path === '' ? didYouMean(shownName(key), known) : '';
+        return { path: fieldPath(path, key), message: `${unknownField}${guess}` };
       });
     }
     const value = valueAt(input, issue.path);

@@ -149,8 +149,11 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     return { notificationId: found.notificationId, position: found.position, isReplayed: true };
   };
 
-  /** Somebody else has taken the key: null when he gave it back. */
-  const follow = async (under: Under, prepared: Prepared, taken: KeyEntry): Promise<AcceptedOnce | null> => {
+  /**
+   * Somebody else has taken the key: null when he gave it back.
+   * @param prepared asked for where it is to be appended once more; what it throws, the call rejects with
+   */
+  const follow = async (under: Under, prepared: () => Prepared, taken: KeyEntry): Promise<AcceptedOnce | null> => {
     const { input, batchId } = under;
     const until = clock.monotonic() + waitMaxMs;
     for (let held: KeyEntry | null = taken; held !== null; held = await keys.find(held, clock.now())) {
@@ -164,8 +167,9 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         // Whoever took it, of a store that had lost it, may not have come to look for what was accepted before.
         const appended = (await records.findSurely(input, held.notificationId)) ?? (await lost(under, now));
         if (appended !== null) return settledBy(under, appended);
+        const ready = prepared();
         const leaseUntil = now + leaseMs;
-        if (await keys.takeOver(held, leaseUntil)) return appendUnder(prepared, { ...held, leaseUntil }, batchId);
+        if (await keys.takeOver(held, leaseUntil)) return appendUnder(ready, { ...held, leaseUntil }, batchId);
       }
       if (clock.monotonic() >= until) throw stillUnderWay(leftMs);
       await clock.sleep(lookEveryMs);
@@ -177,10 +181,11 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     const { input, keyHash, batchId } = under;
     const prepared = await (under.prepare ?? prepare)(input).catch(async (error: unknown) => {
       // What was accepted once is answered once more, whatever became of its template or provider.
-      const before = error instanceof DomainError ? await keys.find({ ...input, keyHash }, clock.now()) : null;
-      const same = before === null ? null : replayed(under, before);
-      if (same === null) throw error;
-      return same;
+      const rethrow = (): never => {
+        throw error;
+      };
+      const taken = error instanceof DomainError ? await keys.find({ ...input, keyHash }, clock.now()) : null;
+      return (taken === null ? null : await follow(under, rethrow, taken)) ?? rethrow();
     });
     if ('isReplayed' in prepared) return prepared;
     for (;;) {
@@ -201,7 +206,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         await count(entry);
         return appendUnder(prepared, entry, batchId);
       }
-      const followed = await follow(under, prepared, held);
+      const followed = await follow(under, () => prepared, held);
       if (followed !== null) return followed;
     }
   };

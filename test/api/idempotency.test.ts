@@ -249,6 +249,28 @@ describe('whatever happens between the reservation and the answer', () => {
     expect(await countOf(tenant, 'unsettled')).toBe(1);
   });
 
+  it('the same where its template is gone by then; what was never accepted is refused for that', async () => {
+    const made = await tenant.dashboard('POST', '/templates', { name: 'gone', channel: 'IN_APP', body: '{{ n }}' });
+    const sent = { channel: 'IN_APP', recipient: 'template-gone', template: 'gone', data: { n: 1 } };
+    const first = await during({ settle: gone }, () => tenant.notify(sent, keyed('template-gone')));
+    expect(first.status).toBe(202);
+    appendInstead = async () => ({ kind: 'unknown', reason: 'asked to' });
+    expect((await tenant.notify(sent, keyed('never-there'))).status).toBe(503);
+    appendInstead = null;
+    await folded('template-gone');
+    await tenant.dashboard('DELETE', `/templates/${made.body.id}`);
+    const second = await tenant.notify(sent, keyed('template-gone'));
+    expect([second.status, isReplayed(second), idOf(second)]).toEqual([202, true, idOf(first)]);
+    try {
+      aheadMs = 31_000;
+      const never = await tenant.notify(sent, keyed('never-there'));
+      expect(never).toMatchObject({ status: 400, body: { details: [{ path: 'template' }] } });
+    } finally {
+      aheadMs = 0;
+    }
+    expect(await countOf(tenant, 'template-gone')).toBe(1);
+  });
+
   it('a store that lost the key: the repeat finds the notification in the records, and what it asked for', async () => {
     const sent = { ...inApp, recipient: 'lost', data: { name: 'Ada' }, subject: 'Hi {{ name }}', metadata: { a: '1' } };
     // As a store does that is put back from a backup of before.

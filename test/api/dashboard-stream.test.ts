@@ -43,7 +43,6 @@ beforeEach(() => {
         append = listener;
         return silent;
       },
-      // eslint-disable-next-line require-yield -- nothing was missed
       async *read() {},
       ends: async () => Array.from({ length: defaultPartitioning.partitions }, () => 0),
     },

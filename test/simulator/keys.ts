@@ -41,7 +41,11 @@ interface Answered {
 export type AcceptKeyed = (wish: KeyedPlan) => Promise<AcceptedOnce>;
 
 export function createSharedKeys(): SharedKeys {
-  return { store: openIdempotencyStore({ path: ':memory:', history: { id: 'log', opening: 'first', reachOf: () => null } }), answered: [], waiting: new Set() };
+  return {
+    store: openIdempotencyStore({ path: ':memory:', history: { id: 'log', opening: 'first', reachOf: () => null } }),
+    answered: [],
+    waiting: new Set(),
+  };
 }
 
 export function createKeyedAccepting(

@@ -50,11 +50,10 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
   };
 
   /** One that names nothing stands behind all that were appended before it. */
-  const isForgotten = async (tenantId: TenantId): Promise<boolean> => {
+  const forgetNothing = async (tenantId: TenantId): Promise<readonly Position[]> => {
     const numbers = partitionsOfTenant(tenantId, log.partitioning);
     const nothing = { tenantId, notificationIds: [], batchIds: [], endedDays: [] };
-    const said = numbers.map((partition) => commands.forgetOfTenant({ ...nothing, partition }));
-    return areFolded(tenantId, await Promise.all(said));
+    return Promise.all(numbers.map((partition) => commands.forgetOfTenant({ ...nothing, partition })));
   };
 
   const forget = async (tenantId: TenantId, named: Named): Promise<void> => {
@@ -96,17 +95,21 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     return rest.length === 0 ? null : count;
   };
 
-  return async (job: StoredJob, { place, offset }: LogMark): Promise<ReadOn> => {
+  return async (job: StoredJob, { place, offset, awaited }: LogMark): Promise<ReadOn> => {
     const { tenantId, done } = job;
     const steps = stepsOf(tenantId);
     const on = (next: number | null, more = 0): ReadOn => {
       const mark = next === null ? { place: place + 1, offset: 0 } : { place, offset: next };
       return { next: { kind: 'log', ...mark }, done: done + more };
     };
+    // The same until it is folded: of a read model that stays behind, what is said anew each time never is.
+    const waitsFor = (positions: readonly Position[]): ReadOn => {
+      return { next: { kind: 'log', place, offset, awaited: positions }, done };
+    };
     if (place === 0 && offset === 0) {
-      const positions = await commands.eraseTenant(tenantId);
+      const positions = awaited ?? (await commands.eraseTenant(tenantId));
       // From then on nothing of it is folded any more: what is named goes for good.
-      if (!(await areFolded(tenantId, positions))) return on(offset);
+      if (!(await areFolded(tenantId, positions))) return waitsFor(positions);
     }
     const at = steps.log[place];
     if (at !== undefined) {
@@ -115,7 +118,8 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     }
     const behind = place - steps.log.length;
     if (behind === 0) {
-      if (!(await isForgotten(tenantId))) return on(offset);
+      const said = awaited ?? (await forgetNothing(tenantId));
+      if (!(await areFolded(tenantId, said))) return waitsFor(said);
       const rest = await forgetRest(tenantId);
       return rest === null ? on(null) : on(offset, rest);
     }

@@ -20,8 +20,8 @@ export interface PlannedNotification {
 export type ListMark =
   | { readonly kind: 'first' }
   | { readonly kind: 'after'; readonly key: readonly FieldValue[] }
-  /** Of an erasure, behind the records: which partition of the log, and from which offset on. */
-  | { readonly kind: 'log'; readonly place: number; readonly offset: number }
+  /** Of an erasure, behind the records: which partition of the log, and from which offset on; there what every read model is to have before it goes on. */
+  | { readonly kind: 'log'; readonly place: number; readonly offset: number; readonly awaited?: readonly Position[] }
   | { readonly kind: 'end' };
 
 export interface JobMark {

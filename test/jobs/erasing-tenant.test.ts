@@ -16,6 +16,7 @@ import type { TurnDependencies } from '../../src/jobs/turn.ts';
 import { takeTurn } from '../../src/jobs/turn.ts';
 import type { StoredJob } from '../../src/ports/job-store.ts';
 import { readModels } from '../../src/projections/index.ts';
+import { searchReadModel } from '../../src/projections/search/index.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -148,6 +149,40 @@ describe('the erasure of a tenant', () => {
       expect(kills).toBeLessThan(200);
     }
     expect((await app.deps.jobs.find(tenant.id as TenantId, job.id))?.epoch).toBeGreaterThan(2 * allTopics.length);
+    await isGone();
+  }, 120_000);
+
+  it('waits for the same however long a read model stays behind: of what is said anew each time that never has it', async () => {
+    tenant = await filled();
+    await asked();
+    const { clock, reader } = app.deps;
+    let said = 0;
+    const commands: TurnDependencies['commands'] = {
+      ...app.commands,
+      eraseTenant: (of) => {
+        said++;
+        return app.commands.eraseTenant(of);
+      },
+    };
+    // Five seconds are a tenth of one, and the search stands where it was.
+    const quick = {
+      ...clock,
+      monotonic: () => clock.monotonic() * 50,
+      sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 50, signal),
+    };
+    const { name } = searchReadModel.definition;
+    const stood = await Promise.all(Array.from({ length: 12 }, (_, partition) => reader.positions(name, partition)));
+    const behind: TurnDependencies['reader'] = {
+      ...reader,
+      positions: async (of, partition) => (of === name && stood[partition]) || reader.positions(of, partition),
+    };
+    let job = await turn(await claimed(), { commands, reader: behind, clock: quick });
+    for (let turns = 0; turns < 3; turns++) {
+      expect(job).toMatchObject({ state: 'queued', mark: { next: { kind: 'log', awaited: expect.any(Array) } } });
+      job = await turn(await claimed(), { commands, reader: behind, clock: quick });
+    }
+    expect(said).toBe(1);
+    expect(await turn(await claimed(), { commands })).toMatchObject({ state: 'done' });
     await isGone();
   }, 120_000);
 

@@ -1,5 +1,6 @@
 // A partition number's topics read side by side.
 
+import { retentionTopic } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 
@@ -10,7 +11,10 @@ export interface Range {
   readonly to: Offsets;
 }
 
-/** Topics side by side, as they grew: a notification's events come near each other and are written once. */
+/**
+ * Topics side by side, as they grew: a notification's events come near each other and are written once. What says that some are forgotten comes behind all
+ * else: by times alone it may come before what it names, where a leader's clock was ahead.
+ */
 export async function* inOrderOfTime(
   log: Pick<EventLog, 'read'>,
   partition: number,
@@ -24,9 +28,7 @@ export async function* inOrderOfTime(
   }
   while (heads.length > 0) {
     let least = 0;
-    for (let i = 1; i < heads.length; i++) {
-      if ((heads[i]?.entry.appendedAt ?? 0) < (heads[least]?.entry.appendedAt ?? 0)) least = i;
-    }
+    for (let i = 1; i < heads.length; i++) if (timeOf(heads[i]?.entry) < timeOf(heads[least]?.entry)) least = i;
     const head = heads[least];
     if (head === undefined) return;
     yield head.entry;
@@ -34,4 +36,9 @@ export async function* inOrderOfTime(
     if (next.done === true) heads.splice(least, 1);
     else head.entry = next.value;
   }
+}
+
+function timeOf(entry: LogEntry | undefined): number {
+  if (entry === undefined) return 0;
+  return entry.topic === retentionTopic ? Infinity : entry.appendedAt;
 }

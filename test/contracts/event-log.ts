@@ -402,7 +402,8 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         const reader = readerOf(await claimOf(log, 0, { types, afterOthers: new Set([bulk]) }));
         const taken: Topic[] = [];
         while (taken.length < 3) taken.push(...(await reader.take(all)).map(({ topic }) => topic));
-        expect(taken).toEqual([high, bulk, high]);
+        // Before the last one or behind it.
+        expect([taken[0], taken.toSorted()]).toEqual([high, [high, bulk, high].toSorted()]);
         expect(await reader.atEnd()).toBe(true);
       });
 

@@ -71,6 +71,11 @@ interface Source extends FetchSource {
 
 type TakeLimits = Parameters<PartitionReader['take']>[0];
 
+interface Head {
+  readonly source: Source;
+  readonly record: StoredRecord;
+}
+
 /** Why no more was pulled. */
 type Pulled =
   | { readonly kind: 'full' | 'drained' | 'behind' }
@@ -173,22 +178,45 @@ export function createReader(
     }
   };
 
-  const isLast = ({ from: { topic } }: Source): boolean => afterOthers?.has(topic) === true;
+  const positionOf = ({ queue, offset }: Source): number => queue.head?.offset ?? offset;
   /** It holds more than is here of it. */
-  const isUnread = ({ queue, offset, end }: Source): boolean => queue.head === undefined && offset < end;
-  const isBehind = (source: Source): boolean => isUnread(source) && source.failure === null;
+  const isBehind = ({ queue, failure, offset, end }: Source): boolean =>
+    queue.head === undefined && failure === null && offset < end;
 
-  /** null: there is none, or it has to wait for what isn't here of the others. */
-  const oldest = (): { source: Source; record: StoredRecord } | null => {
-    let found: { source: Source; record: StoredRecord } | null = null;
-    for (const source of sources) {
+  const isLast = ({ from: { topic } }: Source): boolean => afterOthers?.has(topic) === true;
+  const others = afterOthers === undefined ? [] : sources.filter((source) => !isLast(source));
+  /** Of each source that speaks of the others: its head, and where the others ended when that was met. */
+  const met = new Map<Source, { readonly offset: number; readonly ends: Map<Source, number> }>();
+
+  /** Whether the others were handed out to where they ended then: their times alone don't tell it, a leader's clock may have been ahead. */
+  const mayPass = (source: Source, { offset }: StoredRecord): boolean => {
+    const known = met.get(source);
+    const ends = known?.offset === offset ? known.ends : new Map<Source, number>();
+    met.set(source, { offset, ends });
+    return others.every((other) => {
+      // Unknown before its first answer.
+      const end = ends.get(other) ?? other.end;
+      if (end < Infinity) ends.set(other, end);
+      return positionOf(other) >= end;
+    });
+  };
+
+  const oldestOf = (of: readonly Source[]): Head | null => {
+    let found: Head | null = null;
+    for (const source of of) {
       const record = source.queue.head;
       if (record !== undefined && (found === null || record.appendedAt < found.record.appendedAt)) {
         found = { source, record };
       }
     }
-    if (found === null || !isLast(found.source)) return found;
-    return sources.some((source) => !isLast(source) && isUnread(source)) ? null : found;
+    return found;
+  };
+
+  /** null: there is none, or it has to wait for what isn't here of the others. */
+  const oldest = (): Head | null => {
+    const found = oldestOf(sources);
+    if (found === null || !isLast(found.source) || mayPass(found.source, found.record)) return found;
+    return oldestOf(others);
   };
 
   /** Adds to `entries` what waits, as much as fits, decoded. @throws Error only while there are none */
@@ -233,7 +261,6 @@ export function createReader(
     }
   };
 
-  const positionOf = ({ queue, offset }: Source): number => queue.head?.offset ?? offset;
   const reached = () => sources.reduce((sum, source) => sum + positionOf(source), 0);
   /** The sum of the positions at the last answer. */
   let told = reached();

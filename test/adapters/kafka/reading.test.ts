@@ -9,7 +9,7 @@ import { offsetOutOfRange } from '../../../src/adapters/kafka/kafka-errors.ts';
 import type { LogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
 import { createReader, type ReaderDependencies } from '../../../src/adapters/kafka/reader.ts';
 import type { EntryDecoder } from '../../../src/adapters/kafka/schemas.ts';
-import { retentionTopic, workTopic } from '../../../src/domain/topics.ts';
+import { retentionTopic, type Topic, workTopic } from '../../../src/domain/topics.ts';
 import type { PartitionReader } from '../../../src/ports/event-log.ts';
 import { until } from '../../support/until.ts';
 import { batchOf } from './batches.ts';
@@ -161,33 +161,26 @@ describe('a reader', () => {
   });
 
   it('hands out what speaks of others once they have been read as far, however long that takes', async () => {
-    const sources: FetchSource[] = [];
-    let slept = 0;
-    const monotonic = () => slept * 1_000;
-    const sleep = async () => void slept++;
-    const reader = createReader(
-      {
-        fetcher: { add: (added) => void sources.push(...added), remove() {}, wake() {}, close() {} },
-        decoder,
-        clock: { ...clock, monotonic, sleep },
-        logger: loggerTo(lines),
-        inOrderOfTime: true,
-        afterOthers: new Set([retentionTopic]),
-        bounds: async (places) => places.map(() => end),
-      },
-      new AbortController().signal,
-      [topic, retentionTopic].map((of) => ({ topic: of, name: of, partition, offset: end - 1 })),
-    );
-    const [other, last] = sources;
+    const { reader, other, last, slept } = await readerOfBoth();
     const taking = reader.take(all);
     let isTaken = false;
     void taking.then(() => (isTaken = true));
-    last?.deliver(await holding(end - 1, 1));
-    await until(() => slept > 0, { what: 'that its patience is over' });
+    last.deliver(await holding(end - 1, 1));
+    await until(() => slept() > 0, { what: 'that its patience is over' });
     await oneTurn();
     expect(isTaken).toBe(false);
-    other?.deliver(await holding(end - 1, 1));
-    expect((await taking).length).toBe(2);
+    other.deliver(await holding(end - 1, 1));
+    expect((await taking).map(({ topic: of }) => of)).toEqual([topic, retentionTopic]);
+  });
+
+  it('hands it out behind what the others held also where their times fall, since a leader’s clock was ahead', async () => {
+    const { reader, other, last } = await readerOfBoth(end - 3);
+    other.deliver(await holding(end - 3, 1, 9_000));
+    last.deliver(await holding(end - 1, 1, 5_000));
+    other.deliver(await holding(end - 2, 2, 1_000));
+    const taken: Topic[] = [];
+    while (taken.length < 4) taken.push(...(await reader.take(all)).map(({ topic: of }) => of));
+    expect(taken).toEqual([topic, topic, topic, retentionTopic]);
   });
 
   it('goes on from where the log begins when what it wants was deleted, and says so', async () => {
@@ -252,6 +245,29 @@ async function taken(reader: PartitionReader, count: number): Promise<number[]> 
   return found;
 }
 
+/** One that reads a topic, and another which speaks of it; their fetcher is the test. */
+async function readerOfBoth(from = end - 1) {
+  const sources: FetchSource[] = [];
+  let slept = 0;
+  const deps: ReaderDependencies = {
+    fetcher: { add: (added) => void sources.push(...added), remove() {}, wake() {}, close() {} },
+    decoder: { ...decoder, decode: (record) => ({ ...decoder.decode(record), topic: record.topic }) },
+    clock: { ...clock, monotonic: () => slept * 1_000, sleep: async () => void slept++ },
+    logger: loggerTo(lines),
+    inOrderOfTime: true,
+    afterOthers: new Set([retentionTopic]),
+    bounds: async (places) => places.map(() => end),
+  };
+  const places = [
+    { topic, name: topic, partition, offset: from },
+    { topic: retentionTopic, name: retentionTopic, partition, offset: end - 1 },
+  ];
+  const reader = createReader(deps, new AbortController().signal, places);
+  const [other, last] = sources;
+  if (other === undefined || last === undefined) throw new Error('there are two');
+  return { reader, other, last, slept: () => slept };
+}
+
 /** All that was promised until now has come. */
 function oneTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
@@ -261,9 +277,9 @@ async function nextAsked() {
   return until(() => broker.out.shift(), { what: 'a request' });
 }
 
-async function holding(base: number, count: number): Promise<FetchedPartition> {
+async function holding(base: number, count: number, afterMs = 0): Promise<FetchedPartition> {
   const values = offsets(0, count).map(() => ({ value: Buffer.from('event'), key: null, later: 0 }));
-  const bytes = await batchOf({ base, time: 1_700_000_000_000, values });
+  const bytes = await batchOf({ base, time: 1_700_000_000_000 + afterMs, values });
   return { topic, partition, errorCode: 0, highWatermark: end, bytes };
 }
 

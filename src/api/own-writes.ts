@@ -96,7 +96,10 @@ export function createOwnWrites({ reader, waits, clock }: Dependencies): OwnWrit
         if (leftToWaitMs <= 0) continue;
         const ids = newest.map(([id]) => id);
         const areShown = async () => (await itemsByIds(reader, tenantId, recipient, ids)).size === ids.length;
-        if (!(await waits.until(tenantId, inboxReadModel.definition.name, leftToWaitMs, areShown))) continue;
+        if (
+          !(await waits.until({ tenantId, awaited: 'written' }, inboxReadModel.definition.name, leftToWaitMs, areShown))
+        )
+          continue;
         for (const id of ids) ofRecipient.delete(id);
       }
     },
@@ -110,7 +113,7 @@ export function createOwnWrites({ reader, waits, clock }: Dependencies): OwnWrit
     const { name } = readModel.definition;
     if (seenBy.has(name) || leftMs(at) <= 0) return;
     const wanted = { ...position, tenantId };
-    if (await waits.forPosition(readModel, wanted, leftMs(at))) seenBy.add(name);
+    if (await waits.forPosition(readModel, wanted, leftMs(at), 'written')) seenBy.add(name);
   }
 }
 

@@ -108,7 +108,7 @@ export function createPipeline(deps: Dependencies) {
     await ownWrites.follow(tenantId, readModels);
     if (position === null) return;
     const wanted = { ...position, tenantId };
-    for (const readModel of readModels) await waits.forPosition(readModel, wanted, positionWaitMs);
+    for (const readModel of readModels) await waits.forPosition(readModel, wanted, positionWaitMs, 'claimed');
   };
 
   const run = async <Kind extends AuthKind>(

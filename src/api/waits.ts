@@ -18,11 +18,19 @@ const looksMax = 4;
 /** A look that has waited for its place for so long isn't made: its store is slow, and would be slower. */
 const placeWaitMs = 1000;
 
+/** `written`: what the service knows to be in the log; `claimed`: what a caller says is there, by an id or a position that he may have made up. They have a line each. */
+export type Awaited = 'written' | 'claimed';
+
 export interface Waits {
   /** As `waitUntil`; a change may pass it over where over four of the tenant wait for what doesn't come. It looks when its time is up all the same. */
-  until(tenantId: TenantId, readModel: string, timeoutMs: number, isReached: () => Promise<boolean>): Promise<boolean>;
+  until(of: Waiter, readModel: string, timeoutMs: number, isReached: () => Promise<boolean>): Promise<boolean>;
   /** `waitForPosition` in the same way. */
-  forPosition(readModel: ReadModel, wanted: TenantPosition, timeoutMs: number): Promise<boolean>;
+  forPosition(readModel: ReadModel, wanted: TenantPosition, timeoutMs: number, awaited: Awaited): Promise<boolean>;
+}
+
+export interface Waiter {
+  readonly tenantId: TenantId;
+  readonly awaited: Awaited;
 }
 
 interface Dependencies {
@@ -34,17 +42,19 @@ export function createWaits({ reader, clock }: Dependencies): Waits {
   const listening = createListening(reader);
   const inPlace = createPlaces();
 
-  const until: Waits['until'] = (tenantId, readModel, timeoutMs, isReached) => {
+  const until: Waits['until'] = (of, readModel, timeoutMs, isReached) => {
     const look = (): Promise<boolean> => {
       const latest = clock.monotonic() + placeWaitMs;
-      return inPlace(tenantId, async () => clock.monotonic() <= latest && isReached());
+      return inPlace(of.tenantId, async () => clock.monotonic() <= latest && isReached());
     };
-    return waitUntil({ reader: listening(tenantId), clock }, readModel, timeoutMs, look);
+    return waitUntil({ reader: listening(of), clock }, readModel, timeoutMs, look);
   };
   return {
     until,
-    forPosition: (readModel, wanted, timeoutMs) =>
-      until(wanted.tenantId, readModel.definition.name, timeoutMs, () => isFolded(reader, readModel, wanted)),
+    forPosition: (readModel, wanted, timeoutMs, awaited) =>
+      until({ tenantId: wanted.tenantId, awaited }, readModel.definition.name, timeoutMs, () =>
+        isFolded(reader, readModel, wanted),
+      ),
   };
 }
 
@@ -52,8 +62,8 @@ export function createWaits({ reader, clock }: Dependencies): Waits {
 function createListening(reader: Pick<ReadModelReader, 'onChange'>) {
   const lines = new Map<string, Line>();
 
-  const lineOf = (tenantId: TenantId, readModel: string): Line => {
-    const key = `${readModel} ${tenantId}`;
+  const lineOf = ({ tenantId, awaited }: Waiter, readModel: string): Line => {
+    const key = `${readModel} ${awaited} ${tenantId}`;
     const known = lines.get(key);
     if (known !== undefined) return known;
     const listeners: Line['listeners'] = new Set();
@@ -69,9 +79,9 @@ function createListening(reader: Pick<ReadModelReader, 'onChange'>) {
     return line;
   };
 
-  return (tenantId: TenantId): Pick<ReadModelReader, 'onChange'> => ({
+  return (of: Waiter): Pick<ReadModelReader, 'onChange'> => ({
     onChange(readModel, listener) {
-      const { listeners, end } = lineOf(tenantId, readModel);
+      const { listeners, end } = lineOf(of, readModel);
       listeners.add(listener);
       return () => {
         listeners.delete(listener);
@@ -83,7 +93,7 @@ function createListening(reader: Pick<ReadModelReader, 'onChange'>) {
 }
 
 interface Line {
-  /** Of one tenant and read model; who was called last stands last. */
+  /** Of one tenant, read model and kind; who was called last stands last. */
   readonly listeners: Set<() => void>;
   end(): void;
 }

@@ -6,6 +6,7 @@
 // wait for it: too many lag on a number, or too much of a lane's memory is held.
 
 import type { Reason } from '../domain/delivery-outcome.ts';
+import type { Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Breakers, Pass } from './breakers.ts';
@@ -31,8 +32,8 @@ export type AskPermit = (item: WorkItem) => Promise<Permit>;
 
 /** What waits for a breaker looks again after this at most: its tenant may have saved another provider. */
 const lookMs = 5_000;
-/** The same of what is deferred: a round is two events of each, so a pause of a day is some twenty rounds. */
-const deferralMaxMs = 60 * 60_000;
+/** The same of what is deferred: a round is two events of each, so a pause of a day is some twenty rounds; of what is urgent, and little, two hundred. */
+const deferralMaxMs: Readonly<Record<Priority, number>> = { HIGH: 5 * 60_000, DEFAULT: 60 * 60_000, BULK: 60 * 60_000 };
 /** What is deferred together doesn't come back together: it is spread over a quarter of its wait, and over a second at least. */
 const deferralSpread = 0.25;
 const deferralSpreadMinMs = 1_000;
@@ -55,11 +56,11 @@ export function createAskPermit(by: {
   }
 
   function waitForTenants(item: WorkItem, leftMs: number): Permit {
-    const { tenantId } = item.event;
+    const { tenantId, priority } = item.event;
     pauses.note(tenantId, leftMs);
     // What is over in a moment is not worth two events.
     if (leftMs <= lookMs || !isInOthersWay(tenantId)) return { kind: 'rest', restMs: Math.min(leftMs, lookMs) };
-    return waitInScheduler(item, Math.min(leftMs, deferralMaxMs));
+    return waitInScheduler(item, Math.min(leftMs, deferralMaxMs[priority]));
   }
 
   function waitInScheduler(item: WorkItem, waitMs: number): Permit {

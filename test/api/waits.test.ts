@@ -2,6 +2,7 @@
 
 import { expect, it } from '@jest/globals';
 
+import type { Awaited } from '../../src/api/waits.ts';
 import { createWaits } from '../../src/api/waits.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { inboxTopic } from '../../src/domain/topics.ts';
@@ -39,8 +40,8 @@ function world() {
     [acme, 0],
     [other, 0],
   ]);
-  const waitFor = (tenantId: TenantId, what: string, timeoutMs = waitMs): Promise<boolean> =>
-    waits.until(tenantId, name, timeoutMs, async () => {
+  const waitFor = (tenantId: TenantId, what: string, awaited: Awaited = 'claimed'): Promise<boolean> =>
+    waits.until({ tenantId, awaited }, name, waitMs, async () => {
       looks.set(tenantId, (looks.get(tenantId) ?? 0) + 1);
       return there.has(what);
     });
@@ -52,7 +53,18 @@ function world() {
     await settled();
   };
   const settled = () => new Promise((resolve) => void setImmediate(resolve));
-  return { clock, listeners, asked, waits, there, looks: (of: TenantId) => looks.get(of), begin, change, settled };
+  return {
+    clock,
+    listeners,
+    asked,
+    waits,
+    there,
+    looks: (of: TenantId) => looks.get(of),
+    waitFor,
+    begin,
+    change,
+    settled,
+  };
 }
 
 it('two hundred for what never comes look four at a change, and each once more at its end', async () => {
@@ -105,6 +117,16 @@ it('who has looked in vain stands behind the others: what is there is seen in sp
   expect(await waiting).toBe(true);
 });
 
+it('what the service knows to be written is seen at the change that brings it, however many wait for what callers claim', async () => {
+  const { there, waitFor, begin, change, settled } = world();
+  void begin(200, acme, () => 'made up');
+  const waiting = waitFor(acme, 'own', 'written');
+  await settled();
+  there.add('own');
+  await change();
+  expect(await waiting).toBe(true);
+});
+
 it('who was passed over by the last change sees what it brought when its time is up', async () => {
   const { clock, there, begin, change, settled } = world();
   void begin(4, acme, () => 'nothing');
@@ -119,7 +141,7 @@ it('who was passed over by the last change sees what it brought when its time is
 it('for positions as well; a read model that does not follow the topic is not asked', async () => {
   const { asked, waits, clock, change, settled } = world();
   const wait = (offset: number, of = topic) =>
-    waits.forPosition(notificationsReadModel, { tenantId: acme, topic: of, partition: 0, offset }, waitMs);
+    waits.forPosition(notificationsReadModel, { tenantId: acme, topic: of, partition: 0, offset }, waitMs, 'claimed');
   expect([await wait(2), await wait(7, inboxTopic)]).toEqual([true, true]);
   expect(asked).toHaveLength(1);
   const far = Array.from({ length: 200 }, () => wait(999_999));
@@ -141,7 +163,7 @@ it('four of a tenant look at once; a look that finds no place within a second is
     return gate.promise;
   };
   const all = [acme, other].map((tenantId) =>
-    Array.from({ length: 9 }, () => waits.until(tenantId, name, waitMs, look(tenantId))),
+    Array.from({ length: 9 }, () => waits.until({ tenantId, awaited: 'claimed' }, name, waitMs, look(tenantId))),
   );
   await until(() => running.get(other) === atOnceMax);
   expect(running.get(acme)).toBe(atOnceMax);

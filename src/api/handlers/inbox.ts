@@ -97,7 +97,7 @@ export function createInboxHandlers({ apiKeys, inboxTokens, ...deps }: Dependenc
       const marked = await markRead(tenant.id, recipient, wanted);
       if (marked.last === null) return ok({ success: true, updated: 0 });
       const last = { ...marked.last, tenantId: tenant.id };
-      if (!(await waits.forPosition(inboxReadModel, last, readWaitMs))) {
+      if (!(await waits.forPosition(inboxReadModel, last, readWaitMs, 'written'))) {
         throw unavailable('The items are being marked as read; the inbox does not show it yet.');
       }
       return {

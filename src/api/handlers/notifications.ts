@@ -55,7 +55,7 @@ export function createNotificationHandlers(deps: Dependencies) {
     const mayBeYoungMs = isIdOfKey(id) ? keyLifetimeMs + youngMs : youngMs;
     if (Math.abs(clock.now() - timeOfNotificationId(id)) > mayBeYoungMs) return;
     const isThere = async () => (await getNotification(reader, tenantId, id)) !== null;
-    await waits.until(tenantId, notificationsReadModel.definition.name, youngWaitMs, isThere);
+    await waits.until({ tenantId, awaited: 'claimed' }, notificationsReadModel.definition.name, youngWaitMs, isThere);
   };
 
   const found = async (
@@ -161,11 +161,16 @@ export function createNotificationHandlers(deps: Dependencies) {
   /** The record once it is cancelled or its round has ended otherwise; null when neither came in time. */
   const decisionOn = async ({ tenantId, id, round }: ListedNotification): Promise<ListedNotification | null> => {
     let decided: ListedNotification | null = null;
-    await waits.until(tenantId, notificationsReadModel.definition.name, decisionWaitMs, async () => {
-      const now = await getNotification(reader, tenantId, id);
-      if (now !== null && (ended.has(now.status) || now.round > round)) decided = now;
-      return decided !== null;
-    });
+    await waits.until(
+      { tenantId, awaited: 'written' },
+      notificationsReadModel.definition.name,
+      decisionWaitMs,
+      async () => {
+        const now = await getNotification(reader, tenantId, id);
+        if (now !== null && (ended.has(now.status) || now.round > round)) decided = now;
+        return decided !== null;
+      },
+    );
     return decided;
   };
 

@@ -63,7 +63,9 @@ export function createRecipientHandlers({ commands, reader, outbound, ownWrites,
       }
       ownWrites.noteAll(tenant.id, positions);
       const hidden = readModels.flatMap((readModel) =>
-        positions.map((position) => waits.forPosition(readModel, { ...position, tenantId: tenant.id }, hiddenWaitMs)),
+        positions.map((position) =>
+          waits.forPosition(readModel, { ...position, tenantId: tenant.id }, hiddenWaitMs, 'written'),
+        ),
       );
       await Promise.all(hidden);
       return jobTaken(id);

@@ -14,6 +14,7 @@ import { createReach } from '../projections/reach.ts';
 import type { Reach } from '../projections/reach.ts';
 import { horizonAt, lookBackEveryMs, restOf } from './horizon.ts';
 import type { Retention } from './horizon.ts';
+import type { Looked } from './end-of-older.ts';
 import { passOver } from './pass.ts';
 
 export interface KeeperDependencies {
@@ -107,6 +108,7 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
   const { clock, logger, settings, retention, inForce } = deps;
   const { partition, signal } = claim;
   const settled = new Map<Topic, number>();
+  const looked = new Map<Topic, Looked>();
   let lookedBackAt = clock.monotonic();
   const moved = () => void number.moves++;
   while (!signal.aborted) {
@@ -118,12 +120,13 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
       inForce.shortestMs = shortest;
       if (shortest !== Infinity && clock.monotonic() - lookedBackAt > lookBackEveryMs(shortest)) {
         settled.clear();
+        looked.clear();
         lookedBackAt = clock.monotonic();
       }
       const tenants = tenantsOf(own, retention, { now, partition, partitioning: deps.log.partitioning });
       const horizon = horizonAt(now, retention.keptMs);
       const statisticsHorizon = horizonAt(now, retention.statisticsMs);
-      const of = { partition, signal, horizon, statisticsHorizon, tenants, settled };
+      const of = { partition, signal, horizon, statisticsHorizon, tenants, settled, looked };
       if (shortest === Infinity || (await passOver({ ...deps, moved }, of))) {
         number.doneTo = now;
         number.rests = true;

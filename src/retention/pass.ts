@@ -15,6 +15,7 @@ import { notificationsReadModel, recordTopics } from '../projections/notificatio
 import { bucketStart } from '../projections/notifications/resolutions.ts';
 import type { Reach } from '../projections/reach.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { Looked } from './end-of-older.ts';
 import { endOfOlder } from './end-of-older.ts';
 import { forget } from './forget.ts';
 import { endedStatuses, forgettableOf, judge } from './remains.ts';
@@ -43,6 +44,8 @@ export interface PassOf {
   readonly tenants: ReadonlyMap<TenantId, number>;
   /** Where to go on in each topic: what is before it waits, or was trimmed. Kept from pass to pass. */
   readonly settled: Map<Topic, number>;
+  /** Of a log with times of the future, how far each topic was looked through. Kept as well. */
+  readonly looked: Map<Topic, Looked>;
 }
 
 /** The read model that says what is there. */
@@ -64,13 +67,14 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
   for (const [tenantId, before] of of.tenants) await forgetTenant(deps, of, tenantId, before);
   if (horizon !== null) {
     const ranges = new Map<Topic, number>();
-    for (const topic of trimmedTopics) ranges.set(topic, await endOfOlder(deps, topic, partition, horizon));
+    for (const topic of trimmedTopics)
+      ranges.set(topic, await endOfOlder(deps, of.looked, { topic, partition }, horizon));
     // Of a record nothing is judged before all of it that is older than the horizon is folded.
     for (const [topic, to] of ranges) if (records.topics.includes(topic) && !(await hasFolded(topic, to))) return false;
     for (const [topic, to] of ranges) await walk(deps, of, { topic, to, daysBefore: null });
   }
   if (statisticsHorizon !== null) {
-    const to = await endOfOlder(deps, retentionTopic, partition, statisticsHorizon);
+    const to = await endOfOlder(deps, of.looked, { topic: retentionTopic, partition }, statisticsHorizon);
     const staysFrom = await neededFrom(log, partition, to);
     await walk(deps, of, { topic: retentionTopic, to, daysBefore: bucketStart('day', statisticsHorizon), staysFrom });
   }

@@ -9,14 +9,16 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { SqliteEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { createCodec } from '../../src/codec/index.ts';
-import { allTopics, defaultPartitioning, topicOf } from '../../src/domain/topics.ts';
+import { allTopics, defaultPartitioning, type Topic, topicOf } from '../../src/domain/topics.ts';
+import type { LogEntry } from '../../src/ports/event-log.ts';
+import type { Looked } from '../../src/retention/end-of-older.ts';
 import { endOfOlder } from '../../src/retention/end-of-older.ts';
 import { requested } from '../support/requested.ts';
 import { wallClock } from '../support/wall-clock.ts';
 
 const dayMs = 24 * 3_600_000;
 const event = requested(0, 1);
-const place = [topicOf(event), event.partition] as const;
+const place = { topic: topicOf(event), partition: event.partition };
 const noon = Date.UTC(2026, 10, 29, 12);
 
 let folder: string;
@@ -29,6 +31,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'herald-older-'));
   now = noon;
   said = [];
+  looked = new Map();
+  read = 0;
   const silent = (): void => undefined;
   const logger = { debug: silent, info: silent, warn: (message: string) => void said.push(message), error: silent };
   const shape = { partitioning: defaultPartitioning, topics: allTopics, groups: [] };
@@ -46,7 +50,19 @@ async function appendAt(...days: readonly number[]): Promise<void> {
   }
 }
 
-const olderThanAMonth = () => endOfOlder({ log, clock }, ...place, now - 30 * dayMs);
+const inTurn = <T>(work: () => Promise<T>): Promise<T> => work();
+let looked: Map<Topic, Looked>;
+/** Events that were read, of all passes. */
+let read: number;
+const olderThanAMonth = () =>
+  endOfOlder({ log: { ...log, read: counted }, clock, inTurn }, looked, place, now - 30 * dayMs);
+
+async function* counted(...range: Parameters<SqliteEventLog['read']>): AsyncGenerator<LogEntry> {
+  for await (const entry of log.read(...range)) {
+    read++;
+    yield entry;
+  }
+}
 
 it('is where the first event of the month stands', async () => {
   await appendAt(0, 10, 20, 30, 40);
@@ -71,6 +87,17 @@ it('is behind what happened by the clock that was ahead where what came later is
   expect(await olderThanAMonth()).toBe(3);
   now = noon + 35 * dayMs;
   expect(await olderThanAMonth()).toBe(1);
+});
+
+it('is found by looking at what happened by that clock once, however often it is asked for', async () => {
+  now = noon + 365 * dayMs;
+  await Promise.all(Array.from({ length: 3_000 }, () => log.append({ ...event, occurredAt: now })));
+  await appendAt(0, 40);
+  now = noon + 45 * dayMs;
+  expect([await olderThanAMonth(), await olderThanAMonth()]).toEqual([0, 3_001]);
+  const before = read;
+  for (let passes = 0; passes < 10; passes++) expect(await olderThanAMonth()).toBe(3_001);
+  expect(read - before).toBeLessThan(50);
 });
 
 it('is the end where all is older', async () => {

@@ -254,7 +254,14 @@ describe('MongoDB: the queries of the read models', () => {
         horizon: null,
         statisticsHorizon: null,
       };
-      expect(await passOver(deps, { ...of, tenants: new Map([[tenant, everything]]), settled: new Map() })).toBe(true);
+      expect(
+        await passOver(deps, {
+          ...of,
+          tenants: new Map([[tenant, everything]]),
+          settled: new Map(),
+          looked: new Map(),
+        }),
+      ).toBe(true);
     });
     await close();
     expect(sent.length).toBeGreaterThan(filled.notifications / 2 / 128);

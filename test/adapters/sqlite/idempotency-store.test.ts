@@ -94,6 +94,32 @@ describe('SQLite: a store of idempotency keys', () => {
     await again.close();
   });
 
+  it('so it is whenever a key was taken: yesterday, again in another order, or hours before by a process that ended', async () => {
+    const settledAt = (keyHash: string, requestedAt: number, offset: number) =>
+      keyEntry({ keyHash, requestedAt, leaseUntil: null, position: { ...position, offset } });
+    const again = start + keyLifetimeMs + 60_000;
+    const nightly = Array.from({ length: 50 }, (_, n) => `nightly ${n}`);
+    const ended = keyEntry({ keyHash: 'ended', requestedAt: start + 100 });
+    const before = openIdempotencyStore({ path: path(), history: historyOf('log-1', 1) });
+    const use = async (entry: ReturnType<typeof keyEntry>) => {
+      const taken = { ...entry, leaseUntil: entry.requestedAt + 30_000, position: null };
+      expect(await before.reserve(taken, entry.requestedAt)).toBeNull();
+      await before.settle(entry);
+    };
+    for (const [n, keyHash] of nightly.entries()) await use(settledAt(keyHash, start + n, n));
+    await before.reserve(ended, start + 100);
+    for (let hour = 1; hour < 20; hour++) await use(settledAt(`hour ${hour}`, start + hour * 3_600_000, 50 + hour));
+    expect(await before.takeOver(ended, again)).toBe(true);
+    await before.settle({ ...ended, leaseUntil: null, position: { ...position, offset: 100 } });
+    for (const [n, keyHash] of nightly.toReversed().entries()) await use(settledAt(keyHash, again + n, 101 + n));
+    await before.close();
+    const after = openIdempotencyStore({ path: path(), history: historyOf('log-1', 2, 100) });
+    expect(await after.find(ended, start + 200)).toBeNull();
+    for (const keyHash of nightly) expect(await after.find(keyEntry({ keyHash }), again)).toBeNull();
+    expect(await after.find(keyEntry({ keyHash: 'hour 19' }), start)).not.toBeNull();
+    await after.close();
+  });
+
   it('keeps no more keys than those of the last 24 h', async () => {
     const store = openIdempotencyStore({ path: path(), history: historyOf('log-1') });
     for (let i = 0; i < 500; i++) await store.reserve(keyEntry({ keyHash: `old-${i}` }), start);

@@ -22,8 +22,8 @@ export interface IdempotencyStoreOptions {
 const forgottenPerCallMax = 50;
 /** A ms or two, before whoever else has his turn. */
 const removedPerStep = 200;
-/** Longer than a reservation lasts before its append. */
-const reservedMsMax = 60_000;
+/** More than are settled in the moment between an append and its settling, whoever comes at once. */
+const settledMeanwhileMax = 10_000;
 /** 2 ms: a batch has 500 keys at once. */
 const worksPerTurn = 50;
 
@@ -94,16 +94,15 @@ function begin(connection: Connection, history: IdempotencyStoreOptions['history
   connection.statement('UPDATE keys SET lease_until = 0 WHERE lease_until > 0').run();
 }
 
-/** What was accepted and isn't in the log any more, which was put back from an earlier time. From the newest back: what lies further back than a reservation before one that is there is there too. */
+/** What was accepted and isn't in the log any more, which was put back from an earlier time. From what was settled last back: what lies behind so many that are there is there too. */
 function removeBeyond(connection: Connection, reach: Reach): void {
   const beyond: number[] = [];
-  let from = -Infinity;
-  const newestFirst = 'SELECT rowid, requested_at, position FROM keys WHERE position IS NOT NULL ORDER BY rowid DESC';
-  for (const [row, requestedAt, text] of connection.eachRow(newestFirst, [])) {
-    if (Number(requestedAt) < from) break;
+  let there = 0;
+  const lastSettledFirst = 'SELECT rowid, position FROM keys WHERE position IS NOT NULL ORDER BY rowid DESC';
+  for (const [row, text] of connection.eachRow(lastSettledFirst, [])) {
     const { topic, partition, offset } = JSON.parse(String(text)) as Position;
     if (offset >= (reach.get(topic)?.[partition] ?? 0)) beyond.push(Number(row));
-    else from = Math.max(from, Number(requestedAt) - reservedMsMax);
+    else if (++there > settledMeanwhileMax) break;
   }
   for (const row of beyond) connection.statement('DELETE FROM keys WHERE rowid = ?').run(row);
 }
@@ -114,11 +113,10 @@ const removeTenantSql = 'DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys
 const ofEntry = 'tenant_id = ? AND key_hash = ? AND notification_id = ? AND lease_until = ?';
 const takeOverSql = `UPDATE keys SET lease_until = ? WHERE ${ofEntry}`;
 const releaseSql = `DELETE FROM keys WHERE ${ofEntry}`;
+/** Replaced, not changed in place: rows stand in the order in which they were settled. */
 const putSql = `
-  INSERT INTO keys (tenant_id, key_hash, fingerprint, notification_id, requested_at, lease_until, position, expires_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, notification_id = excluded.notification_id,
-    requested_at = excluded.requested_at, lease_until = excluded.lease_until, position = excluded.position, expires_at = excluded.expires_at`;
+  REPLACE INTO keys (tenant_id, key_hash, fingerprint, notification_id, requested_at, lease_until, position, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
 function put(connection: Connection, entry: KeyEntry): void {
   const { tenantId, keyHash, fingerprint, notificationId, requestedAt, leaseUntil, position } = entry;

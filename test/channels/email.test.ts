@@ -323,6 +323,30 @@ describe('a mail by SMTP', () => {
     await server.close();
   });
 
+  it.each(['before it is asked where it leads', 'while that is looked up'])(
+    'fails at once on a connection that was reset %s',
+    async (when) => {
+      await start();
+      let opened: Socket | null = null;
+      const reset: Outbound = {
+        ...outbound,
+        async connect(to) {
+          opened = await outbound.connect(to);
+          return when.startsWith('before') ? opened.destroy() : opened;
+        },
+        isAllowListed: () => Promise.resolve(opened?.destroy() !== undefined),
+      };
+      smtp = createProviderRegistry({ outbound: reset, clock: wallClock, providerUrls: {} }).find(
+        'EMAIL',
+        'smtp',
+      ) as Provider;
+      expect(await send()).toMatchObject({
+        kind: 'retryable',
+        reason: { failureClass: 'network', code: 'ECONNRESET' },
+      });
+    },
+  );
+
   it('closes a connection for whose TLS there was no turn', async () => {
     await start();
     const server = await startRawServer((socket) => void socket.write('220 mx\r\n'));

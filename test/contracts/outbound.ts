@@ -429,6 +429,18 @@ export function outboundContract(name: string, harness: OutboundHarness): void {
       });
     });
 
+    it('lets a raw connection be reset while nobody listens to it', async () => {
+      const outbound = make(loopback);
+      const accepted: Socket[] = [];
+      const server = await startRawServer((socket) => void accepted.push(socket));
+      const to = { host: '127.0.0.1', port: server.port, signal: AbortSignal.timeout(5_000) };
+      const socket = await outbound.connect(to);
+      await until(() => accepted.length === 1, { what: 'the connection to be accepted' });
+      accepted[0]?.resetAndDestroy();
+      await until(() => socket.destroyed, { what: 'the reset to be seen' });
+      await server.close();
+    });
+
     it('ends raw connections when it is closed', async () => {
       const outbound = make(loopback);
       const server = createServer();

@@ -103,12 +103,13 @@ export function guardedSocket(
     if (refusal !== null) return reject(refusal);
     if (signal.aborted) return reject(toOutboundError(null, signal));
     const socket = connectTcp({ host, port, lookup: guardedLookup(guard, 'smtp'), noDelay: true });
+    // For as long as it lives: it may be reset while who has it awaits something else, and an error that nobody hears ends the process.
+    socket.on('error', () => undefined);
     const settle = (error: Error | null): void => {
       signal.removeEventListener('abort', cut);
       socket.removeListener('connect', opened);
       socket.removeListener('error', settle);
       if (error === null) return resolve(socket);
-      socket.on('error', () => undefined);
       socket.destroy();
       reject(toOutboundError(error, signal));
     };

@@ -97,7 +97,13 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
     const { tenantId, host, port, secure, heloName: name, user, password } = server;
     const socket = await outbound.connect({ host, port, signal });
     // Where it really is connected to decides whether a plain login and an unknown certificate will do.
-    const exempt = await outbound.isAllowListed(socket.remoteAddress ?? '');
+    const { remoteAddress } = socket;
+    const exempt = remoteAddress !== undefined && (await outbound.isAllowListed(remoteAddress));
+    // Reset by now: it would say so to nobody any more.
+    if (remoteAddress === undefined || socket.destroyed) {
+      socket.destroy();
+      throw closedByServer();
+    }
     const tls = { rejectUnauthorized: !exempt, secureContext: outbound.secureContext };
     const connection = new Connection({
       ...belts,
@@ -115,7 +121,7 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
     const lost = (error?: Error): void => {
       session.alive = false;
       forget(session);
-      session.fail?.(error ?? new OutboundError('network', 'ECONNRESET', 'the mail server closed the connection'));
+      session.fail?.(error ?? closedByServer());
     };
     shakeHandsInTurn(connection, tenantId, outbound, (error) => {
       lost(error);
@@ -163,6 +169,10 @@ export function createSmtpConnections(outbound: Outbound): SmtpConnections {
       await transmit(await open(server, key, signal), mail, signal);
     },
   };
+}
+
+function closedByServer(): OutboundError {
+  return new OutboundError('network', 'ECONNRESET', 'the mail server closed the connection');
 }
 
 /** One command, cut off by the signal, the connection with it. */

@@ -54,6 +54,8 @@ export type CallbackVerdict =
 export interface ProviderCallbacks {
   /** What a tenant saves as `callbackSecret`; null: signatures are verified by what is saved anyway, or there are none. */
   readonly secret: { readonly label: string; readonly help: string; problem(secret: string): string | null } | null;
+  /** What the provider sends in one call at most: until a signature is verified, anybody has sent it. */
+  readonly bodyBytesMax: number;
   read(request: CallbackRequest, context: CallbackContext): Promise<CallbackVerdict>;
 }
 

@@ -288,6 +288,20 @@ describe('Twilio', () => {
     });
   });
 
+  it('says a field that comes twice by its first value', async () => {
+    const { text, ...sent } = signed(fields('delivered'));
+    expect(brief(await read('twilio', {}, { ...sent, text: `${text}&MessageStatus=failed` }))).toEqual([
+      'delivered false +15558675310',
+    ]);
+  });
+
+  it('costs little to refuse, however many fields there are', async () => {
+    const names = Array.from({ length: 40_000 }, (_, i) => i.toString(36).padStart(4, '0'));
+    const startedAt = performance.now();
+    expect(brief(await read('twilio', {}, { url, text: names.join('&') }))).toEqual(['forged']);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
   it('is refused with other fields, at another address, with another auth token, and where no address is known', async () => {
     const sent = signed(fields('delivered'));
     for (const [settings, forged] of [

@@ -803,7 +803,7 @@ export interface paths {
     put?: never;
     /**
      * What a provider reports of the messages that it has taken
-     * @description For the provider to call: its address is the `callbackUrl` of `GET /providers`. The body is the provider’s own, verified by its own signature (Postmark signs nothing: there the address alone is what nobody knows). Told again, late or out of order it changes nothing; a status never follows from it. A permanent bounce or a complaint puts the recipient on the suppression list.
+     * @description For the provider to call: its address is the `callbackUrl` of `GET /providers`. The body is the provider’s own, verified by its own signature (Postmark signs nothing: there the address alone is what nobody knows): 1 MiB of SendGrid, 256 KiB of Amazon SES and Postmark, 64 KiB of the others at most. Told again, late or out of order it changes nothing; a status never follows from it. A permanent bounce or a complaint puts the recipient on the suppression list.
      */
     post: operations['receiveCallback'];
     delete?: never;

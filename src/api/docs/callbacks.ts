@@ -11,7 +11,7 @@ const receive: OperationDocs = {
   area: 'Providers',
   summary: 'What a provider reports of the messages that it has taken',
   description:
-    'For the provider to call: its address is the `callbackUrl` of `GET /providers`. The body is the provider’s own, verified by its own signature (Postmark signs nothing: there the address alone is what nobody knows). ' +
+    'For the provider to call: its address is the `callbackUrl` of `GET /providers`. The body is the provider’s own, verified by its own signature (Postmark signs nothing: there the address alone is what nobody knows): 1 MiB of SendGrid, 256 KiB of Amazon SES and Postmark, 64 KiB of the others at most. ' +
     'Told again, late or out of order it changes nothing; a status never follows from it. A permanent bounce or a complaint puts the recipient on the suppression list.',
   params: {
     provider: { description: 'The provider’s name.', example: 'sendgrid', schema: { type: 'string' } },
@@ -38,7 +38,7 @@ const receive: OperationDocs = {
     NOT_FOUND: 'There is no such address of callbacks.',
     BAD_REQUEST: 'The body is not what this provider is known to send.',
     TOO_MANY_REQUESTS: 'The limit of requests is reached. Try again in 10 s.',
-    PAYLOAD_TOO_LARGE: 'A request holds at most 1024 KiB.',
+    PAYLOAD_TOO_LARGE: 'A request holds at most 64 KiB.',
     SERVICE_UNAVAILABLE: 'The reports are not all durable: the event log takes nothing at the moment. Send them again.',
   },
 };

@@ -33,12 +33,8 @@ interface Dependencies {
   readonly turns: ThreadTurns;
 }
 
-const callbackLimits = {
-  /** SendGrid's batches have up to 768 KiB; everybody else's have an event. */
-  bodyBytesMax: 1024 * 1024,
-  /** What has to be fetched to verify one: providers wait 3 to 30 s for an answer. */
-  verifyMaxMs: 5000,
-} as const;
+/** What has to be fetched to verify one: providers wait 3 to 30 s for an answer. */
+const verifyMaxMs = 5000;
 
 /** Of one provider of a tenant: 100 mails a second that are delivered, opened and clicked, each told by itself. 1 ms of the thread each. */
 const callbackRate: RateLimit = { limit: 3000, windowMs: 10_000 };
@@ -56,7 +52,8 @@ interface Judged {
 
 export function createCallbackHandlers(deps: Dependencies) {
   const { commands, callbackAddresses, registry, limiter, clock, metrics, turns } = deps;
-  for (const provider of reporting(registry)) {
+  const bodyBytesMax = new Map(reporting(registry));
+  for (const provider of bodyBytesMax.keys()) {
     for (const outcome of outcomes) metrics.increment('herald_callbacks_total', { provider, outcome }, 0);
     for (const outcome of [...reportKinds, 'foreign'])
       metrics.increment('herald_reports_total', { provider, outcome }, 0);
@@ -115,12 +112,13 @@ export function createCallbackHandlers(deps: Dependencies) {
     async handle(_, { params, headers, unread: { request, room } }) {
       const { provider = '', token = '' } = params;
       const tenantId = callbackAddresses.tenantOf(provider, token);
-      if (tenantId === null) throw notFound('address of callbacks');
+      const bytesMax = bodyBytesMax.get(provider);
+      if (tenantId === null || bytesMax === undefined) throw notFound('address of callbacks');
       await count(limiter, `callbacks:${tenantId}:${provider}`);
       room.belongsTo(tenantId);
       return turns.as(tenantId, async () => {
         const accounts = await accountsOf(deps, tenantId, provider);
-        const body = await readBytes(request, room, callbackLimits.bodyBytesMax);
+        const body = await readBytes(request, room, bytesMax);
         if (turns.isOver()) await turns.next();
         const url = urlOf(callbackAddresses.urlOfToken(provider, token), request);
         const found = await verdictByStored({ tenantId, provider, accounts }, { url, headers, body });
@@ -133,9 +131,13 @@ export function createCallbackHandlers(deps: Dependencies) {
   return { receive };
 }
 
-function reporting(registry: Dependencies['registry']): string[] {
+/** Who reports, with what a body of it may have. */
+function reporting(registry: Dependencies['registry']): [string, number][] {
   return reportedChannels.flatMap((channel) =>
-    registry.names(channel).filter((name) => registry.find(channel, name)?.callbacks !== undefined),
+    registry.names(channel).flatMap((name): [string, number][] => {
+      const callbacks = registry.find(channel, name)?.callbacks;
+      return callbacks === undefined ? [] : [[name, callbacks.bodyBytesMax]];
+    }),
   );
 }
 
@@ -175,7 +177,7 @@ function urlOf(address: string | null, { url = '' }: IncomingMessage): string | 
 async function withDeadline<T>(clock: Pick<Clock, 'sleep'>, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new AbortController();
   const ended = new AbortController();
-  void clock.sleep(callbackLimits.verifyMaxMs, ended.signal).then(() => deadline.abort());
+  void clock.sleep(verifyMaxMs, ended.signal).then(() => deadline.abort());
   try {
     return await work(deadline.signal);
   } finally {

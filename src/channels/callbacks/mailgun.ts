@@ -15,6 +15,7 @@ export const mailgunCallbacks: ProviderCallbacks = {
     help: "The account's HTTP webhook signing key, for reports of what became of mails.",
     problem: (secret) => (/^[\x21-\x7e]{16,200}$/.test(secret) ? null : 'must be 16 to 200 visible ASCII characters'),
   },
+  bodyBytesMax: 64 * 1024,
   read: (request, context) => Promise.resolve(read(request, context)),
 };
 

@@ -9,6 +9,8 @@ import { jsonOf, notificationIdOfKey, taken, timeOf, unreadable } from './readin
 
 export const postmarkCallbacks: ProviderCallbacks = {
   secret: null,
+  /** Bounces and complaints have the whole mail in them where the webhook is set to include its content. */
+  bodyBytesMax: 256 * 1024,
   read: (request, context) => Promise.resolve(read(request, context)),
 };
 

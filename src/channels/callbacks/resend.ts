@@ -18,6 +18,7 @@ export const resendCallbacks: ProviderCallbacks = {
     problem: (secret) =>
       secret.startsWith(prefix) && keyOf(secret).length >= 16 ? null : 'must be whsec_ and base64 of 16 bytes or more',
   },
+  bodyBytesMax: 64 * 1024,
   read: (request, context) => Promise.resolve(read(request, context)),
 };
 

@@ -18,6 +18,8 @@ export const sendgridCallbacks: ProviderCallbacks = {
     problem: (secret) =>
       keyOf(secret) === null ? 'must be the verification key of the event webhook: base64, it begins with MFkw' : null,
   },
+  /** Its batches have up to 768 KiB. */
+  bodyBytesMax: 1024 * 1024,
   read: (request, context) => Promise.resolve(read(request, context)),
 };
 

@@ -18,6 +18,8 @@ export function sesCallbacks(outbound: Pick<Outbound, 'request'>): ProviderCallb
   const sns = createSnsVerifier(outbound);
   return {
     secret: null,
+    /** A message of SNS. */
+    bodyBytesMax: 256 * 1024,
     async read(request, context) {
       try {
         return await read(sns, request, context);

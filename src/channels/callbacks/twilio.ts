@@ -17,6 +17,7 @@ import {
 
 export const twilioCallbacks: ProviderCallbacks = {
   secret: null,
+  bodyBytesMax: 64 * 1024,
   read: (request, context) => Promise.resolve(read(request, context)),
 };
 
@@ -28,14 +29,15 @@ const permanentCodes: ReadonlySet<string> = new Set(['30005', '30006', '21614', 
 function read(request: CallbackRequest, { provider, now }: CallbackContext): CallbackVerdict {
   const { url } = request;
   if (url === null) return forged('The signature can’t be verified: the service knows no PUBLIC_URL.');
-  const fields = new URLSearchParams(request.body.toString('utf8'));
-  const names = [...new Set(fields.keys())].sort();
+  // Of a name that comes twice the first value counts.
+  const fields = new Map([...new URLSearchParams(request.body.toString('utf8'))].toReversed());
+  const names = [...fields.keys()].sort();
   const text = names.map((name) => `${name}${fields.get(name)}`).join('');
   const given = Buffer.from(headerOf(request, 'x-twilio-signature'), 'base64');
   if (!isSame(given, hmac('sha1', provider.apiKey, url, text)))
     return forged('The signature is not one by the auth token of the account, over the address of PUBLIC_URL.');
   const [sid, status, code] = ['MessageSid', 'MessageStatus', 'ErrorCode'].map((name) => fields.get(name));
-  if (sid === null || sid === undefined || status === null || status === undefined) return unreadable;
+  if (sid === undefined || status === undefined) return unreadable;
   const kind = Object.hasOwn(kinds, status) ? kinds[status as keyof typeof kinds] : null;
   if (kind === null) return taken(['other']);
   const notificationId = notificationIdOfKey(new URL(url).searchParams.get(notificationIdField));
@@ -46,9 +48,9 @@ function read(request: CallbackRequest, { provider, now }: CallbackContext): Cal
     kind,
     at: now,
     id: `${sid}:${status}`,
-    recipient: fields.get('To'),
+    recipient: fields.get('To') ?? null,
     permanent: isBounce && permanentCodes.has(code ?? ''),
-    reason: isBounce ? `${status}${code === null || code === undefined ? '' : `, error ${code}`}` : null,
+    reason: isBounce ? `${status}${code === undefined ? '' : `, error ${code}`}` : null,
   };
   return taken([[report]]);
 }

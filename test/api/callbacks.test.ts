@@ -1,15 +1,18 @@
 // What providers report over the API: it shows beside the record, suppresses whom it should, and nobody but the provider can tell it.
 
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { followSuppressions } from '../../src/projections/suppressions/follow.ts';
 import { mailgunEvents } from '../channels/callback-samples.ts';
+import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
+import type { ThreadTurns } from '../../src/ports/thread-turns.ts';
+import { wholeTurns } from '../../src/ports/thread-turns.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { HttpSink } from '../support/http-sink.ts';
@@ -363,6 +366,81 @@ it('of one tenant that come without end don’t take the room of another’s', a
   } finally {
     for (const socket of sockets) socket.destroy();
   }
+});
+
+describe('a batch of reports', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const sendgrid = {
+    ...mailgun,
+    provider: 'sendgrid',
+    callbackSecret: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
+    config: { ...config, domain: undefined },
+  };
+  let own: App;
+  afterEach(() => own.close());
+
+  async function start(replace: { readonly turns?: ThreadTurns; readonly limiter?: RateLimiter }) {
+    own = await startApp({ replace: () => replace, delivers: false });
+    const by = await own.tenant('owner');
+    expect((await by.dashboard('POST', '/providers', sendgrid)).status).toBe(200);
+    const address = await addressOf(by);
+    return (count: number) => {
+      const notificationId = 'notif_01hzx5v6k2m8n4q7r9t3w5y8za';
+      const events = Array.from({ length: count }, (_, i) => ({ event: 'open', sg_event_id: `${i}`, notificationId }));
+      const text = JSON.stringify(events);
+      const headers = {
+        'x-twilio-email-event-webhook-timestamp': '1',
+        'x-twilio-email-event-webhook-signature': sign('sha256', Buffer.from(`1${text}`), privateKey).toString(
+          'base64',
+        ),
+      };
+      return own.call('POST', address, headers, text);
+    };
+  }
+
+  it('is verified in a turn, made events of in further ones, and what follows from it counts', async () => {
+    const had = { waits: 0, pieces: 0, chargedMs: 0 };
+    const turns: ThreadTurns = {
+      ...wholeTurns,
+      isOver: () => true,
+      async next() {
+        had.waits++;
+      },
+      piece(work) {
+        had.pieces++;
+        return work();
+      },
+      charge(ms) {
+        had.chargedMs += ms;
+      },
+    };
+    const tell = await start({ turns });
+    const before = { ...had };
+    expect((await tell(401)).body).toEqual({ reports: 401, suppressed: 0, foreign: 0, other: 0 });
+    expect(had.waits - before.waits).toBe(4);
+    // Two are of the answer.
+    expect(had.pieces - before.pieces).toBe(4 + 2);
+    expect(had.chargedMs - before.chargedMs).toBeGreaterThan(5);
+  });
+
+  it('counts by its reports, and is 429 where they are over what a tenant’s mails may be told of', async () => {
+    const taken: [string, number][] = [];
+    const limiter = {
+      async take(key: string, { limit }: { limit: number }, cost = 1) {
+        if (key.startsWith('reports:')) taken.push([key.split(':').at(-1) ?? '', cost]);
+        return { allowed: !key.startsWith('reports:') || cost < 3, remaining: limit, resetMs: 4000 };
+      },
+    } as RateLimiter;
+    const tell = await start({ limiter });
+    expect((await tell(0)).status).toBe(200);
+    expect((await tell(2)).status).toBe(200);
+    const refused = await tell(3);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '4']);
+    expect(taken).toEqual([
+      ['sendgrid', 2],
+      ['sendgrid', 3],
+    ]);
+  });
 });
 
 it('503 while the log takes nothing, so that the provider tells it again', async () => {

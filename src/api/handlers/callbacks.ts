@@ -39,6 +39,13 @@ const verifyMaxMs = 5000;
 /** Of one provider of a tenant: 100 mails a second that are delivered, opened and clicked, each told by itself. 1 ms of the thread each. */
 const callbackRate: RateLimit = { limit: 3000, windowMs: 10_000 };
 
+/** Of one provider of a tenant, however many a call tells: 10,000 mails in 10 s, as many as batches may send, each delivered, opened and clicked. */
+const reportRate: RateLimit = { limit: 30_000, windowMs: 10_000 };
+/** A flush of the log; 2 ms to be made events. */
+const reportsAtOnce = 200;
+/** Appended and read back by the folds, as bodies are: half a KiB each. */
+const followsMsPerReport = 0.02;
+
 /** As they are counted. */
 const outcomes = ['taken', 'forged', 'malformed', 'unavailable'] as const;
 /** Those of whom nothing is reported call nobody. */
@@ -65,8 +72,9 @@ export function createCallbackHandlers(deps: Dependencies) {
     for (const by of settings) {
       const callbacks = registry.find(by.channel, by.provider)?.callbacks;
       if (callbacks === undefined) continue;
+      if (turns.isOver()) await turns.next();
       const verdict = await withDeadline(clock, (signal) =>
-        callbacks.read(request, { provider: by, now: clock.now(), signal }),
+        turns.piece(() => callbacks.read(request, { provider: by, now: clock.now(), signal })),
       );
       last = { verdict, by };
       if (verdict.kind !== 'forged') return last;
@@ -101,7 +109,14 @@ export function createCallbackHandlers(deps: Dependencies) {
         return assertNever(verdict);
     }
     const { reports, foreign, other } = verdict;
-    const { suppressed } = await commands.reportDelivery({ tenantId, channel: by.channel, provider, reports });
+    if (reports.length > 0) await count(limiter, `reports:${tenantId}:${provider}`, reportRate, reports.length);
+    let suppressed = 0;
+    for (let at = 0; at < reports.length; at += reportsAtOnce) {
+      const told = { tenantId, channel: by.channel, provider, reports: reports.slice(at, at + reportsAtOnce) };
+      if (turns.isOver()) await turns.next();
+      turns.charge(told.reports.length * followsMsPerReport);
+      suppressed += (await turns.piece(() => commands.reportDelivery(told))).suppressed;
+    }
     for (const { kind } of reports) metrics.increment('herald_reports_total', { provider, outcome: kind });
     if (foreign > 0) metrics.increment('herald_reports_total', { provider, outcome: 'foreign' }, foreign);
     return { reports: reports.length, suppressed, foreign, other };
@@ -114,12 +129,11 @@ export function createCallbackHandlers(deps: Dependencies) {
       const tenantId = callbackAddresses.tenantOf(provider, token);
       const bytesMax = bodyBytesMax.get(provider);
       if (tenantId === null || bytesMax === undefined) throw notFound('address of callbacks');
-      await count(limiter, `callbacks:${tenantId}:${provider}`);
+      await count(limiter, `callbacks:${tenantId}:${provider}`, callbackRate);
       room.belongsTo(tenantId);
       return turns.as(tenantId, async () => {
         const accounts = await accountsOf(deps, tenantId, provider);
         const body = await readBytes(request, room, bytesMax);
-        if (turns.isOver()) await turns.next();
         const url = urlOf(callbackAddresses.urlOfToken(provider, token), request);
         const found = await verdictByStored({ tenantId, provider, accounts }, { url, headers, body });
         if (found === null) throw notFound('address of callbacks');
@@ -142,9 +156,9 @@ function reporting(registry: Dependencies['registry']): [string, number][] {
 }
 
 /** @throws DomainError TOO_MANY_REQUESTS */
-async function count(limiter: RateLimiter, key: string): Promise<void> {
-  const decision = await limiter.take(key, callbackRate);
-  if (!decision.allowed) throw tooManyRequests(rateLimited('callbacks', callbackRate, decision));
+async function count(limiter: RateLimiter, key: string, rate: RateLimit, cost = 1): Promise<void> {
+  const decision = await limiter.take(key, rate, cost);
+  if (!decision.allowed) throw tooManyRequests(rateLimited('callbacks', rate, decision));
 }
 
 /** What is disabled still tells of what it has taken. @throws DomainError SERVICE_UNAVAILABLE, NOT_FOUND */

@@ -20,7 +20,7 @@ export interface Suppressions {
 }
 
 export interface SuppressionList extends Suppressions {
-  /** The tenant's entries, the newest first. */
+  /** The tenant's entries as they are now, in no order. */
   of(tenantId: TenantId): readonly Suppression[];
   /** How many the tenant has. */
   count(tenantId: TenantId): number;

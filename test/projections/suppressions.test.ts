@@ -7,8 +7,12 @@ import type { EventId, TenantId } from '../../src/domain/ids.ts';
 import { comparedRecipient } from '../../src/domain/suppression.ts';
 import { settingsTopic } from '../../src/domain/topics.ts';
 import type { EventLog, LogEntry } from '../../src/ports/event-log.ts';
+import type { Suppression } from '../../src/ports/suppressions.ts';
+import type { ThreadTurns } from '../../src/ports/thread-turns.ts';
+import { wholeTurns } from '../../src/ports/thread-turns.ts';
 import { followSuppressions } from '../../src/projections/suppressions/follow.ts';
 import { createSuppressionList } from '../../src/projections/suppressions/list.ts';
+import { suppressionPage } from '../../src/projections/suppressions/page.ts';
 import fc from '../support/properties.ts';
 
 const ada = 'tnt_ada' as TenantId;
@@ -108,6 +112,45 @@ describe('a suppression list', () => {
         expect(often.of(ada)).toEqual(once.of(ada));
       }),
     );
+  });
+});
+
+describe('a page of a list', () => {
+  const entryAt = (createdAt: number, n: number): Suppression => {
+    return { id: `sup_${n}`, channel: 'EMAIL', recipient: `${n}@x.example`, reason: 'bounce', createdAt };
+  };
+
+  it('is the next ones behind the last, the newest first, in whichever order the entries stand', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(5), { maxLength: 30 }), fc.integer({ min: 1, max: 7 }), async (times, max) => {
+        const entries = times.map(entryAt);
+        const read: Suppression[] = [];
+        for (let page: readonly Suppression[] | null = null; page?.length !== 0; read.push(...page)) {
+          page = await suppressionPage(wholeTurns, entries, { behind: read.at(-1) ?? null, max });
+          expect(page.length).toBeLessThanOrEqual(max);
+        }
+        expect(read).toEqual(entries.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)));
+      }),
+    );
+  });
+
+  it('is picked of a long one in pieces, between which others have the thread', async () => {
+    const held: string[] = [];
+    const turns: ThreadTurns = {
+      ...wholeTurns,
+      isOver: () => true,
+      async next() {
+        held.push('wait');
+      },
+      piece(work) {
+        held.push('piece');
+        return work();
+      },
+    };
+    const entries = Array.from({ length: 12_000 }, (_, n) => entryAt(n, n));
+    const page = await suppressionPage(turns, entries, { behind: null, max: 2 });
+    expect(page).toEqual([entryAt(11_999, 11_999), entryAt(11_998, 11_998)]);
+    expect(held).toEqual(['wait', 'piece', 'wait', 'piece', 'wait', 'piece']);
   });
 });
 

@@ -9,6 +9,7 @@ import type { Outbound } from '../../ports/outbound.ts';
 import type { Suppression, SuppressionList } from '../../ports/suppressions.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import { pageBytesMax } from '../../projections/page-bytes.ts';
+import { suppressionPage } from '../../projections/suppressions/page.ts';
 import type { Cursors } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
 import { listText, pageText } from '../page.ts';
@@ -39,13 +40,9 @@ export function createSuppressionHandlers({ commands, suppressions, outbound, cu
     async handle({ tenant }, { query: { limit, cursor } }) {
       const scope = { tenantId: tenant.id, list: 'suppressions' };
       const [createdAt, id] = cursor === undefined ? [] : cursors.decode(cursor, scope);
-      const page = turns.piece(() => {
-        const all = suppressions.of(tenant.id);
-        const isBehind = (one: Suppression) =>
-          one.createdAt < Number(createdAt) || (one.createdAt === createdAt && one.id > String(id));
-        const from = cursor === undefined ? 0 : all.findIndex(isBehind);
-        return from < 0 ? [] : all.slice(from, from + limit + 1);
-      });
+      const behind = cursor === undefined ? null : { createdAt: Number(createdAt), id: String(id) };
+      const entries = turns.piece(() => suppressions.of(tenant.id));
+      const page = await suppressionPage(turns, entries, { behind, max: limit + 1 });
       const text = await pageText(turns, page.slice(0, limit), shown);
       const last = text.cutAfter ?? (page.length > limit ? (page[limit - 1] ?? null) : null);
       const nextCursor = last === null ? null : cursors.encode([last.createdAt, last.id], scope);

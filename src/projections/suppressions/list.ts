@@ -101,7 +101,7 @@ export function createSuppressionList(): FoldedSuppressions {
       const list = lists.get(tenantId);
       return list?.has(suppressionIdOf(tenantId, channel, comparedRecipient(channel, recipient))) === true;
     },
-    of: (tenantId) => [...(lists.get(tenantId)?.values() ?? [])].sort(newestFirst),
+    of: (tenantId) => [...(lists.get(tenantId)?.values() ?? [])],
     count: (tenantId) => lists.get(tenantId)?.size ?? 0,
     causeOf: (tenantId, id) => causes.get(tenantId)?.get(id) ?? null,
     find: (tenantId, id) => lists.get(tenantId)?.get(id) ?? null,
@@ -114,8 +114,4 @@ export function createSuppressionList(): FoldedSuppressions {
       return size;
     },
   };
-}
-
-function newestFirst(a: Suppression, b: Suppression): number {
-  return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1);
 }

@@ -3,10 +3,12 @@
 
 import { z } from 'zod';
 
+export const awsRegion = /^[a-z]{2}(-[a-z]+)+-\d{1,2}$/;
+
 export const awsAccess = {
   region: z
     .string()
-    .regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, 'must be an AWS region such as eu-central-1')
+    .regex(awsRegion, 'must be an AWS region such as eu-central-1')
     .describe('The AWS region, e.g. eu-central-1.'),
   accessKeyId: z
     .string()

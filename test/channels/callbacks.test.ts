@@ -26,15 +26,22 @@ import {
 } from './callback-samples.ts';
 
 const now = Date.UTC(2026, 10, 22, 23, 42);
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
 const requests: OutboundRequest[] = [];
-let answer: (request: OutboundRequest) => { status: number; body: string } = () => ({ status: 404, body: '' });
+let answer: (request: OutboundRequest) => Answer | Promise<Answer> = () => ({ status: 404, body: '' });
 const outbound = {
   request: async (request: OutboundRequest) => {
     requests.push(request);
-    return { headers: {}, ...answer(request) };
+    return { headers: {}, ...(await answer(request)) };
   },
 } as unknown as Outbound;
-const registry = createProviderRegistry({ outbound, clock: createClock(), providerUrls: {} });
+let monotonic = 0;
+const clock = { ...createClock(), monotonic: () => monotonic };
+const registry = createProviderRegistry({ outbound, clock, providerUrls: {} });
 
 interface Sent extends Partial<CallbackRequest> {
   readonly text: string;
@@ -52,7 +59,7 @@ function read(name: string, settings: Partial<ProviderSettings>, sent: Sent): Pr
     provider: name,
     apiKey: 'the key',
     previousApiKey: null,
-    config: {},
+    config: name === 'ses' ? { region: 'us-west-2' } : {},
     enabled: true,
     createdAt: 0,
     updatedAt: 0,
@@ -316,7 +323,7 @@ describe('Twilio', () => {
 });
 
 describe('Amazon SES', () => {
-  const certUrl = 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0000000000000000000000.pem';
+  const certUrl = 'https://sns.us-west-2.amazonaws.com/SimpleNotificationService-0000000000000000000000.pem';
   let certificates: Certificates;
   let cert: string;
   let key: string;
@@ -376,6 +383,11 @@ describe('Amazon SES', () => {
     expect(told.map(brief)).toEqual([...once, ...once]);
     expect(told[0]).toMatchObject({ reports: [{ notificationId, reason: 'smtp; 550 5.1.1 user unknown' }] });
     expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual([`GET ${certUrl}`]);
+    for (const url of [`${certUrl}#1`, certUrl.replace('sns.us', 'SNS.us')]) {
+      const otherwise = { ...message(sesEvents.bounce), SigningCertURL: url };
+      expect(brief(await read('ses', {}, signed(otherwise)))).toEqual(['bounced true recipient@example.com']);
+    }
+    expect(requests).toHaveLength(1);
     expect(brief(await read('ses', {}, signed(message('Successfully validated SNS topic'))))).toEqual([]);
   });
 
@@ -397,12 +409,14 @@ describe('Amazon SES', () => {
     for (const [settings, forged] of [
       [{}, { ...signed(sent), text: signed(sent).text.replace('recipient@example.com', 'ada@example.com') }],
       ...[
-        'https://sns.us-east-1.amazonaws.com.example.net/x.pem',
-        'https://s3.us-east-1.amazonaws.com/x.pem',
+        'https://sns.us-west-2.amazonaws.com.example.net/x.pem',
+        'https://s3.us-west-2.amazonaws.com/x.pem',
         'https://bucket.s3.amazonaws.com/sns.us-east-1.amazonaws.com/x.pem',
-        'http://sns.us-east-1.amazonaws.com/x.pem',
-        'https://sns.us-east-1.amazonaws.com:8443/x.pem',
-        'https://user@sns.us-east-1.amazonaws.com/x.pem',
+        'http://sns.us-west-2.amazonaws.com/x.pem',
+        'https://sns.us-west-2.amazonaws.com:8443/x.pem',
+        'https://user@sns.us-west-2.amazonaws.com/x.pem',
+        'https://sns.us-east-1.amazonaws.com/x.pem',
+        'https://sns.any-thing-else.amazonaws.com/x.pem',
       ].map((url) => [{}, signed({ ...sent, SigningCertURL: url })] as const),
       [{ config: { snsTopicArn: 'arn:aws:sns:us-west-2:123456789012:Another' } }, signed(sent)],
     ] as const)
@@ -417,17 +431,61 @@ describe('Amazon SES', () => {
       expect(brief(await read('ses', {}, { ...sent, at }))).toEqual(['forged']);
   });
 
-  it('is to be told again when the certificate can’t be had, and asks for it again then', async () => {
+  it('comes from the region of the topic, where that is named', async () => {
+    const topic = 'arn:aws:sns:eu-west-1:123456789012:MyTopic';
+    const config = { region: 'us-west-2', snsTopicArn: topic };
+    const by = (host: string) =>
+      signed({ ...message(sesEvents.bounce), TopicArn: topic, SigningCertURL: `https://${host}/x.pem` });
+    expect(brief(await read('ses', { config }, by('sns.us-west-2.amazonaws.com')))).toEqual(['forged']);
+    expect(brief(await read('ses', { config }, by('sns.eu-west-1.amazonaws.com')))).toEqual([
+      'bounced true recipient@example.com',
+    ]);
+    const none = { region: 'x', snsTopicArn: undefined };
+    expect(brief(await read('ses', { config: none }, by('sns.x.amazonaws.com')))).toEqual(['forged']);
+  });
+
+  it('has few certificates fetched at once, of a tenant two; what is known is known meanwhile', async () => {
+    expect(brief(await read('ses', {}, signed(message(sesEvents.bounce))))).toHaveLength(1);
+    requests.length = 0;
+    const before = answer;
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    answer = () => held.then(() => ({ status: 404, body: '' }));
+    const of = (tenant: number, n: number) => {
+      const url = certUrl.replace('.pem', `-${tenant}-${n}.pem`);
+      const sent = signed({ ...message(sesEvents.bounce), SigningCertURL: url });
+      return read('ses', { tenantId: `tnt_${tenant}` as TenantId }, sent);
+    };
+    const asked = Array.from({ length: 10 }, (_, tenant) => [of(tenant, 0), of(tenant, 1), of(tenant, 2)]).flat();
+    // Nobody asks twice for the same.
+    asked.push(of(0, 0));
+    expect(requests).toHaveLength(16);
+    expect(brief(await read('ses', {}, signed(message(sesEvents.bounce))))).toHaveLength(1);
+    letGo();
+    expect((await Promise.all(asked)).flatMap(brief)).toEqual(asked.map(() => 'unavailable'));
+    expect(requests).toHaveLength(16);
+    answer = before;
+    expect(brief(await of(9, 2))).toEqual(['bounced true recipient@example.com']);
+  });
+
+  it('is to be told again when the certificate can’t be had, and asks for it again 5 s later', async () => {
     const url = certUrl.replace('0000.pem', '0001.pem');
     const sent = signed({ ...message(sesEvents.bounce), SigningCertURL: url });
     const before = answer;
+    requests.length = 0;
     answer = () => {
       throw new OutboundError('timeout', 'ETIMEDOUT', 'no answer');
     };
     expect(brief(await read('ses', {}, sent))).toEqual(['unavailable']);
     answer = () => ({ status: 503, body: 'slow down' });
+    monotonic += 4_999;
     expect(brief(await read('ses', {}, sent))).toEqual(['unavailable']);
+    expect(requests).toHaveLength(1);
+    monotonic += 1;
+    expect(brief(await read('ses', {}, sent))).toEqual(['unavailable']);
+    expect(requests).toHaveLength(2);
     answer = before;
+    monotonic += 5_000;
     expect(brief(await read('ses', {}, sent))).toEqual(['bounced true recipient@example.com']);
   });
 });

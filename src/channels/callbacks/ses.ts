@@ -7,15 +7,15 @@ import { z } from 'zod';
 
 import { assertNever } from '../../domain/assert-never.ts';
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
-import type { Outbound } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
 import type { ReadEvent } from './reading.ts';
 import { forged, jsonOf, notificationIdField, notificationIdOfKey, taken, timeOf, unreadable } from './reading.ts';
 import type { SnsMessage, SnsVerifier } from './sns.ts';
 import { createSnsVerifier, snsMessageOf } from './sns.ts';
+import type { SnsDependencies } from './sns-certificates.ts';
 
-export function sesCallbacks(outbound: Pick<Outbound, 'request'>): ProviderCallbacks {
-  const sns = createSnsVerifier(outbound);
+export function sesCallbacks(dependencies: SnsDependencies): ProviderCallbacks {
+  const sns = createSnsVerifier(dependencies);
   return {
     secret: null,
     /** A message of SNS. */
@@ -41,10 +41,14 @@ async function read(
   const topic = provider.config['snsTopicArn'];
   if (topic !== undefined && topic !== message.TopicArn)
     return forged('The message is of another topic than snsTopicArn.');
-  if (!(await sns.isSigned(message, { now, signal }))) return forged('The signature is not one of Amazon SNS.');
+  // Of the topic; without its name the account's own, where it has to be then.
+  const region = topic === undefined ? provider.config['region'] : message.TopicArn.split(':')[3];
+  const by = { tenantId: provider.tenantId, region: typeof region === 'string' ? region : '', now, signal };
+  if (!(await sns.isSigned(message, by)))
+    return forged('The signature is not one of Amazon SNS in the region of snsTopicArn or, without it, of the config.');
   switch (message.Type) {
     case 'SubscriptionConfirmation':
-      return (await sns.confirm(message, signal))
+      return (await sns.confirm(message, by))
         ? taken(['other'])
         : { kind: 'unavailable', message: 'Amazon SNS did not take the confirmation of the subscription.' };
     case 'UnsubscribeConfirmation':

@@ -1,13 +1,13 @@
 // Messages of Amazon SNS: their signature, by a certificate that Amazon serves, and the confirmation of a subscription.
 // https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message-verify-message-signature.html
 
-import type { KeyObject } from 'node:crypto';
-import { verify, X509Certificate } from 'node:crypto';
+import { verify } from 'node:crypto';
 
 import { z } from 'zod';
 
-import type { Outbound } from '../../ports/outbound.ts';
-import { OutboundError } from '../../ports/outbound.ts';
+import { awsRegion } from '../aws.ts';
+import type { Asking, SnsDependencies } from './sns-certificates.ts';
+import { createSnsCertificates } from './sns-certificates.ts';
 
 const message = z.object({
   Type: z.enum(['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation']),
@@ -30,77 +30,50 @@ export function snsMessageOf(json: unknown): SnsMessage | null {
 }
 
 export interface SnsVerifier {
-  /** @throws OutboundError when its certificate can't be fetched */
-  isSigned(message: SnsMessage, at: { readonly now: number; readonly signal: AbortSignal }): Promise<boolean>;
+  /** @throws OutboundError when its certificate can't be fetched, or not now */
+  isSigned(message: SnsMessage, by: SnsReading): Promise<boolean>;
   /** Whether Amazon took it. @throws OutboundError */
-  confirm(message: SnsMessage, signal: AbortSignal): Promise<boolean>;
+  confirm(message: SnsMessage, by: SnsReading): Promise<boolean>;
 }
 
-/** Amazon changes them every few months, in each region by itself. */
-const certificatesMax = 32;
-
-interface Certificate {
-  readonly key: KeyObject;
+export interface SnsReading extends Asking {
+  /** Of the topic. */
+  readonly region: string;
   /** UTC ms. */
-  readonly validFrom: number;
-  readonly validTo: number;
+  readonly now: number;
 }
 
-export function createSnsVerifier(outbound: Pick<Outbound, 'request'>): SnsVerifier {
-  const known = new Map<string, Promise<Certificate>>();
-
-  const certificateOf = (url: string, signal: AbortSignal): Promise<Certificate> => {
-    const found = known.get(url);
-    if (found !== undefined) return found;
-    const [oldest] = known.keys();
-    if (known.size >= certificatesMax && oldest !== undefined) known.delete(oldest);
-    const fetching = fetchCertificate(outbound, url, signal);
-    known.set(url, fetching);
-    // Asked for again by the next message.
-    fetching.catch(() => known.delete(url));
-    return fetching;
-  };
-
+export function createSnsVerifier(dependencies: SnsDependencies): SnsVerifier {
+  const certificateOf = createSnsCertificates(dependencies);
   return {
-    async isSigned(sent, { now, signal }) {
-      if (!isOfAmazon(sent.SigningCertURL, /^\/[\w./-]{1,200}\.pem$/)) return false;
-      const { key, validFrom, validTo } = await certificateOf(sent.SigningCertURL, signal);
+    async isSigned(sent, { region, now, ...asking }) {
+      const url = urlAtAmazon(sent.SigningCertURL, region, /^\/[\w./-]{1,200}\.pem$/);
+      if (url === null) return false;
+      const { key, validFrom, validTo } = await certificateOf(url, asking);
       if (now < validFrom || now > validTo) return false;
       const algorithm = sent.SignatureVersion === '2' ? 'sha256' : 'sha1';
       return verify(algorithm, Buffer.from(signedText(sent)), key, Buffer.from(sent.Signature, 'base64'));
     },
-    async confirm({ SubscribeURL: url = '' }, signal) {
-      if (!isOfAmazon(url, /^\/\?/)) return false;
-      const { status } = await outbound.request({ method: 'GET', url, headers: {}, body: null, signal });
+    async confirm({ SubscribeURL = '' }, { region, signal }) {
+      const url = urlAtAmazon(SubscribeURL, region, /^\/\?/);
+      if (url === null) return false;
+      const { status } = await dependencies.outbound.request({ method: 'GET', url, headers: {}, body: null, signal });
       return status >= 200 && status < 300;
     },
   };
 }
 
-/** Only what SNS itself serves: anybody may publish a certificate elsewhere at Amazon. */
-function isOfAmazon(text: string, path: RegExp): boolean {
+/**
+ * Only what SNS itself serves, in the region that its topic is in: anybody may publish a certificate elsewhere at Amazon, and name any region.
+ * @returns it in the one way to write it, however it is written; null: it is another
+ */
+function urlAtAmazon(text: string, region: string, path: RegExp): string | null {
   const url = URL.parse(text);
-  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return false;
-  return (
-    url.port === '' &&
-    /^sns\.[a-z0-9-]{3,40}\.amazonaws\.com(?:\.cn)?$/.test(url.hostname) &&
-    path.test(url.pathname + url.search)
-  );
-}
-
-async function fetchCertificate(
-  outbound: Pick<Outbound, 'request'>,
-  url: string,
-  signal: AbortSignal,
-): Promise<Certificate> {
-  const { status, body } = await outbound.request({ method: 'GET', url, headers: {}, body: null, signal });
-  if (status !== 200) throw new OutboundError('network', 'NO_CERTIFICATE', `Amazon answered ${status}.`);
-  try {
-    const { publicKey: key, validFrom, validTo } = new X509Certificate(body);
-    return { key, validFrom: Date.parse(validFrom), validTo: Date.parse(validTo) };
-  } catch {
-    throw new OutboundError('network', 'NO_CERTIFICATE', 'What Amazon answered is no certificate.');
-  }
+  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return null;
+  const { host, origin, pathname, search } = url;
+  const isThere =
+    awsRegion.test(region) && [`sns.${region}.amazonaws.com`, `sns.${region}.amazonaws.com.cn`].includes(host);
+  return isThere && path.test(pathname + search) ? origin + pathname + search : null;
 }
 
 function signedText(sent: SnsMessage): string {

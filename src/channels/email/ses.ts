@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { DeliveryOutcome } from '../../domain/delivery-outcome.ts';
 import { isRetryableStatus } from '../../domain/delivery-outcome.ts';
 import type { FailureClass } from '../../domain/events.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Outbound, OutboundResponse } from '../../ports/outbound.ts';
 import { OutboundError } from '../../ports/outbound.ts';
 import type { Delivery, DeliveryContext } from '../../ports/provider-registry.ts';
@@ -39,6 +40,7 @@ const sesConfig = providerConfig({
 
 export interface SesDependencies {
   readonly outbound: Outbound;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly baseUrl?: string | undefined;
 }
 
@@ -51,7 +53,7 @@ export function ses(dependencies: SesDependencies): ListedProvider {
       sesConfig,
       headerKey.meta({ title: 'Secret access key', description: 'The secret of the access key.' }),
     ),
-    callbacks: sesCallbacks(dependencies.outbound),
+    callbacks: sesCallbacks(dependencies),
     send: (delivery, context) => sendWith(dependencies, delivery, context),
   };
 }

@@ -16,6 +16,7 @@ import type { FetchedPartition } from './fetch-wire.ts';
 import { OffsetOutOfRangeError } from './kafka-errors.ts';
 import type { Place } from './offsets-asked.ts';
 import { readRecords, type StoredRecord } from './record-batch.ts';
+import { createOldest, positionOf } from './oldest.ts';
 import { createRecordQueue, type RecordQueue } from './record-queue.ts';
 import type { EntryDecoder } from './schemas.ts';
 
@@ -70,11 +71,6 @@ interface Source extends FetchSource {
 }
 
 type TakeLimits = Parameters<PartitionReader['take']>[0];
-
-interface Head {
-  readonly source: Source;
-  readonly record: StoredRecord;
-}
 
 /** Why no more was pulled. */
 type Pulled =
@@ -178,46 +174,11 @@ export function createReader(
     }
   };
 
-  const positionOf = ({ queue, offset }: Source): number => queue.head?.offset ?? offset;
   /** It holds more than is here of it. */
   const isBehind = ({ queue, failure, offset, end }: Source): boolean =>
     queue.head === undefined && failure === null && offset < end;
 
-  const isLast = ({ from: { topic } }: Source): boolean => afterOthers?.has(topic) === true;
-  const others = afterOthers === undefined ? [] : sources.filter((source) => !isLast(source));
-  /** Of each source that speaks of the others: its head, and where the others ended when that was met. */
-  const met = new Map<Source, { readonly offset: number; readonly ends: Map<Source, number> }>();
-
-  /** Whether the others were handed out to where they ended then: their times alone don't tell it, a leader's clock may have been ahead. */
-  const mayPass = (source: Source, { offset }: StoredRecord): boolean => {
-    const known = met.get(source);
-    const ends = known?.offset === offset ? known.ends : new Map<Source, number>();
-    met.set(source, { offset, ends });
-    return others.every((other) => {
-      // Unknown before its first answer.
-      const end = ends.get(other) ?? other.end;
-      if (end < Infinity) ends.set(other, end);
-      return positionOf(other) >= end;
-    });
-  };
-
-  const oldestOf = (of: readonly Source[]): Head | null => {
-    let found: Head | null = null;
-    for (const source of of) {
-      const record = source.queue.head;
-      if (record !== undefined && (found === null || record.appendedAt < found.record.appendedAt)) {
-        found = { source, record };
-      }
-    }
-    return found;
-  };
-
-  /** null: there is none, or it has to wait for what isn't here of the others. */
-  const oldest = (): Head | null => {
-    const found = oldestOf(sources);
-    if (found === null || !isLast(found.source) || mayPass(found.source, found.record)) return found;
-    return oldestOf(others);
-  };
+  const oldest = createOldest(sources, ({ from: { topic } }) => afterOthers?.has(topic) === true);
 
   /** Adds to `entries` what waits, as much as fits, decoded. @throws Error only while there are none */
   const pull = (entries: LogEntry[], limits: TakeLimits, waitsForAll: boolean): Pulled => {

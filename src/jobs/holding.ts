@@ -63,6 +63,12 @@ export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependenc
           lacking.shift();
           continue;
         }
+        const end = (await log.ends(last.topic))[last.partition] ?? 0;
+        // Of a log that was put back from an earlier time: what it has is all that can be recorded.
+        if (end <= last.offset) {
+          lacking[0] = { ...last, offset: end - 1 };
+          continue;
+        }
         held = await save(held);
         const isNothingToCount = held.isStopAsked && planned.length === 0;
         if (isNothingToCount || signal.aborted || clock.monotonic() >= until) break;

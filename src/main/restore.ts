@@ -3,7 +3,7 @@
 //   backup ──hashes──> DATA_DIR/restoring/ ──what is pending is ended, or not──> DATA_DIR
 
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { createLogger } from '../adapters/node/logger.ts';
 import { createClock } from '../adapters/node/clock.ts';
@@ -15,6 +15,7 @@ import { heldCode, settlePending } from '../reconcile/pending.ts';
 import { backedUp, eventCount, readManifest } from './backup-files.ts';
 import type { Config } from './config.ts';
 import { isCluster } from './config.ts';
+import { dataFiles } from './data-files.ts';
 import { eventLogShape } from './event-log-shape.ts';
 import { lockOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
@@ -28,7 +29,8 @@ export async function restore(config: Config, folder: string, choice: PendingCho
   const lock = await lockOrExplain(config);
   try {
     const work = join(dataDir, 'restoring');
-    refuseUsed(dataDir, existsSync(work) ? ['log.db', 'views.db'] : ['log.db', 'views.db', 'settings.db']);
+    // An interrupted restore may have left the settings.
+    refuseUsed(dataDir, existsSync(work) ? ['settings.db'] : []);
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { mode: 0o700 });
     for (const name of backedUp) copyFileSync(join(folder, name), join(work, name));
@@ -44,10 +46,16 @@ export async function restore(config: Config, folder: string, choice: PendingCho
   }
 }
 
-/** An interrupted restore may have left the settings. */
-function refuseUsed(dataDir: string, names: readonly string[]): void {
-  const there = names.find((name) => existsSync(join(dataDir, name)));
-  if (there !== undefined) throw new StartError(`DATA_DIR: ${dataDir} holds a ${there} already: name an empty folder.`);
+/** Also what is left beside a file that is gone: SQLite would replay a former log's -wal over this one. And jobs of before go on, whatever is said of what is pending. */
+function refuseUsed(dataDir: string, left: readonly string[]): void {
+  const { log, views, settings, idempotency, jobs } = dataFiles(dataDir);
+  const there = [log, views, settings, idempotency, jobs]
+    .flatMap((path) => [path, `${path}-wal`, `${path}-shm`, `${path}-journal`])
+    .filter((path) => existsSync(path))
+    .map((path) => basename(path))
+    .filter((name) => !left.includes(name));
+  if (there.length > 0)
+    throw new StartError(`DATA_DIR: ${dataDir} holds ${there.join(', ')} already: name an empty folder.`);
 }
 
 const toldOf: Readonly<Record<PendingChoice, string>> = {

@@ -351,6 +351,22 @@ describe('records that are behind', () => {
     expect(await turn(await nextOwner(waiting), more)).toMatchObject({ state: 'done', done: 1 });
   }, 240_000);
 
+  it('and the log put back from an earlier time meanwhile: what it has is waited for, and no more', async () => {
+    const { batchId, become } = await batchOf(1);
+    await become('FAILED', 1);
+    await jobOf('retry', batchId);
+    const first = await turn(await claimed(), standing().more);
+    let position = 2;
+    const { more } = recordsAt(
+      () => 3,
+      () => position,
+    );
+    const waiting = await turn(await nextOwner(first), more);
+    expect(waiting).toMatchObject({ state: 'running', done: 0 });
+    position = 3;
+    expect(await turn(await nextOwner(waiting), more)).toMatchObject({ state: 'done', done: 1 });
+  }, 240_000);
+
   it('a job that is to stop ends all the same, and nothing of it is sent', async () => {
     const { batchId, requests, become } = await batchOf(2);
     await become('FAILED', 2);

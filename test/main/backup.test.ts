@@ -1,7 +1,7 @@
 // A backup that is made while the service takes notifications, and what a copy of it does with what was to be sent.
 
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -169,6 +169,16 @@ it('with cancel what was pending is CANCELLED, with send it goes out, also a sec
   await becomes(copy, ids.inFlight, 'DELIVERED');
   expect(sent(ids.inFlight)).toBe(before + 1);
   expect((await recordOf(copy, ids.scheduled))?.status).toBe('SCHEDULED');
+});
+
+it('is refused beside what was left of another log, all of it in one sentence, and makes nothing', async () => {
+  const to = await makeDataDir('embedded');
+  made.push(to);
+  const left = ['log.db-wal', 'log.db-shm', 'settings.db-journal', 'idempotency.db', 'jobs.db'];
+  for (const name of left) writeFileSync(join(to.path, name), 'left');
+  const { code, stderr } = await command(['restore', folder, '--pending', 'hold'], to.environment);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`holds ${left.join(', ')} already`)]);
+  expect(['log.db', 'settings.db', 'restoring'].filter((name) => existsSync(join(to.path, name)))).toEqual([]);
 });
 
 it('is refused when a file is another than it was, and into a folder that is in use', async () => {

@@ -75,22 +75,16 @@ export function createDownloads({ closing, clock, metrics, limits: given }: Depe
   };
 
   /** @throws whatever the pieces throw before the first of them is there; ClientGoneError */
-  const write = async (res: ServerResponse, { headers, pieces }: Download, common: Headers): Promise<void> => {
-    const endsAt = clock.monotonic() + limits.timeMaxMs;
-    const texts = pieces(() => closing.aborted || clock.monotonic() >= endsAt)[Symbol.asyncIterator]();
-    try {
-      let next = await withinTime(texts.next(), clock);
+  const write = async (res: ServerResponse, texts: AsyncIterator<string>, headers: Headers): Promise<void> => {
+    let next = await withinTime(texts.next(), clock);
+    if (res.closed) throw new ClientGoneError();
+    res.writeHead(200, { ...downloadHeaders, ...headers });
+    while (next.done !== true) {
+      if (!res.write(next.value)) await drained(res);
       if (res.closed) throw new ClientGoneError();
-      res.writeHead(200, { ...downloadHeaders, ...common, ...headers });
-      while (next.done !== true) {
-        if (!res.write(next.value)) await drained(res);
-        if (res.closed) throw new ClientGoneError();
-        next = await texts.next();
-      }
-      res.end();
-    } finally {
-      await texts.return?.();
+      next = await texts.next();
     }
+    res.end();
   };
 
   return {
@@ -100,6 +94,9 @@ export function createDownloads({ closing, clock, metrics, limits: given }: Depe
       if (res.destroyed || res.closed) throw new ClientGoneError();
       const giveBack = take(download.tenantId);
       const over = new AbortController();
+      const endsAt = clock.monotonic() + limits.timeMaxMs;
+      const isOver = () => over.signal.aborted || closing.aborted || clock.monotonic() >= endsAt;
+      const texts = download.pieces(isOver)[Symbol.asyncIterator]();
       let outcome: Outcome = 'failed';
       void clock.sleep(limits.timeMaxMs + limits.endsWithinMs, over.signal).then(() => {
         if (over.signal.aborted) return;
@@ -107,14 +104,15 @@ export function createDownloads({ closing, clock, metrics, limits: given }: Depe
         res.destroy();
       });
       try {
-        await write(res, download, headers);
+        await write(res, texts, { ...headers, ...download.headers });
         outcome = 'whole';
       } catch (error) {
         if (error instanceof ClientGoneError && outcome === 'failed') outcome = 'client';
         throw error;
       } finally {
         over.abort();
-        giveBack();
+        // Behind a piece that is still being made: who is refused since that takes too long doesn't wait for it, its place does.
+        void ended(texts).then(giveBack);
         metrics.increment('herald_downloads_ended_total', { outcome });
       }
     },
@@ -132,6 +130,11 @@ const downloadHeaders = {
   'x-accel-buffering': 'no',
   'x-content-type-options': 'nosniff',
 };
+
+/** What it holds is let go of; whether that works changes nothing for whoever read it. */
+async function ended(texts: AsyncIterator<string>): Promise<void> {
+  await texts.return?.().catch(() => undefined);
+}
 
 /** Until the reader has taken what was written, or has gone. */
 function drained(res: ServerResponse): Promise<void> {

@@ -2,15 +2,19 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import type { Input } from '../../src/api/endpoint.ts';
+import { createNotificationCsvHandlers } from '../../src/api/handlers/notification-csv.ts';
 import { csvColumns } from '../../src/api/notification-csv.ts';
+import type { Tenant } from '../../src/domain/tenant.ts';
+import type { Document, Page, Query, ReadModelReader } from '../../src/ports/read-model-store.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
-type Tenant = Awaited<ReturnType<App['tenant']>>;
+type Owner = Awaited<ReturnType<App['tenant']>>;
 
 let app: App;
-let tenant: Tenant;
+let tenant: Owner;
 const count = 230;
 const subjects = ['=HYPERLINK("http://evil.test","x")', '+1', '-2', '@SUM(A1)', 'plain, with "quotes"', ''];
 
@@ -32,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-async function accepted(of: Tenant, notifications: readonly unknown[]): Promise<void> {
+async function accepted(of: Owner, notifications: readonly unknown[]): Promise<void> {
   const { body } = await of.withKey('POST', '/notify/batch', { notifications });
   if (body.accepted !== notifications.length) throw new Error(`answered ${JSON.stringify(body)}`);
 }
@@ -115,6 +119,32 @@ describe('the list as CSV', () => {
       const { status, body } = await csv(`?${query}`);
       expect([status, body.details[0].path]).toEqual([400, path]);
     }
+  });
+
+  it('begins after 2 s, with its head alone where no row was found by then, and goes on', async () => {
+    const { reader, clock, turns } = app.deps;
+    let now = 0;
+    let looks = 0;
+    const slow: ReadModelReader = {
+      ...reader,
+      async find<D extends Document>(query: Query): Promise<Page<D>> {
+        now += 700;
+        return ++looks > 7 ? reader.find<D>(query) : { documents: [], next: query.after ?? [Infinity, ''] };
+      },
+    };
+    const { csv: made } = createNotificationCsvHandlers({
+      reader: slow,
+      turns,
+      clock: { ...clock, monotonic: () => now },
+    });
+    const caller = { tenant: { id: tenant.id } as Tenant };
+    const answer = await made.handle(caller, { query: {} } as Input);
+    if (!('download' in answer)) throw new Error('no download');
+    const pieces: { readonly after: number; readonly rows: number }[] = [];
+    for await (const piece of answer.download.pieces(() => false))
+      pieces.push({ after: now, rows: rowsOf(piece).length });
+    expect(pieces[0]).toEqual({ after: 2_100, rows: 1 });
+    expect(pieces.reduce((sum, { rows }) => sum + rows, 0)).toBe(count + 1);
   });
 
   it('is cut where it is not whole', async () => {

@@ -3,6 +3,7 @@
 import { unavailable } from '../../domain/errors.ts';
 import type { TenantId } from '../../domain/ids.ts';
 import { statuses } from '../../domain/notification.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { ThreadTurns } from '../../ports/thread-turns.ts';
 import type { ListPlace, NotificationFilter } from '../../projections/notifications/filter.ts';
@@ -15,16 +16,20 @@ import { filterOf, filterQuery, readModelsOf } from './notification-list.ts';
 interface Dependencies {
   readonly reader: ReadModelReader;
   readonly turns: ThreadTurns;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /** What a spreadsheet opens: 2 to the power of 20 lines with the head. */
 const csvRowsMax = 1_048_575;
 const pageRows = 100;
+/** What there is waits for no more of it for so long, the head too: rows that few have may lie far behind one another, and what has not begun is refused. */
+const silentMs = 2_000;
 
-export function createNotificationCsvHandlers({ reader, turns }: Dependencies) {
+export function createNotificationCsvHandlers({ reader, turns, clock }: Dependencies) {
   async function* lines(tenantId: TenantId, filter: NotificationFilter, isOver: () => boolean): AsyncGenerator<string> {
     const asked = filter.status === undefined ? statuses : [filter.status];
     let piece = csvHead;
+    let writeAt = clock.monotonic() + silentMs;
     let after: ListPlace['after'];
     for (let rows = 0; ;) {
       const place = { limit: pageRows, ...(after === undefined ? {} : { after }) };
@@ -37,6 +42,11 @@ export function createNotificationCsvHandlers({ reader, turns }: Dependencies) {
         piece = '';
       }
       if (next === null) break;
+      if (clock.monotonic() >= writeAt) {
+        if (piece !== '') yield piece;
+        piece = '';
+        writeAt = clock.monotonic() + silentMs;
+      }
       rows += records.length;
       // The answer is cut: nobody takes a part for the whole.
       if (rows >= csvRowsMax || isOver()) throw unavailable(`${rows} rows are told and there are more: ask for less.`);

@@ -8,7 +8,7 @@ import type { HistoryRange, TenantHistory } from '../history/tenant-history.ts';
 import { openTenantHistory } from '../history/tenant-history.ts';
 import type { HistoryType, Slot } from '../history/tenant-slots.ts';
 import { canHold, slotsOf } from '../history/tenant-slots.ts';
-import type { EventLog } from '../ports/event-log.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
@@ -36,7 +36,7 @@ export interface HistoryEnd {
   readonly nextCursor: string | null;
   /** The same place, also at the end: for whoever asks later what has come since. */
   readonly endCursor: string | null;
-  /** What stood between the cursor and the first event told is deleted. */
+  /** What the cursor stood at is deleted, or the log was put back from an earlier time and ended before it. */
   readonly hasGap: boolean;
 }
 
@@ -58,7 +58,7 @@ const clockSkewMs = 60_000;
 export function createHistoryReading({ log, reader, cursors, turns, logger }: Dependencies) {
   const { partitioning } = log;
   const asking = answeringUnavailable(
-    { ends: log.ends.bind(log), offsetAt: log.offsetAt.bind(log) },
+    { ends: log.ends.bind(log), offsetAt: log.offsetAt.bind(log), holds: (position: Position) => holds(log, position) },
     'the event log',
     logger,
   );
@@ -82,9 +82,9 @@ export function createHistoryReading({ log, reader, cursors, turns, logger }: De
     return new Map(topics.map((topic, i) => [topic, ends[i] ?? []]));
   };
 
-  const rangeOf = async ({ topic, partition }: Slot, { from, since, end, to }: Bounds): Promise<HistoryRange> => {
+  const rangeOf = async ({ topic, partition, from, since, end, to }: Bounds): Promise<HistoryRange> => {
     const until = to === undefined ? end : Math.min(end, await asking.offsetAt(topic, partition, to));
-    const begin = from ?? (since > 0 ? await asking.offsetAt(topic, partition, since) : 0);
+    const begin = Math.min(end, from ?? (since > 0 ? await asking.offsetAt(topic, partition, since) : 0));
     return { topic, partition, from: begin, to: Math.max(begin, until) };
   };
 
@@ -97,22 +97,24 @@ export function createHistoryReading({ log, reader, cursors, turns, logger }: De
     const { isRead, since } = await placesOf(tenantId, query);
     const read = slots.flatMap((slot, i) => (isRead(slot) ? [{ slot, i }] : []));
     const ends = await endsOf(read.map(({ slot }) => slot));
-    const ranges = await Promise.all(
-      read.map(({ slot, i }) => {
-        const end = ends.get(slot.topic)?.[slot.partition] ?? 0;
-        return rangeOf(slot, { from: after?.[i] ?? null, since, end, to });
-      }),
-    );
+    const bounds = read.map(({ slot, i }): Bounds => {
+      const end = ends.get(slot.topic)?.[slot.partition] ?? 0;
+      return { ...slot, from: after?.[i] ?? null, since, end, to };
+    });
+    const ranges = await Promise.all(bounds.map(rangeOf));
     const asked = { tenantId, ranges, type, notificationId, ...budget };
     const history = answeringUnavailable(openTenantHistory({ log, turns }, asked), 'the event log', logger);
 
-    /** Of partitions that begin later than the cursor, whether the log itself does. */
+    /** A cursor stands at an event, or where the log ended: whoever's that event is, a log that doesn't hold it has deleted it. Of an erased tenant it is only passed over. */
     const hasGap = async (): Promise<boolean> => {
       if (after === null) return false;
+      if (bounds.some(({ from, end }) => from !== null && from > end)) return true;
       const begins = history.beginnings();
       const moved = ranges.filter(({ from }, i) => (begins[i] ?? from) > from);
-      const starts = await Promise.all(moved.map(({ topic, partition }) => asking.offsetAt(topic, partition, 0)));
-      return moved.some(({ from }, i) => (starts[i] ?? 0) > from);
+      const there = await Promise.all(
+        moved.map(({ topic, partition, from: offset }) => asking.holds({ topic, partition, offset })),
+      );
+      return there.includes(false);
     };
 
     return {
@@ -130,7 +132,12 @@ export function createHistoryReading({ log, reader, cursors, turns, logger }: De
   };
 }
 
-interface Bounds {
+async function holds(log: Pick<EventLog, 'read'>, { offset, ...place }: Position): Promise<boolean> {
+  for await (const _ of log.read({ ...place, from: offset, to: offset + 1, ofErased: 'shown' })) return true;
+  return false;
+}
+
+interface Bounds extends Slot {
   /** By a cursor; null: by `since`. */
   readonly from: number | null;
   readonly since: number;

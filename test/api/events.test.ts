@@ -363,3 +363,74 @@ it('a cursor from before the log’s beginning goes on with what there is, and s
   expect((await of('')).body.hasGap).toBe(false);
   await shortened.close();
 });
+
+describe('a cursor', () => {
+  const item = (i: number, more: object = {}) => ({ channel: 'IN_APP', recipient: 'ada', body: `${i}`, ...more });
+
+  it('from beyond the end of a log that was put back goes on from that end, and says so once', async () => {
+    let end = Infinity;
+    const back = await startApp({
+      delivers: false,
+      replace: ({ log }) => ({
+        log: {
+          ...log,
+          ends: async (topic) => (await log.ends(topic)).map((one) => Math.min(one, end)),
+          read: (range) => log.read({ ...range, to: Math.min(range.to, end) }),
+        },
+      }),
+    });
+    const one = await back.tenant('put-back');
+    for (let i = 0; i < 20; i++) await one.notify(item(i));
+    const of = async (query: string) => (await one.dashboard('GET', `/events?type=NotificationRequested${query}`)).body;
+    const before = await of('');
+    expect(before.data).toHaveLength(20);
+    end = 15;
+    const after = await of(`&cursor=${before.endCursor}`);
+    expect(after).toMatchObject({ data: [], nextCursor: null, hasGap: true });
+    expect(await of(`&cursor=${after.endCursor}`)).toMatchObject({ data: [], hasGap: false });
+    end = 18;
+    const later = await of(`&cursor=${after.endCursor}`);
+    expect(later.data.map(({ request }: Told) => (request as { body: string }).body)).toEqual(['15', '16', '17']);
+    expect(later.hasGap).toBe(false);
+    await back.close();
+  });
+
+  it('whose event is deleted says so, also where an older one that still waits is kept', async () => {
+    const trimmed = await startApp({ delivers: false });
+    const { log } = trimmed.deps;
+    const one = await trimmed.tenant('waits');
+    await one.notify(item(0, { sendAt: new Date(Date.now() + 3_600_000).toISOString() }));
+    for (let i = 1; i <= 20; i++) await one.notify(item(i));
+    const of = async (query: string) =>
+      (await one.dashboard('GET', `/events?type=NotificationRequested&limit=3${query}`)).body;
+    const first = await of('');
+    const [topic = '', partition] = String(first.data[0].position).split(':');
+    await log.trim({ topic, partition: Number(partition), from: 0, to: 16, kept: [0] });
+    const later = await of(`&cursor=${first.nextCursor}`);
+    expect([later.data[0].request.body, later.hasGap]).toEqual(['16', true]);
+    expect((await of(`&cursor=${later.nextCursor}`)).hasGap).toBe(false);
+    await trimmed.close();
+  });
+
+  it('at an event of a tenant that is erased by now has no gap: nothing is deleted, it is passed over', async () => {
+    const shared = await startApp({ delivers: false });
+    const { log } = shared.deps;
+    const one = await shared.tenant('stays');
+    const of = async (query: string) => (await one.dashboard('GET', `/events?type=NotificationRequested${query}`)).body;
+    for (let i = 0; i < 3; i++) await one.notify(item(i));
+    const [topic = '', partition] = String((await of('')).data[0].position).split(':');
+    const place = { topic, partition: Number(partition) };
+    const tenantId = 'tnt_goes' as TenantId;
+    for await (const { event } of log.read({ ...place, from: 0, to: 1 }))
+      if (event !== null) await log.append({ ...event, tenantId });
+    await one.notify(item(3));
+    const first = await of('&limit=3');
+    await shared.commands.eraseTenant(tenantId);
+    const { data, hasGap } = await of(`&cursor=${first.nextCursor}`);
+    expect([data.map(({ request }: Told) => (request as { body: string }).body), hasGap]).toEqual([['3'], false]);
+    // Its erasure goes on, and what the cursor stood at goes.
+    await log.trim({ ...place, from: 3, to: 4, kept: [] });
+    expect((await of(`&cursor=${first.nextCursor}`)).hasGap).toBe(true);
+    await shared.close();
+  });
+});

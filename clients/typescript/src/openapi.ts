@@ -2930,7 +2930,7 @@ export interface operations {
             nextCursor: string | null;
             /** @description The place behind the last event told, also at the end: for what comes later. */
             endCursor: string;
-            /** @description true: of what stood behind the cursor the log has deleted the beginning; it goes on with what there is. */
+            /** @description true: what stood behind the cursor is deleted, its beginning at least, or the log was put back from an earlier time and ended before it; it goes on with what there is, or from that end. */
             hasGap: boolean;
           };
           'application/x-ndjson': string;

@@ -96,7 +96,9 @@ const event = z
 const endCursor = text.describe('The place behind the last event told, also at the end: for what comes later.');
 const hasGap = z
   .boolean()
-  .describe('true: of what stood behind the cursor the log has deleted the beginning; it goes on with what there is.');
+  .describe(
+    'true: what stood behind the cursor is deleted, its beginning at least, or the log was put back from an earlier time and ended before it; it goes on with what there is, or from that end.',
+  );
 
 const requested = {
   type: 'NotificationRequested' as const,

@@ -62,6 +62,11 @@ export function erasureOf(
   return JSON.parse(secretBox.open(sealed, contextOf(tenantId))) as Erasure;
 }
 
+/** Whether a job, of any kind, can only be gone on with by who knows the secret from before the one in use. */
+export function isSealedBefore({ filter }: Pick<AskedJob, 'filter'>, secretBox: Pick<SecretBox, 'isCurrent'>): boolean {
+  return 'sealed' in filter && !secretBox.isCurrent(String(filter.sealed));
+}
+
 /** Whether it was for the recipient that is meant. */
 export function isOf(
   { channel, recipient }: Pick<Erasure, 'channel' | 'recipient'>,

@@ -56,6 +56,7 @@ export function refusing(log: LogBeside, jobs: Pick<JobStore, 'find'>, refused: 
     },
     jobs: {
       find: jobs.find,
+      listOpen: refuse,
       add: refuse,
       askStop: refuse,
       claim: refuse,

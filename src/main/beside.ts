@@ -3,6 +3,7 @@
 
 import type { DocumentScan } from '../ports/document-scan.ts';
 import type { JobStore } from '../ports/job-store.ts';
+import type { Logger } from '../ports/logger.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import type { ClusterConfig, Config } from './config.ts';
@@ -21,6 +22,11 @@ export interface SettingsBeside {
   close(): Promise<void>;
 }
 
+export interface JobsBeside {
+  readonly jobs: Pick<JobStore, 'find' | 'listOpen'>;
+  close(): Promise<void>;
+}
+
 export interface ViewsBeside {
   readonly reader: ReadModelReader & DocumentScan;
   close(): Promise<void>;
@@ -29,6 +35,11 @@ export interface ViewsBeside {
 /** @throws StartError when there are none */
 export function openSettingsBeside(config: Config, parts: Process): Promise<SettingsBeside> {
   return isCluster(config) ? clusterSettings(config, parts) : embeddedSettings(config);
+}
+
+/** None where there are none. */
+export function openJobsBeside(config: Config, parts: { readonly logger: Logger }): Promise<JobsBeside> {
+  return isCluster(config) ? clusterJobs(config, parts) : embeddedJobs(config);
 }
 
 /**
@@ -43,21 +54,33 @@ export function openViewsBeside(config: Config, parts: Process): Promise<ViewsBe
 async function embeddedSettings({ DATA_DIR: dataDir }: Config): Promise<SettingsBeside> {
   const files = dataFiles(dataDir);
   const { openSettingsBeside: open } = await import('../adapters/sqlite/settings/store.ts');
-  const { openJobsBeside } = await import('../adapters/sqlite/jobs/store.ts');
   if (!isThere(files.settings)) throw new StartError(`DATA_DIR: ${dataDir} holds no settings (settings.db).`);
   const settings = await openOrExplain(files.settings, 'settings', () => open({ path: files.settings }));
-  const jobs = isThere(files.jobs)
-    ? await openOrExplain(files.jobs, 'jobs', () => openJobsBeside({ path: files.jobs }))
-    : null;
+  const { jobs, close } = await embeddedJobs({ DATA_DIR: dataDir });
   return {
     settings,
-    jobs: jobs ?? { find: async () => null },
+    jobs,
     places: files,
     async close() {
-      await jobs?.close();
+      await close();
       await settings.close();
     },
   };
+}
+
+async function embeddedJobs({ DATA_DIR: dataDir }: Pick<Config, 'DATA_DIR'>): Promise<JobsBeside> {
+  const path = dataFiles(dataDir).jobs;
+  if (!isThere(path)) return { jobs: { find: async () => null, listOpen: async () => [] }, close: async () => {} };
+  const { openJobsBeside: open } = await import('../adapters/sqlite/jobs/store.ts');
+  const jobs = await openOrExplain(path, 'jobs', () => open({ path }));
+  return { jobs, close: jobs.close };
+}
+
+async function clusterJobs(config: ClusterConfig, { logger }: { readonly logger: Logger }): Promise<JobsBeside> {
+  const { connectMongo } = await import('../adapters/mongodb/connection.ts');
+  const { openMongoJobsBeside } = await import('../adapters/mongodb/jobs/store.ts');
+  const connection = await connectMongo({ url: config.MONGODB_URL, logger });
+  return { jobs: openMongoJobsBeside({ connection }), close: () => connection.close() };
 }
 
 async function clusterSettings(config: ClusterConfig, { clock, logger }: Process): Promise<SettingsBeside> {

@@ -5,10 +5,14 @@
 import { createClock } from '../adapters/node/clock.ts';
 import { createLogger } from '../adapters/node/logger.ts';
 import { type Resealed, resealTenant } from '../commands/reseal-tenant.ts';
+import { isSealedBefore } from '../commands/start-erasure.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { SecretBox } from '../ports/secret-box.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
 import { allTenants } from '../replay/copy-settings.ts';
+import { openJobsBeside } from './beside.ts';
 import type { Config } from './config.ts';
 import { openSettings } from './engines.ts';
 import { createProgress } from './progress.ts';
@@ -21,10 +25,10 @@ const triesMax = 5;
 const pauseMs = 200;
 /** After each tenant, so that the service's own writes find the store free: some 130 tenants a second. */
 const restMs = 5;
-/** Of what can't be opened a person is told so many by name. */
+/** Of what can't be opened, and of what waits, a person is told so many by name. */
 const toldMax = 20;
 
-/** Interrupted, it is run again and goes on. @throws StartError when a setting is missing, or when something can't be opened */
+/** Interrupted, it is run again and goes on. @throws StartError when a setting is missing, something can't be opened, or an erasure still needs the secret before */
 export async function rotateSecrets(config: Config): Promise<void> {
   for (const name of ['ENCRYPTION_SECRET', 'ENCRYPTION_SECRET_PREVIOUS'] as const)
     if (config[name] === null) throw new StartError(`${name}: is needed: the new secret and the one before it.`);
@@ -35,8 +39,10 @@ export async function rotateSecrets(config: Config): Promise<void> {
     const secretBox = await secretBoxOf(config);
     const rotated = await rotateAll({ settings, clock, reseal: resealTenant({ settings, secretBox }) });
     await repeated(clock, () => rotateTie(settings, secretBox));
-    process.stdout.write(summaryOf(rotated));
-    if (rotated.unreadable.length > 0) throw new StartError(whatIsUnreadable(rotated.unreadable));
+    const waiting = await erasuresBefore({ config, settings, clock, logger, secretBox });
+    process.stdout.write(summaryOf(rotated, waiting));
+    const left = [...whatIsUnreadable(rotated.unreadable), ...whatWaits(waiting)];
+    if (left.length > 0) throw new StartError(left.join('\n'));
   } finally {
     await close();
     logger.flush();
@@ -82,6 +88,28 @@ async function rotateAll({ settings, clock, reseal }: Rotation): Promise<Rotated
   return { tenants: seen.size, secrets, already, resealed, unreadable };
 }
 
+interface Waiting {
+  readonly config: Config;
+  readonly settings: SettingsStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly secretBox: SecretBox;
+}
+
+/** Erasures that aren't over, of what was sealed before: a job is its owner's, who writes all of it, so nobody seals it anew beside him. */
+async function erasuresBefore({ config, settings, clock, logger, secretBox }: Waiting): Promise<readonly string[]> {
+  const { jobs, close } = await openJobsBeside(config, { logger });
+  try {
+    const waiting = new Set<string>();
+    for await (const tenantId of allTenants(settings))
+      for (const job of await repeated(clock, () => jobs.listOpen(tenantId)))
+        if (isSealedBefore(job, secretBox)) waiting.add(`${tenantId}: ${job.id}`);
+    return [...waiting];
+  } finally {
+    await close();
+  }
+}
+
 async function count(ids: AsyncIterable<TenantId>): Promise<number> {
   let counted = 0;
   for await (const _ of ids) counted++;
@@ -99,14 +127,25 @@ async function repeated<T>(clock: Clock, run: () => Promise<T>): Promise<T> {
   }
 }
 
-function summaryOf({ tenants, secrets, already, resealed, unreadable }: Rotated): string {
+function summaryOf({ tenants, secrets, already, resealed, unreadable }: Rotated, waiting: readonly string[]): string {
   const counts = `${resealed} sealed anew, ${already} were already, ${unreadable.length} can't be opened`;
-  const next = unreadable.length === 0 ? 'ENCRYPTION_SECRET_PREVIOUS is not needed any more.\n' : '';
+  const next = unreadable.length + waiting.length === 0 ? 'ENCRYPTION_SECRET_PREVIOUS is not needed any more.\n' : '';
   return `${tenants} tenants, ${secrets} secrets: ${counts}.\n${next}`;
 }
 
-function whatIsUnreadable(unreadable: readonly string[]): string {
-  const told = unreadable.slice(0, toldMax).join('\n  ');
-  const more = unreadable.length > toldMax ? `\n  and ${unreadable.length - toldMax} more` : '';
-  return `These can't be opened, under neither secret, and were left as they are:\n  ${told}${more}`;
+function whatIsUnreadable(unreadable: readonly string[]): string[] {
+  if (unreadable.length === 0) return [];
+  return [`These can't be opened, under neither secret, and were left as they are:${toldOf(unreadable)}`];
+}
+
+function whatWaits(waiting: readonly string[]): string[] {
+  if (waiting.length === 0) return [];
+  return [
+    `These erasures aren't over and need ENCRYPTION_SECRET_PREVIOUS: keep it, and run this again when they have ended:${toldOf(waiting)}`,
+  ];
+}
+
+function toldOf(all: readonly string[]): string {
+  const more = all.length > toldMax ? `\n  and ${all.length - toldMax} more` : '';
+  return `\n  ${all.slice(0, toldMax).join('\n  ')}${more}`;
 }

@@ -66,6 +66,8 @@ export interface JobStore {
   add(job: StoredJob): Promise<boolean>;
   /** null: the tenant has none of this id, or it is forgotten. */
   find(tenantId: TenantId, id: JobId): Promise<StoredJob | null>;
+  /** Those of a tenant that aren't over, `openJobsMax` at most, in any order. */
+  listOpen(tenantId: TenantId): Promise<readonly StoredJob[]>;
   /** One that hasn't begun is stopped at once, one that has by its owner, or by the next. What is over stays as it is. */
   askStop(tenantId: TenantId, id: JobId, now: number): Promise<StoredJob | null>;
   /**

@@ -70,6 +70,26 @@ export function jobStoreContract(name: string, open: () => Promise<JobStoreHarne
       leaseUntil: null,
     });
 
+    it('lists what of a tenant is not over, whether it runs or waits, and nothing of others', async () => {
+      const { store, other } = harness;
+      await add(storedJob('over'), storedJob('runs', { turnAt: start + 1 }), storedJob('waits', { turnAt: start + 2 }));
+      await add(storedJob('theirs', { ...ofTenant('b'), turnAt: start + 3 }));
+      await store.save(ended(await claimed(start), start + 1));
+      await claimed(start + 2);
+      await claimed(start + 2);
+      const open = await other.listOpen('tnt_a' as TenantId);
+      expect(new Map(open.map(({ id, state }) => [id, state]))).toEqual(
+        new Map([
+          ['job_runs', 'running'],
+          ['job_waits', 'queued'],
+        ]),
+      );
+      expect(open.find(({ id }) => id === 'job_waits')).toEqual(
+        await store.find('tnt_a' as TenantId, 'job_waits' as JobId),
+      );
+      expect(await other.listOpen('tnt_c' as TenantId)).toEqual([]);
+    });
+
     it('keeps a job as it is, whatever its filter’s names are, for its tenant alone', async () => {
       const { store, other } = harness;
       const job = storedJob('1', {

@@ -78,6 +78,7 @@ export function createSimulatedJobs(by: {
         return isAdded;
       }),
     find: async (tenantId, id) => (await ask(() => orNull(store.find(tenantId, id)))).found,
+    listOpen: (tenantId) => ask(() => store.listOpen(tenantId)),
     askStop: async (tenantId, id, now) => {
       const stopped = async () => {
         const found = await store.askStop(tenantId, id, now);

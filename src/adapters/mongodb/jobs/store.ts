@@ -75,7 +75,7 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
         }
       }
     },
-    find: findIn(jobs),
+    ...readingOf(jobs),
     async askStop(tenantId, id, now) {
       const ended = { state: 'stopped', endedAt: now, movedAt: now, forgottenAt: forgottenAt(now) } as const;
       const $set = { isStopAsked: true };
@@ -140,8 +140,8 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
 }
 
 /** The jobs of a service that may be running: nothing is made, and nothing written. */
-export function openMongoJobsBeside({ connection }: { readonly connection: MongoConnection }): Pick<JobStore, 'find'> {
-  return { find: findIn(jobsIn(connection)) };
+export function openMongoJobsBeside({ connection }: { readonly connection: MongoConnection }): Reading {
+  return readingOf(jobsIn(connection));
 }
 
 function jobsIn({ db }: MongoConnection): Collection<JobDocument> {
@@ -149,10 +149,15 @@ function jobsIn({ db }: MongoConnection): Collection<JobDocument> {
   return db.collection<JobDocument>(name, { timeoutMS: callMaxMs, readConcern: { level: 'local' } });
 }
 
-function findIn(jobs: Collection<JobDocument>): JobStore['find'] {
-  return async (tenantId, id) => {
-    const found = await jobs.findOne({ _id: id, tenantId });
-    return found === null ? null : jobOf(found);
+type Reading = Pick<JobStore, 'find' | 'listOpen'>;
+
+function readingOf(jobs: Collection<JobDocument>): Reading {
+  return {
+    async find(tenantId, id) {
+      const found = await jobs.findOne({ _id: id, tenantId });
+      return found === null ? null : jobOf(found);
+    },
+    listOpen: async (tenantId) => (await jobs.find({ tenantId, endedAt: null }).toArray()).map(jobOf),
   };
 }
 

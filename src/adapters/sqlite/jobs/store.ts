@@ -30,7 +30,7 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
         put(connection, job);
         return true;
       }),
-    find: async (tenantId, id) => jobAt(connection, tenantId, id),
+    ...readingOf(connection),
     askStop: async (tenantId, id, now) =>
       transaction(() => {
         const job = jobAt(connection, tenantId, id);
@@ -86,9 +86,18 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
 }
 
 /** The jobs of a service that may be running: its file is read alone. @throws Error when the file can't be opened */
-export function openJobsBeside({ path }: Pick<JobStoreOptions, 'path'>): Pick<JobStore, 'find' | 'close'> {
+export function openJobsBeside({ path }: Pick<JobStoreOptions, 'path'>): Reading & Pick<JobStore, 'close'> {
   const connection = openConnection(path, { readOnly: true, holds: 'jobs_of' });
-  return { find: async (tenantId, id) => jobAt(connection, tenantId, id), close: async () => connection.close() };
+  return { ...readingOf(connection), close: async () => connection.close() };
+}
+
+type Reading = Pick<JobStore, 'find' | 'listOpen'>;
+
+function readingOf(connection: Connection): Reading {
+  return {
+    find: async (tenantId, id) => jobAt(connection, tenantId, id),
+    listOpen: async (tenantId) => connection.statement(listOpenSql).all(tenantId).map(jobOf),
+  };
 }
 
 /** A call takes no longer than a few ms for what is to be forgotten. */
@@ -125,6 +134,7 @@ const surplusSql = `DELETE FROM jobs WHERE id IN
   (SELECT id FROM jobs WHERE tenant_id = ? AND ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT -1 OFFSET ?)`;
 const removeSql = "DELETE FROM jobs WHERE tenant_id = ? AND json_extract(document, '$.filter') <> ?";
 const openSql = 'SELECT count(*) AS open FROM jobs WHERE tenant_id = ? AND ended_at IS NULL';
+const listOpenSql = 'SELECT * FROM jobs WHERE tenant_id = ? AND ended_at IS NULL';
 const expiredSql = "SELECT * FROM jobs WHERE state = 'running' AND lease_until <= ? ORDER BY lease_until, id LIMIT 1";
 const leasesSql = "SELECT id, lease_until FROM jobs WHERE state = 'running' AND lease_until > ? ORDER BY id LIMIT 100";
 const leasedSql = "SELECT * FROM jobs WHERE state = 'running' AND id = ? AND lease_until = ?";

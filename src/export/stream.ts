@@ -1,7 +1,5 @@
 // An export without a folder: rows as lines to whoever reads them, as fast as they are read. It leaves nothing behind to go on from.
 
-import { rmSync } from 'node:fs';
-
 import { ndjson, csv } from './formats/text.ts';
 import type { Asked } from './export.ts';
 import type { ExportedLog } from './plan.ts';
@@ -12,7 +10,7 @@ import { sourceOf, tables } from './tables/index.ts';
 export interface StreamOptions extends Asked {
   readonly log: ExportedLog;
   readonly format: 'ndjson' | 'csv';
-  /** A folder for what a fold has to lay aside; removed. */
+  /** A folder for what a fold has to lay aside. */
   readonly scratch: string;
   /** Resolves when more may be written. */
   write(text: string): Promise<void>;
@@ -21,7 +19,7 @@ export interface StreamOptions extends Asked {
 
 /** The rows that were written. */
 export async function exportToStream(options: StreamOptions): Promise<number> {
-  const { log, table, format, scratch, since } = options;
+  const { log, table, format, since } = options;
   const ranges = await rangesOf(log, { ...options, since: since?.manifest ?? null });
   const { head, line } = (format === 'csv' ? csv : ndjson)(tables[table].columns);
   const source = sourceOf({ ...options, ranges, pieceRows: usualPieceRows });
@@ -34,6 +32,5 @@ export async function exportToStream(options: StreamOptions): Promise<number> {
     read += piece.read;
     options.onProgress(read, source.total);
   }
-  rmSync(scratch, { recursive: true, force: true });
   return rows;
 }

@@ -208,11 +208,19 @@ function tellAndExit(error: unknown): never {
   process.exit(error instanceof UsageError || parsing ? 2 : 1);
 }
 
-// Whoever reads has had enough (`| head`): what it wanted it has.
+/** Whoever reads has had enough (`| head`): what it wanted it has, and what only tells ends. What changes something goes on, unread. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (onlyTells(name, args)) process.exit(0);
 });
+
+const telling = new Set(['config', 'listen', 'mail', 'show', 'tail', 'export', 'stats', 'compare']);
+
+function onlyTells(command: string, options: readonly string[]): boolean {
+  if (command === 'reconcile') return !options.includes('--repair');
+  if (command === 'dead-letters') return options[0] !== 'replay';
+  return telling.has(command);
+}
 
 // What Herald makes is its owner's alone, also in a folder that others may enter.
 process.umask(0o077);

@@ -1,8 +1,6 @@
 // herald export: the log as files for whoever analyses it, or as lines on stdout, beside a service that goes on.
 
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { DataDirLockedError, lockDataDir } from '../adapters/node/data-dir.ts';
@@ -21,7 +19,9 @@ import { keepHeapsSmall } from './heap.ts';
 import { patientLog } from './patient-log.ts';
 import { createProcess } from './process.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { firstSignal } from './signals.ts';
 import { StartError } from './start-error.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What it holds is written and gone a moment later: an event takes a sixth less than with 25, and memory stays where it was. */
@@ -65,8 +65,9 @@ async function exportToStdout(config: Config, options: ExportOptions): Promise<v
     const write = async (text: string) => {
       if (!process.stdout.write(text)) await once(process.stdout, 'drain');
     };
-    const scratch = mkdtempSync(join(tmpdir(), 'herald-export-'));
-    const rows = await exportToStream({ ...asked, log, format, scratch, write, onProgress: progress.update });
+    const rows = await withScratch('herald-export-', (scratch) =>
+      exportToStream({ ...asked, log, format, scratch, write, onProgress: progress.update }),
+    );
     progress.end(`${rows} rows of ${asked.table}`);
   });
 }
@@ -76,8 +77,9 @@ async function verify(config: Config, folder: string): Promise<void> {
   if (found === null) throw new StartError(`${folder} holds no export that is complete (manifest.json).`);
   const { manifest } = found;
   await withLog(config, 'verify', async (log, { progress }) => {
-    const scratch = mkdtempSync(join(tmpdir(), 'herald-verify-'));
-    const found = await verifyExport({ log, folder, manifest, scratch, onProgress: progress.update });
+    const found = await withScratch('herald-verify-', (scratch) =>
+      verifyExport({ log, folder, manifest, scratch, onProgress: progress.update }),
+    );
     const { wrong, erasedRows, erasedTenants } = found;
     progress.end(wrong.length === 0 ? `complete: ${summaryOf(manifest, folder)}` : 'not complete');
     for (const line of [...wrong, ...changesOf(found)]) process.stdout.write(`${line}\n`);
@@ -127,6 +129,17 @@ function askedOf({ since: from, table, tenant, channels, types, ...range }: Expo
         `--${name}: the export in ${from} was made with another one; leave it out to go on as it was`,
       );
   return { table: manifest.table, filter: manifest.filter, from: null, to: range.to, since };
+}
+
+/** What a fold lays aside are the notifications themselves: it goes with the process, whatever ends that. */
+async function withScratch<T>(prefix: string, work: (scratch: string) => Promise<T>): Promise<T> {
+  void firstSignal().then(() => process.exit(130));
+  const { path, close } = openTemporaryFolder(prefix);
+  try {
+    return await work(path);
+  } finally {
+    close();
+  }
 }
 
 interface Means {

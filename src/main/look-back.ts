@@ -2,8 +2,7 @@
 //
 // The folder is SQLite on either set of engines: nothing is written where the service works, and no right to make a database is needed.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { DataDirLockedError, lockDataDir, lockFile, makeDataDir } from '../adapters/node/data-dir.ts';
@@ -25,6 +24,7 @@ import { patiently, patientLog } from './patient-log.ts';
 import type { Process } from './process.ts';
 import { createProgress } from './progress.ts';
 import { StartError } from './start-error.ts';
+import { openTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 import { readVersion } from './version.ts';
 
 export interface LookBackOptions {
@@ -157,22 +157,11 @@ async function checkErasures(log: LogBeside, folder: string, { erasures }: KeptF
     );
 }
 
-/** @returns where it is, and how it is left: one that isn't kept goes with the process, however that ends but by kill -9 */
-function openFolder(keep: string | null): { readonly path: string; close(): void } {
-  if (keep !== null) {
-    makeDataDir(keep);
-    return { path: keep, close: () => undefined };
-  }
-  const path = mkdtempSync(join(tmpdir(), 'herald-as-of-'));
-  const remove = () => rmSync(path, { recursive: true, force: true });
-  process.once('exit', remove);
-  return {
-    path,
-    close() {
-      process.off('exit', remove);
-      remove();
-    },
-  };
+/** One that isn't kept goes with the process. */
+function openFolder(keep: string | null): TemporaryFolder {
+  if (keep === null) return openTemporaryFolder('herald-as-of-');
+  makeDataDir(keep);
+  return { path: keep, close: () => undefined };
 }
 
 function lockOrExplain(folder: string) {

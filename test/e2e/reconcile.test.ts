@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import { engineSet } from '../support/engine-set.ts';
 import type { DataDir, Herald } from '../support/herald.ts';
-import { herald, makeDataDir, startHerald } from '../support/herald.ts';
+import { herald, heraldUnread, makeDataDir, startHerald } from '../support/herald.ts';
 import { recordOf, statisticsOf } from '../support/records.ts';
 import { until } from '../support/until.ts';
 
@@ -76,6 +76,18 @@ it('names what a dispatcher has passed over, has it delivered once, and finds no
     0,
     expect.stringMatching(/^all +4 +4 +0 +0 +0\ntaken up again: 0$/m),
   ]);
+}, 240_000);
+
+it('repairs all of it also where nobody reads what it says', async () => {
+  const idle = await restart(['--role', 'api,projector,scheduler']);
+  const before = (await statisticsOf(idle))['total'];
+  for (let i = 0; i < 20; i++) await send(idle);
+  await total(idle, before + 20);
+  await idle.stop();
+  await passOver();
+  const { code } = await heraldUnread(['reconcile', '--older-than', '0', '--repair'], dataDir.environment);
+  expect(code).toBe(1);
+  expect((await reconcile()).stdout).toMatch(/^all +\d+ +\d+ +20 +0 +0$/m);
 }, 240_000);
 
 /** While no dispatcher runs: its group's positions are the ends of what it reads. */

@@ -71,6 +71,24 @@ export async function herald(
   }
 }
 
+/** The same, of which nobody reads what it prints: `herald ... | true`. */
+export async function heraldUnread(
+  args: readonly string[],
+  environment: Environment,
+): Promise<{ stderr: string; code: number | null }> {
+  const child = spawn(process.execPath, [...heraldCommand, ...args], {
+    env: processEnvironment(environment),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: commandTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  child.stdout.destroy();
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { stderr, code };
+}
+
 export async function startHerald(
   dataDir: DataDir,
   environment: Environment = {},

@@ -127,9 +127,11 @@ function isFolded(event: DomainEvent): event is FoldedEvent {
   return event.type === 'ProviderReported' || isNotificationEvent(event);
 }
 
-/** Most events carry the whole request; one of them tells it. */
+/** Most events carry the whole request; one of them tells it. Of those that begin a wait its time counts. */
 function withoutCopies(event: FoldedEvent): object {
-  return event.type === 'NotificationRequested' || !('request' in event) ? event : { ...event, request: null };
+  if (event.type === 'NotificationRequested' || !('request' in event)) return event;
+  const isWait = event.type === 'RetryRequested' || event.type === 'DeliveryDue';
+  return { ...event, request: isWait ? { sendAt: event.request.sendAt } : null };
 }
 
 async function* foldedRows(

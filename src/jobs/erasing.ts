@@ -9,13 +9,15 @@
 import type { Erasure } from '../commands/start-erasure.ts';
 import { isOfWholeTenant } from '../commands/erase-tenant.ts';
 import { endsThen, erasureOf, isOf } from '../commands/start-erasure.ts';
-import type { DomainEvent } from '../domain/events.ts';
+import type { DomainEvent, InboxRead } from '../domain/events.ts';
 import { erasedIdsMax, isErased } from '../domain/erasure.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
 import { statuses } from '../domain/notification.ts';
 import { placesInLog } from '../domain/topics.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';
 import type { StoredJob } from '../ports/job-store.ts';
+import type { InboxItemDocument } from '../projections/inbox/documents.ts';
+import { itemsCollection } from '../projections/inbox/documents.ts';
 import { readModels } from '../projections/index.ts';
 import { waitForPosition } from '../projections/wait.ts';
 import { erasingTenant } from './erasing-tenant.ts';
@@ -44,6 +46,14 @@ export function erasing(deps: WorkDependencies): Work {
     await Promise.all(waits);
   };
 
+  /** Of the items that were read those that an inbox still has under the recipient's name, though no record tells of them. */
+  const itemsLeft = async ({ tenantId, recipient }: Erasure & Pick<StoredJob, 'tenantId'>, { readIds }: Found) => {
+    if (readIds.size === 0) return [];
+    const fields = ['tenantId', 'recipient'] as const;
+    const items = await reader.get<Item>(itemsCollection.name, [...readIds], { fields });
+    return [...readIds].filter((id) => items.get(id)?.tenantId === tenantId && items.get(id)?.recipient === recipient);
+  };
+
   /** Answers where to go on, null: that was all of it; and how many it has named that no record told of. */
   const readPartition = async (
     job: StoredJob,
@@ -53,7 +63,7 @@ export function erasing(deps: WorkDependencies): Work {
     const { tenantId, createdAt } = job;
     const { topic, partition, offset } = from;
     const erasure = erasureOf(job, secretBox);
-    const found: Named = { partition, ids: new Set(), eventIds: new Set() };
+    const found: Found = { partition, ids: new Set(), eventIds: new Set(), readIds: new Set() };
     const stale: Position[] = [];
     let next = offset;
     let isRead = true;
@@ -61,13 +71,16 @@ export function erasing(deps: WorkDependencies): Work {
       next = entry.offset + 1;
       if (isStale(entry, { tenantId, createdAt, endThen, ...erasure }, found)) stale.push(entry);
       isRead = next >= end;
-      if (next - offset >= erasedReadEvents || stale.length >= erasedIdsMax || clock.monotonic() >= until) break;
+      const isFull = Math.max(stale.length, found.ids.size, found.readIds.size) >= erasedIdsMax;
+      if (next - offset >= erasedReadEvents || isFull || clock.monotonic() >= until) break;
     }
+    const named = found.ids.size;
+    for (const id of await itemsLeft({ tenantId, ...erasure }, found)) found.ids.add(id);
     await erase(job, erasure, found);
     await bytes?.overwrite(stale);
     metrics.increment(eventsRead, {}, next - offset);
-    metrics.increment(erasedCount, {}, found.ids.size);
-    return { next: isRead ? null : next, named: found.ids.size };
+    metrics.increment(erasedCount, {}, named);
+    return { next: isRead ? null : next, named };
   };
 
   return {
@@ -119,6 +132,13 @@ interface Named {
   readonly eventIds: Set<EventId>;
 }
 
+interface Found extends Named {
+  /** Named by what was read and is shown erased, of whoever it was. */
+  readonly readIds: Set<NotificationId>;
+}
+
+type Item = Pick<InboxItemDocument, 'tenantId' | 'recipient'>;
+
 /** So many as one event names. */
 function inEvents({ partition, ids, eventIds }: Named) {
   const [all, events] = [[...ids], [...eventIds]];
@@ -138,11 +158,17 @@ interface Meant extends Erasure {
 }
 
 /** Whether its bytes are to be written over; what is to be named of it comes to `found`. */
-function isStale({ head, event, undecodable, offset }: LogEntry, meant: Meant, found: Named): boolean {
+function isStale({ head, event, undecodable, offset }: LogEntry, meant: Meant, found: Found): boolean {
   if (head?.tenantId !== meant.tenantId) return false;
   if (event === null) return undecodable !== null && holds(undecodable.bytes, meant.recipient);
-  if (isShownErased(event)) return true;
+  if (isShownErased(event)) {
+    const mayBeIts = event.type === 'InboxRead' && meant.channel === 'IN_APP' && wasThen(event, offset, meant);
+    if (mayBeIts) addAll(found.readIds, event);
+    return true;
+  }
   if (!isAbout(event, offset, meant)) return false;
+  // Of an item that was read while retention ended it nothing else tells.
+  if (event.type === 'InboxRead') addAll(found.ids, event);
   if ('notificationId' in event && event.type !== 'ProviderReported') found.ids.add(event.notificationId);
   else found.eventIds.add(event.eventId);
   return true;
@@ -155,10 +181,18 @@ function isShownErased(event: DomainEvent): boolean {
   return 'recipient' in event && isErased(event);
 }
 
-function isAbout(event: DomainEvent, offset: number, meant: Meant): boolean {
-  const { channel, recipient, createdAt, endThen } = meant;
+function addAll(ids: Set<NotificationId>, { notificationIds }: InboxRead): void {
+  for (const id of notificationIds) ids.add(id);
+}
+
+function wasThen(event: DomainEvent, offset: number, { createdAt, endThen }: Meant): boolean {
   const at = 'requestedAt' in event ? event.requestedAt : event.occurredAt;
-  if (at > createdAt && offset >= endThen) return false;
+  return at <= createdAt || offset < endThen;
+}
+
+function isAbout(event: DomainEvent, offset: number, meant: Meant): boolean {
+  const { channel, recipient } = meant;
+  if (!wasThen(event, offset, meant)) return false;
   if (event.type === 'DeadLettered') return holds(event.bytes, recipient);
   if (event.type === 'InboxRead') return channel === 'IN_APP' && event.recipient === recipient;
   if (!('recipient' in event) || event.recipient === null) return false;

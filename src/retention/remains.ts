@@ -7,8 +7,8 @@ import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { LogEntry } from '../ports/event-log.ts';
 import type { Document, ReadModelReader } from '../ports/read-model-store.ts';
 import { TooManyBytesError } from '../ports/read-model-store.ts';
-import type { InboxDocument } from '../projections/inbox/documents.ts';
-import { inboxesCollection, inboxId } from '../projections/inbox/documents.ts';
+import type { InboxDocument, InboxItemDocument } from '../projections/inbox/documents.ts';
+import { inboxesCollection, inboxId, itemsCollection } from '../projections/inbox/documents.ts';
 import { batchesCollection } from '../projections/notifications/batches.ts';
 import type { NotificationDocument } from '../projections/notifications/document.ts';
 import { isListed, notificationsCollection } from '../projections/notifications/document.ts';
@@ -18,7 +18,7 @@ import type { ReportsDocument } from '../projections/notifications/reports.ts';
 import { reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
 import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
 
-/** What the records have of one that has ended: at least one of the two. */
+/** What the records have of one that has ended: neither where an inbox alone has something of it. */
 export interface Ended {
   readonly record: NotificationDocument | null;
   readonly report: ReportsDocument | null;
@@ -95,6 +95,7 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
   const reportIds = new Set<string>();
   const batchIds = new Set<string>();
   const inboxIds = new Set<string>();
+  const readIds = new Set<NotificationId>();
   const cellIds = new Set<string>();
   for (const event of events) {
     if ('notificationId' in event) {
@@ -104,9 +105,11 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
     if (event.type === 'BatchAccepted') batchIds.add(event.batchId);
     if (event.type === 'InboxRead' || event.type === 'AttemptSucceeded')
       inboxIds.add(inboxId(event.tenantId, event.recipient));
+    if (event.type === 'InboxRead') for (const id of event.notificationIds) readIds.add(id);
     if (event.type === 'NotificationsForgotten') for (const id of keptIds(event, daysOf(event))) cellIds.add(id);
   }
-  const records = await recordsOf(reader, [...ids]);
+  const items = await itemsOf(reader, [...readIds]);
+  const records = await recordsOf(reader, [...new Set([...ids, ...items.keys()])]);
   const reports = await documentsOf<ReportsDocument>(reader, reportsCollection.name, [...reportIds]);
   const batches = await documentsOf(reader, batchesCollection.name, [...batchIds]);
   const inboxes = await documentsOf<InboxDocument>(reader, inboxesCollection.name, [...inboxIds]);
@@ -143,6 +146,14 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
         if (!isOwn && report === undefined) return isMark(event, offset) ? stays : gone;
         return { isThere: true, note: (to) => noteEnded(to, event.notificationId, isOwn ? record : undefined, report) };
       }
+      if (event.type === 'InboxRead') {
+        const left = event.notificationIds.filter((id) => items.get(id)?.tenantId === event.tenantId);
+        // It was read while it was forgotten: the item that is there is what this event alone made of it.
+        const unasked = left.filter((id) => items.get(id)?.listedAt === null && !records.has(id));
+        if (unasked.length > 0)
+          return { isThere: true, note: (to) => unasked.forEach((id) => noteEnded(to, id, undefined, undefined)) };
+        if (left.length > 0) return stays;
+      }
       return isMark(event, offset) ? stays : gone;
     },
   };
@@ -172,6 +183,14 @@ function placeOf({ tenantId, id }: NotificationDocument) {
 function reportsOf(reader: Reader, records: readonly NotificationDocument[]): Promise<Map<string, ReportsDocument>> {
   const ids = records.map((record) => reportsIdOf(placeOf(record)));
   return documentsOf<ReportsDocument>(reader, reportsCollection.name, ids);
+}
+
+type Item = Pick<InboxItemDocument, 'tenantId' | 'listedAt'>;
+
+async function itemsOf(reader: Reader, ids: readonly NotificationId[]): Promise<ReadonlyMap<string, Item>> {
+  return ids.length === 0
+    ? new Map()
+    : reader.get<Item>(itemsCollection.name, ids, { fields: ['tenantId', 'listedAt'] });
 }
 
 /** Without their contents, which are most of them. */

@@ -2,14 +2,19 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { markInboxRead } from '../../src/commands/mark-inbox-read.ts';
 import { startErasure } from '../../src/commands/start-erasure.ts';
 import { startJob } from '../../src/commands/start-job.ts';
 import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
+import { eventIdFrom } from '../../src/domain/ids.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
-import { allTopics, settingsTopic } from '../../src/domain/topics.ts';
+import { allTopics, inboxPartition, settingsTopic } from '../../src/domain/topics.ts';
 import type { TurnDependencies } from '../../src/jobs/turn.ts';
 import { takeTurn } from '../../src/jobs/turn.ts';
+import type { Position } from '../../src/ports/event-log.ts';
 import type { StoredJob } from '../../src/ports/job-store.ts';
+import type { InboxItemDocument } from '../../src/projections/inbox/documents.ts';
+import { itemsCollection } from '../../src/projections/inbox/documents.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -174,4 +179,56 @@ describe('an erasure', () => {
     const theirs = (await other.withKey('GET', '/notify/inapp/ada')).body.notifications;
     expect(theirs).toMatchObject([{ body: 'of another tenant' }]);
   }, 120_000);
+
+  it.each(['alone', 'with what was not forgotten'])(
+    'names an item that was read %s while retention ended it, of which no record tells',
+    async (how) => {
+      tenant = await app.tenant(`tenant-${tenants++}`);
+      const sent = async () => {
+        const { body } = await tenant.notify({ channel: 'IN_APP', recipient: 'ada', body: 'to be read' });
+        return body.notificationId as NotificationId;
+      };
+      const [gone, left] = [await sent(), await sent()];
+      await until(async () => (await inboxOf('ada')).length === 2, { what: 'both items' });
+      await forgotten(gone);
+      await readAfterwards(how === 'alone' ? [gone] : [gone, left]);
+      await until(async () => (await itemOf(gone))?.recipient === 'ada', { what: 'the item that only reading made' });
+      await asked();
+      expect(await turn(await claimed())).toMatchObject({ state: 'done' });
+      await until(async () => (await itemOf(gone)) === undefined, { what: 'the item to be gone' });
+    },
+    60_000,
+  );
 });
+
+const itemOf = async (id: string) => (await app.deps.reader.get<InboxItemDocument>(itemsCollection.name, [id])).get(id);
+const envelope = (name: string) => ({
+  eventId: eventIdFrom(name, tenant.id),
+  occurredAt: Date.now(),
+  tenantId: tenant.id as TenantId,
+  traceparent: null,
+});
+
+/** As retention ends it, its events in the log too. */
+async function forgotten(id: NotificationId): Promise<void> {
+  const nothing = { batchIds: [], kept: [], endedDays: [], follows: null };
+  const partition = inboxPartition(tenant.id as TenantId, 'ada', app.deps.log.partitioning);
+  // Ahead of whatever else was forgotten there.
+  const sequence = 1000 + tenants;
+  const event = { ...envelope('forgotten'), ...nothing, partition, sequence, notificationIds: [id] };
+  expect(await app.deps.log.append({ type: 'NotificationsForgotten', ...event })).toMatchObject({ kind: 'durable' });
+  await until(async () => (await itemOf(id)) === undefined, { what: 'what is forgotten' });
+  const told: Position[] = [];
+  for (const topic of allTopics) {
+    const to = (await app.deps.log.ends(topic))[partition] ?? 0;
+    for await (const { event, offset } of app.deps.log.read({ topic, partition, from: 0, to }))
+      if (event !== null && 'notificationId' in event && event.notificationId === id)
+        told.push({ topic, partition, offset });
+  }
+  await app.bytes.remove(told);
+}
+
+async function readAfterwards(notificationIds: readonly NotificationId[]): Promise<void> {
+  const markRead = markInboxRead(app.deps);
+  await markRead({ tenantId: tenant.id as TenantId, recipient: 'ada', notificationIds });
+}

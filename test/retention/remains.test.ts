@@ -1,0 +1,100 @@
+// What is left of events whose retention has ended: what is named goes from the read models, and an event goes when nothing that it told is there any more.
+
+import { expect, it } from '@jest/globals';
+
+import type { DomainEvent, NotificationsForgotten } from '../../src/domain/events.ts';
+import type { EventId, NotificationId } from '../../src/domain/ids.ts';
+import type { DecodedEntry } from '../../src/projections/read-model.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
+import { keptOf } from '../../src/projections/notifications/kept-days.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import { judge } from '../../src/retention/remains.ts';
+import type { Forgettable } from '../../src/retention/remains.ts';
+import type { Folded } from '../projections/folded.ts';
+import { folded } from '../projections/folded.ts';
+import type { Plan } from '../projections/histories.ts';
+import { entriesOf, lifeOf, noon, partition, tenants } from '../projections/histories.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+const [tenantId] = tenants as [(typeof tenants)[number]];
+const delivered: Plan = {
+  tenant: 0,
+  channel: 'IN_APP',
+  priority: 'DEFAULT',
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: ['succeeded'],
+  isRetriedByHand: false,
+  isRead: true,
+};
+
+const readerOf = (all: Folded) => ({
+  async get<D extends object>(collection: string, ids: readonly string[]): Promise<ReadonlyMap<string, D>> {
+    const found = ids.flatMap((id) => {
+      const text = all.get(`${collection}/${id}`);
+      return text === undefined ? [] : [[id, JSON.parse(text) as D] as const];
+    });
+    return new Map(found);
+  },
+});
+
+/** What the read models hold, in one. */
+const allOf = async (entries: readonly DecodedEntry[]): Promise<Folded> => {
+  const models = await Promise.all([notificationsReadModel, inboxReadModel].map((one) => folded(one, [entries])));
+  return new Map(models.flatMap((one) => [...one]));
+};
+
+/** As a pass says it, link by link. */
+const forgottenOf = (forgettable: readonly Forgettable[], after?: DomainEvent): DecodedEntry[] => {
+  let last = after as NotificationsForgotten | undefined;
+  return forgettable.flatMap(({ notifications, batchIds, endedDays }) => {
+    const ended = [...notifications.values()];
+    const records = ended.flatMap(({ record }) => record ?? []);
+    const reports = ended.flatMap(({ report }) => report ?? []);
+    const sequence: number = (last?.sequence ?? 0) + 1;
+    last = {
+      type: 'NotificationsForgotten',
+      eventId: `forgotten-${sequence}` as EventId,
+      occurredAt: noon + 10 * dayMs,
+      tenantId,
+      traceparent: null,
+      partition,
+      sequence,
+      follows: last?.eventId ?? null,
+      notificationIds: [...notifications.keys()],
+      batchIds: [...batchIds],
+      kept: keptOf(records, reports),
+      endedDays: [...endedDays],
+    };
+    return entriesOf([last]);
+  });
+};
+
+const idsOf = (forgettable: readonly Forgettable[]): NotificationId[] =>
+  forgettable.flatMap(({ notifications }) => [...notifications.keys()]);
+
+it('an item that was read while it was forgotten goes, and what it was read by stays until then', async () => {
+  const life = lifeOf(delivered, 2);
+  const read = entriesOf(life.filter(({ type }) => type === 'InboxRead'));
+  const history = entriesOf(life.filter(({ type }) => type !== 'InboxRead'));
+  const { forgettable } = await judge(readerOf(await allOf(history)), history);
+  const told = forgottenOf(forgettable);
+  const grown = await allOf([...history, ...told, ...read]);
+  const judged = await judge(readerOf(grown), read);
+  expect({ kept: judged.kept, ids: idsOf(judged.forgettable) }).toEqual({ kept: [0], ids: idsOf(forgettable) });
+  const again = forgottenOf(judged.forgettable, told.at(-1)?.event);
+  const after = await allOf([...history, ...told, ...read, ...again]);
+  expect([...after.keys()].filter((key) => key.startsWith('inbox'))).toEqual([]);
+  expect(await judge(readerOf(after), read)).toEqual({ kept: [], forgettable: [] });
+});
+
+it('what an item was read by stays as long as the item, with its record', async () => {
+  const life = lifeOf(delivered, 2);
+  const later = lifeOf({ ...delivered, isRead: true }, 4);
+  const all = await allOf(entriesOf([...life, ...later]));
+  const reads = entriesOf([...life, ...later]).filter(({ event }) => event.type === 'InboxRead');
+  expect(await judge(readerOf(all), reads)).toEqual({ kept: [0, 1], forgettable: [] });
+});

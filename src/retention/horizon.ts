@@ -1,5 +1,9 @@
 // Until when what has ended is kept: pure.
 
+import { isIdOfKey, keyLifetimeMs } from '../domain/idempotency.ts';
+import type { NotificationId } from '../domain/ids.ts';
+import { clocksDifferMs } from '../domain/lease.ts';
+
 /** As the settings say it; null: for ever. */
 export interface Retention {
   readonly keptMs: number | null;
@@ -10,6 +14,14 @@ export interface Retention {
 /** UTC ms: what was requested before it and has ended goes; null: nothing does. */
 export function horizonAt(nowMs: number, keptMs: number | null): number | null {
   return keptMs === null ? null : nowMs - keptMs;
+}
+
+/**
+ * Whether its Idempotency-Key may still be repeated: where that was never settled, or is lost, the record alone says that it was sent. Not what was requested
+ * by a clock that was ahead for longer: no repeat looks for it.
+ */
+export function isKeptForItsKey(id: NotificationId, requestedAt: number, nowMs: number): boolean {
+  return isIdOfKey(id) && Math.abs(nowMs - requestedAt) < keyLifetimeMs + clocksDifferMs;
 }
 
 const restMinMs = 1000;

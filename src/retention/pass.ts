@@ -4,12 +4,11 @@
 
 import { inboxTopic, deadLettersTopic, retentionTopic } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
-import type { TenantId } from '../domain/ids.ts';
+import type { NotificationId, TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import { trimBytesMax, trimEventsMax } from '../ports/event-log.ts';
 import type { FieldValue, Page, ReadModelReader } from '../ports/read-model-store.ts';
-import type { NotificationDocument } from '../projections/notifications/document.ts';
 import { notificationsCollection } from '../projections/notifications/document.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import { bucketStart } from '../projections/notifications/resolutions.ts';
@@ -18,6 +17,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { Looked } from './end-of-older.ts';
 import { endOfOlder } from './end-of-older.ts';
 import { forget } from './forget.ts';
+import { isKeptForItsKey } from './horizon.ts';
 import { endedStatuses, forgettableOf, judge } from './remains.ts';
 import type { Forgettable } from './remains.ts';
 
@@ -145,11 +145,12 @@ interface JudgedRange {
 }
 
 async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore, staysFrom, ...range }: JudgedRange) {
-  const { reader, log, inTurn, metrics, moved } = deps;
+  const { reader, log, clock, inTurn, metrics, moved } = deps;
   const { partition } = of;
-  const first = await inTurn(() => judge(reader, entries, daysBefore));
+  const times = { now: clock.now(), daysBefore };
+  const first = await inTurn(() => judge(reader, entries, times));
   for (const one of first.forgettable) await forgetAll(deps, of, one);
-  const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, daysBefore));
+  const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, times));
   const isKept = new Set(judged.kept);
   const kept = entries.map(({ offset }) => offset).filter((offset) => offset >= staysFrom || isKept.has(offset));
   const { events } = await inTurn(() => log.trim({ ...range, partition, kept }));
@@ -165,9 +166,10 @@ async function forgetAll(deps: PassDependencies, of: PassOf, forgettable: Forget
 
 /** By the records' own order: the log has them among those of everybody else, and keeps them as long. */
 async function forgetTenant(deps: PassDependencies, of: PassOf, tenantId: TenantId, before: number): Promise<void> {
+  const now = deps.clock.now();
   let after: readonly FieldValue[] | null = null;
   do {
-    const page: Page<Pick<NotificationDocument, 'listedAt'>> = await deps.reader.find({
+    const page: Page<{ readonly id: NotificationId; readonly listedAt: number }> = await deps.reader.find({
       collection: notificationsCollection.name,
       equals: { tenantId },
       range: { field: 'listedAt', to: before },
@@ -177,7 +179,7 @@ async function forgetTenant(deps: PassDependencies, of: PassOf, tenantId: Tenant
       limit: trimEventsMax,
       ...(after === null ? {} : { after }),
     });
-    const ids = page.documents.map(({ id }) => id);
+    const ids = page.documents.flatMap(({ id, listedAt }) => (isKeptForItsKey(id, listedAt, now) ? [] : [id]));
     const ended = await deps.inTurn(() => forgettableOf(deps.reader, tenantId, ids));
     for (const [id, { record }] of ended.notifications)
       if (record?.partition !== of.partition) ended.notifications.delete(id);

@@ -17,6 +17,7 @@ import { keptIds } from '../projections/notifications/kept-days.ts';
 import type { ReportsDocument } from '../projections/notifications/reports.ts';
 import { reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
 import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
+import { isKeptForItsKey } from './horizon.ts';
 
 /** What the records have of one that has ended: neither where an inbox alone has something of it. */
 export interface Ended {
@@ -41,19 +42,21 @@ export interface Judged {
 
 type Reader = Pick<ReadModelReader, 'get'>;
 
-/** @param daysBefore days (UTC ms) that begin before it are counted no longer; null: for ever */
-export async function judge(
-  reader: Reader,
-  entries: readonly LogEntry[],
-  daysBefore: number | null = null,
-): Promise<Judged> {
+export interface Times {
+  /** UTC ms. */
+  readonly now: number;
+  /** Days (UTC ms) that begin before it are counted no longer; null: for ever. */
+  readonly daysBefore: number | null;
+}
+
+export async function judge(reader: Reader, entries: readonly LogEntry[], times: Times): Promise<Judged> {
   const events = entries.flatMap(({ event }) => (event === null ? [] : [event]));
   const there = await remainsOf(reader, events);
   const kept: number[] = [];
   const byTenant = new Map<TenantId, Forgettable>();
   for (const { event, offset } of entries) {
     if (event === null) continue;
-    const { isThere, note } = there.of(event, offset, daysBefore);
+    const { isThere, note } = there.of(event, offset, times);
     if (isThere) kept.push(offset);
     if (note === null) continue;
     const forgettable = byTenant.get(event.tenantId) ?? nothingOf(event.tenantId);
@@ -84,7 +87,7 @@ const ended: ReadonlySet<string> = new Set(endedStatuses);
 type Note = (to: Forgettable) => void;
 
 interface Remains {
-  of(event: DomainEvent, offset: number, daysBefore: number | null): { isThere: boolean; note: Note | null };
+  of(event: DomainEvent, offset: number, times: Times): { isThere: boolean; note: Note | null };
 }
 
 const gone = { isThere: false, note: null };
@@ -126,7 +129,7 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
   };
 
   return {
-    of(event, offset, daysBefore) {
+    of(event, offset, { now, daysBefore }) {
       if (event.type === 'BatchAccepted') {
         const { batchId } = event;
         return batches.has(batchId) ? { isThere: true, note: (to) => to.batchIds.add(batchId) } : gone;
@@ -142,7 +145,7 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
         const record = records.get(event.notificationId);
         const report = reports.get(reportsIdOf(event));
         const isOwn = record?.tenantId === event.tenantId;
-        if (isOwn && isWaiting(record)) return stays;
+        if (isOwn && (isWaiting(record) || isKeptForItsKey(record.id, record.requestedAt, now))) return stays;
         if (!isOwn && report === undefined) return isMark(event, offset) ? stays : gone;
         return { isThere: true, note: (to) => noteEnded(to, event.notificationId, isOwn ? record : undefined, report) };
       }

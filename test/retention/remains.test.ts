@@ -5,6 +5,8 @@ import { expect, it } from '@jest/globals';
 import type { DomainEvent, NotificationsForgotten } from '../../src/domain/events.ts';
 import type { EventId, NotificationId } from '../../src/domain/ids.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
+import { notificationIdOf } from '../../src/domain/ids.ts';
+import { clocksDifferMs } from '../../src/domain/lease.ts';
 import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import { keptOf } from '../../src/projections/notifications/kept-days.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
@@ -30,6 +32,9 @@ const delivered: Plan = {
   isRetriedByHand: false,
   isRead: true,
 };
+
+/** When no key counts any more. */
+const times = { now: noon + 10 * dayMs, daysBefore: null };
 
 const readerOf = (all: Folded) => ({
   async get<D extends object>(collection: string, ids: readonly string[]): Promise<ReadonlyMap<string, D>> {
@@ -80,15 +85,15 @@ it('an item that was read while it was forgotten goes, and what it was read by s
   const life = lifeOf(delivered, 2);
   const read = entriesOf(life.filter(({ type }) => type === 'InboxRead'));
   const history = entriesOf(life.filter(({ type }) => type !== 'InboxRead'));
-  const { forgettable } = await judge(readerOf(await allOf(history)), history);
+  const { forgettable } = await judge(readerOf(await allOf(history)), history, times);
   const told = forgottenOf(forgettable);
   const grown = await allOf([...history, ...told, ...read]);
-  const judged = await judge(readerOf(grown), read);
+  const judged = await judge(readerOf(grown), read, times);
   expect({ kept: judged.kept, ids: idsOf(judged.forgettable) }).toEqual({ kept: [0], ids: idsOf(forgettable) });
   const again = forgottenOf(judged.forgettable, told.at(-1)?.event);
   const after = await allOf([...history, ...told, ...read, ...again]);
   expect([...after.keys()].filter((key) => key.startsWith('inbox'))).toEqual([]);
-  expect(await judge(readerOf(after), read)).toEqual({ kept: [], forgettable: [] });
+  expect(await judge(readerOf(after), read, times)).toEqual({ kept: [], forgettable: [] });
 });
 
 it('what an item was read by stays as long as the item, with its record', async () => {
@@ -96,5 +101,27 @@ it('what an item was read by stays as long as the item, with its record', async 
   const later = lifeOf({ ...delivered, isRead: true }, 4);
   const all = await allOf(entriesOf([...life, ...later]));
   const reads = entriesOf([...life, ...later]).filter(({ event }) => event.type === 'InboxRead');
-  expect(await judge(readerOf(all), reads)).toEqual({ kept: [0, 1], forgettable: [] });
+  expect(await judge(readerOf(all), reads, times)).toEqual({ kept: [0, 1], forgettable: [] });
+});
+
+it('what came under an Idempotency-Key stays with all its events until the key is over, however short retention is', async () => {
+  const history = entriesOf(lifeOf(delivered, 2));
+  const [first] = history;
+  const id = first !== undefined && 'notificationId' in first.event ? first.event.notificationId : null;
+  const reader = readerOf(await allOf(history));
+  const at = (now: number) => judge(reader, history, { ...times, now });
+  const all = history.map(({ offset }) => offset);
+  for (const now of [noon + 1, noon + dayMs, noon + dayMs + clocksDifferMs - 1])
+    expect(await at(now)).toEqual({ kept: all, forgettable: [] });
+  expect(idsOf((await at(noon + dayMs + clocksDifferMs)).forgettable)).toEqual([id]);
+  // It was requested by a clock that was ahead: no repeat of today finds it.
+  expect(idsOf((await at(noon - 2 * dayMs)).forgettable)).toEqual([id]);
+});
+
+it('what came without one goes at once', async () => {
+  const notificationId = notificationIdOf(new Uint8Array([0, 0, 0, 0, 0, 1, ...new Uint8Array(10)]));
+  const life = lifeOf({ ...delivered, channel: 'EMAIL' }, 2);
+  const history = entriesOf(life.map((event) => ({ ...event, notificationId }) as DomainEvent));
+  const { forgettable } = await judge(readerOf(await allOf(history)), history, { ...times, now: noon + 1 });
+  expect(idsOf(forgettable)).toEqual([notificationId]);
 });

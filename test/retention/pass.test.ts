@@ -1,0 +1,87 @@
+// Passes over a log on the embedded engines, by a clock of their own: what a tenant's own retention ends, and what it leaves.
+
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+
+import { createClock } from '../../src/adapters/node/clock.ts';
+import type { DomainEvent } from '../../src/domain/events.ts';
+import type { NotificationId } from '../../src/domain/ids.ts';
+import { notificationIdOf } from '../../src/domain/ids.ts';
+import { clocksDifferMs } from '../../src/domain/lease.ts';
+import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
+import { notificationsCollection } from '../../src/projections/notifications/document.ts';
+import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
+import { runProjector } from '../../src/projections/projector.ts';
+import { createReach } from '../../src/projections/reach.ts';
+import { passOver } from '../../src/retention/pass.ts';
+import type { Engines } from '../projections/engines.ts';
+import { appendAll, openEngines } from '../projections/engines.ts';
+import type { Plan } from '../projections/histories.ts';
+import { lifeOf, noon, partition, tenants } from '../projections/histories.ts';
+import { until } from '../support/until.ts';
+
+const hourMs = 3_600_000;
+const [tenantId] = tenants as [(typeof tenants)[number]];
+const delivered: Plan = {
+  tenant: 0,
+  channel: 'EMAIL',
+  priority: 'DEFAULT',
+  recipient: 0,
+  template: false,
+  requestedAfterMs: 0,
+  isScheduled: false,
+  isCancelled: false,
+  steps: ['succeeded'],
+  isRetriedByHand: false,
+  isRead: false,
+};
+
+let engines: Engines;
+let projector: Awaited<ReturnType<typeof runProjector>>;
+let now: number;
+
+beforeEach(async () => {
+  now = noon;
+  engines = await openEngines({ ...createClock(), now: () => now });
+  projector = await runProjector({ ...engines, readModel: notificationsReadModel });
+  await engines.store.noteCaughtUp(notificationsReadModel.definition.name);
+});
+afterEach(async () => {
+  await projector.stop();
+  await engines.close();
+});
+
+const recordsThere = async (ids: readonly NotificationId[]): Promise<string[]> => [
+  ...(await engines.store.get<NotificationDocument>(notificationsCollection.name, ids)).keys(),
+];
+
+/** As the keeper does it where everybody else keeps all: as often as it takes, since the records come behind. */
+const pass = async (keptMs: number): Promise<void> => {
+  const reach = createReach({ log: engines.log, readModel: notificationsReadModel });
+  const own = { inTurn: <T>(work: () => Promise<T>) => work(), moved: () => undefined };
+  const deps = { ...engines, ...own, reader: engines.store, reach };
+  const { signal } = new AbortController();
+  const of = { partition, signal, horizon: null, statisticsHorizon: null, settled: new Map() };
+  const isDone = () => passOver(deps, { ...of, tenants: new Map([[tenantId, now - keptMs]]) });
+  await until(isDone, { what: 'the pass' });
+};
+
+/** Ids of test notifications are those of keys: of a day, and no more. */
+const withoutKey = (events: readonly DomainEvent[]): { id: NotificationId; events: DomainEvent[] } => {
+  const id = notificationIdOf(new Uint8Array([0, 0, 0, 0, 0, 1, ...new Uint8Array(10)]));
+  return { id, events: events.map((event) => ({ ...event, notificationId: id }) as DomainEvent) };
+};
+
+it("a tenant's own retention leaves what came under an Idempotency-Key until the key is over", async () => {
+  const keyed = lifeOf(delivered, 2);
+  const other = withoutKey(lifeOf(delivered, 4));
+  const [first] = keyed;
+  const ids = [...(first !== undefined && 'notificationId' in first ? [first.notificationId] : []), other.id];
+  await appendAll(engines.log, [...keyed, ...other.events]);
+  await until(async () => (await recordsThere(ids)).length === 2, { what: 'both records' });
+  now = noon + 2 * hourMs;
+  await pass(hourMs);
+  expect(await recordsThere(ids)).toEqual(ids.slice(0, 1));
+  now = noon + 24 * hourMs + clocksDifferMs;
+  await pass(hourMs);
+  expect(await recordsThere(ids)).toEqual([]);
+});

@@ -22,7 +22,7 @@ import { endedStatuses, forgettableOf, judge } from './remains.ts';
 import type { Forgettable } from './remains.ts';
 
 export interface PassDependencies {
-  readonly log: Pick<EventLog, 'append' | 'read' | 'starts' | 'ends' | 'offsetAt' | 'trim'>;
+  readonly log: Pick<EventLog, 'append' | 'read' | 'starts' | 'ends' | 'offsetAt' | 'trim' | 'partitioning'>;
   readonly reader: Pick<ReadModelReader, 'get' | 'find' | 'positions' | 'hasCaughtUp'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -147,10 +147,10 @@ interface JudgedRange {
 async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore, staysFrom, ...range }: JudgedRange) {
   const { reader, log, clock, inTurn, metrics, moved } = deps;
   const { partition } = of;
-  const times = { now: clock.now(), daysBefore };
-  const first = await inTurn(() => judge(reader, entries, times));
+  const by = { now: clock.now(), partitions: log.partitioning.partitions, daysBefore };
+  const first = await inTurn(() => judge(reader, entries, by));
   for (const one of first.forgettable) await forgetAll(deps, of, one);
-  const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, times));
+  const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, by));
   const isKept = new Set(judged.kept);
   const kept = entries.map(({ offset }) => offset).filter((offset) => offset >= staysFrom || isKept.has(offset));
   const { events } = await inTurn(() => log.trim({ ...range, partition, kept }));

@@ -2,14 +2,14 @@
 // what is left gives the same documents.
 
 import { isNotificationEvent } from '../domain/events.ts';
-import type { DomainEvent } from '../domain/events.ts';
+import type { BatchAccepted, DomainEvent } from '../domain/events.ts';
 import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { LogEntry } from '../ports/event-log.ts';
 import type { Document, ReadModelReader } from '../ports/read-model-store.ts';
 import { TooManyBytesError } from '../ports/read-model-store.ts';
 import type { InboxDocument, InboxItemDocument } from '../projections/inbox/documents.ts';
 import { inboxesCollection, inboxId, itemsCollection } from '../projections/inbox/documents.ts';
-import { batchesCollection } from '../projections/notifications/batches.ts';
+import { batchesCollection, countsIds } from '../projections/notifications/batches.ts';
 import type { NotificationDocument } from '../projections/notifications/document.ts';
 import { isListed, notificationsCollection } from '../projections/notifications/document.ts';
 import { lastForgotten } from '../projections/notifications/forgetting.ts';
@@ -42,21 +42,23 @@ export interface Judged {
 
 type Reader = Pick<ReadModelReader, 'get'>;
 
-export interface Times {
+export interface JudgedBy {
   /** UTC ms. */
   readonly now: number;
+  /** How many partition numbers the log has. */
+  readonly partitions: number;
   /** Days (UTC ms) that begin before it are counted no longer; null: for ever. */
   readonly daysBefore: number | null;
 }
 
-export async function judge(reader: Reader, entries: readonly LogEntry[], times: Times): Promise<Judged> {
+export async function judge(reader: Reader, entries: readonly LogEntry[], by: JudgedBy): Promise<Judged> {
   const events = entries.flatMap(({ event }) => (event === null ? [] : [event]));
-  const there = await remainsOf(reader, events);
+  const there = await remainsOf(reader, events, by);
   const kept: number[] = [];
   const byTenant = new Map<TenantId, Forgettable>();
   for (const { event, offset } of entries) {
     if (event === null) continue;
-    const { isThere, note } = there.of(event, offset, times);
+    const { isThere, note } = there.of(event, offset);
     if (isThere) kept.push(offset);
     if (note === null) continue;
     const forgettable = byTenant.get(event.tenantId) ?? nothingOf(event.tenantId);
@@ -87,13 +89,18 @@ const ended: ReadonlySet<string> = new Set(endedStatuses);
 type Note = (to: Forgettable) => void;
 
 interface Remains {
-  of(event: DomainEvent, offset: number, times: Times): { isThere: boolean; note: Note | null };
+  of(event: DomainEvent, offset: number): { isThere: boolean; note: Note | null };
 }
 
 const gone = { isThere: false, note: null };
 const stays = { isThere: true, note: null };
 
-async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promise<Remains> {
+async function remainsOf(
+  reader: Reader,
+  events: readonly DomainEvent[],
+  { now, partitions, daysBefore }: JudgedBy,
+): Promise<Remains> {
+  const countsOf = ({ tenantId, batchId }: BatchAccepted) => countsIds(tenantId, batchId, partitions);
   const ids = new Set<string>();
   const reportIds = new Set<string>();
   const batchIds = new Set<string>();
@@ -105,7 +112,7 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
       ids.add(event.notificationId);
       reportIds.add(reportsIdOf(event));
     }
-    if (event.type === 'BatchAccepted') batchIds.add(event.batchId);
+    if (event.type === 'BatchAccepted') for (const id of [event.batchId, ...countsOf(event)]) batchIds.add(id);
     if (event.type === 'InboxRead' || event.type === 'AttemptSucceeded')
       inboxIds.add(inboxId(event.tenantId, event.recipient));
     if (event.type === 'InboxRead') for (const id of event.notificationIds) readIds.add(id);
@@ -129,10 +136,13 @@ async function remainsOf(reader: Reader, events: readonly DomainEvent[]): Promis
   };
 
   return {
-    of(event, offset, { now, daysBefore }) {
+    of(event, offset) {
       if (event.type === 'BatchAccepted') {
         const { batchId } = event;
-        return batches.has(batchId) ? { isThere: true, note: (to) => to.batchIds.add(batchId) } : gone;
+        if (!batches.has(batchId)) return gone;
+        // Of whichever number: some wait.
+        if (countsOf(event).some((id) => batches.has(id))) return stays;
+        return { isThere: true, note: (to) => to.batchIds.add(batchId) };
       }
       if (event.type === 'NotificationsForgotten') {
         const days = daysOf(event).filter((_, i) => cells.has(keptIds(event, daysOf(event))[i] ?? ''));

@@ -2,8 +2,9 @@
 
 import { expect, it } from '@jest/globals';
 
-import type { DomainEvent, NotificationsForgotten } from '../../src/domain/events.ts';
+import type { BatchAccepted, DomainEvent, NotificationsForgotten } from '../../src/domain/events.ts';
 import type { EventId, NotificationId } from '../../src/domain/ids.ts';
+import { defaultPartitioning } from '../../src/domain/topics.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
 import { notificationIdOf } from '../../src/domain/ids.ts';
 import { clocksDifferMs } from '../../src/domain/lease.ts';
@@ -34,7 +35,7 @@ const delivered: Plan = {
 };
 
 /** When no key counts any more. */
-const times = { now: noon + 10 * dayMs, daysBefore: null };
+const later = { now: noon + 10 * dayMs, partitions: defaultPartitioning.partitions, daysBefore: null };
 
 const readerOf = (all: Folded) => ({
   async get<D extends object>(collection: string, ids: readonly string[]): Promise<ReadonlyMap<string, D>> {
@@ -85,23 +86,23 @@ it('an item that was read while it was forgotten goes, and what it was read by s
   const life = lifeOf(delivered, 2);
   const read = entriesOf(life.filter(({ type }) => type === 'InboxRead'));
   const history = entriesOf(life.filter(({ type }) => type !== 'InboxRead'));
-  const { forgettable } = await judge(readerOf(await allOf(history)), history, times);
+  const { forgettable } = await judge(readerOf(await allOf(history)), history, later);
   const told = forgottenOf(forgettable);
   const grown = await allOf([...history, ...told, ...read]);
-  const judged = await judge(readerOf(grown), read, times);
+  const judged = await judge(readerOf(grown), read, later);
   expect({ kept: judged.kept, ids: idsOf(judged.forgettable) }).toEqual({ kept: [0], ids: idsOf(forgettable) });
   const again = forgottenOf(judged.forgettable, told.at(-1)?.event);
   const after = await allOf([...history, ...told, ...read, ...again]);
   expect([...after.keys()].filter((key) => key.startsWith('inbox'))).toEqual([]);
-  expect(await judge(readerOf(after), read, times)).toEqual({ kept: [], forgettable: [] });
+  expect(await judge(readerOf(after), read, later)).toEqual({ kept: [], forgettable: [] });
 });
 
 it('what an item was read by stays as long as the item, with its record', async () => {
   const life = lifeOf(delivered, 2);
-  const later = lifeOf({ ...delivered, isRead: true }, 4);
-  const all = await allOf(entriesOf([...life, ...later]));
-  const reads = entriesOf([...life, ...later]).filter(({ event }) => event.type === 'InboxRead');
-  expect(await judge(readerOf(all), reads, times)).toEqual({ kept: [0, 1], forgettable: [] });
+  const other = lifeOf(delivered, 4);
+  const all = await allOf(entriesOf([...life, ...other]));
+  const reads = entriesOf([...life, ...other]).filter(({ event }) => event.type === 'InboxRead');
+  expect(await judge(readerOf(all), reads, later)).toEqual({ kept: [0, 1], forgettable: [] });
 });
 
 it('what came under an Idempotency-Key stays with all its events until the key is over, however short retention is', async () => {
@@ -109,7 +110,7 @@ it('what came under an Idempotency-Key stays with all its events until the key i
   const [first] = history;
   const id = first !== undefined && 'notificationId' in first.event ? first.event.notificationId : null;
   const reader = readerOf(await allOf(history));
-  const at = (now: number) => judge(reader, history, { ...times, now });
+  const at = (now: number) => judge(reader, history, { ...later, now });
   const all = history.map(({ offset }) => offset);
   for (const now of [noon + 1, noon + dayMs, noon + dayMs + clocksDifferMs - 1])
     expect(await at(now)).toEqual({ kept: all, forgettable: [] });
@@ -122,6 +123,38 @@ it('what came without one goes at once', async () => {
   const notificationId = notificationIdOf(new Uint8Array([0, 0, 0, 0, 0, 1, ...new Uint8Array(10)]));
   const life = lifeOf({ ...delivered, channel: 'EMAIL' }, 2);
   const history = entriesOf(life.map((event) => ({ ...event, notificationId }) as DomainEvent));
-  const { forgettable } = await judge(readerOf(await allOf(history)), history, { ...times, now: noon + 1 });
+  const { forgettable } = await judge(readerOf(await allOf(history)), history, { ...later, now: noon + 1 });
   expect(idsOf(forgettable)).toEqual([notificationId]);
 });
+
+it('a batch stays as long as one of its notifications does, and goes with what was said of it', async () => {
+  // Both are of one batch, of which one waits.
+  const waiting = lifeOf({ ...delivered, isScheduled: true, steps: [] }, 1);
+  const ended = lifeOf(delivered, 3);
+  const accepted = acceptedOf(ended);
+  const history = entriesOf([...waiting, ...ended, accepted]);
+  const batches = (of: readonly Forgettable[]) => of.flatMap(({ batchIds }) => [...batchIds]);
+  const place = history.at(-1)?.offset;
+  const first = await judge(readerOf(await allOf(history)), history, later);
+  expect({ batches: batches(first.forgettable), ids: idsOf(first.forgettable).length }).toEqual({
+    batches: [],
+    ids: 1,
+  });
+  expect(first.kept).toContain(place);
+  const told = forgottenOf(first.forgettable);
+  const some = await judge(readerOf(await allOf([...history, ...told])), history.slice(-1), later);
+  expect(some).toEqual({ kept: [place], forgettable: [] });
+  const none = entriesOf([...ended, accepted]);
+  const over = await judge(readerOf(await allOf([...none, ...told])), none.slice(-1), later);
+  expect(batches(over.forgettable)).toEqual([accepted.batchId]);
+  const after = await allOf([...none, ...told, ...forgottenOf(over.forgettable, told.at(-1)?.event)]);
+  expect([...after.keys()].filter((key) => key.startsWith('batches'))).toEqual([]);
+});
+
+function acceptedOf(life: readonly DomainEvent[]): BatchAccepted {
+  const [first] = life;
+  const batchId = first?.type === 'NotificationRequested' ? first.request.batchId : null;
+  if (batchId === null) throw new Error('it came in no batch');
+  const envelope = { eventId: 'batch-1' as EventId, occurredAt: noon, tenantId, traceparent: null };
+  return { type: 'BatchAccepted', ...envelope, partition, batchId, accepted: 2, rejected: 7 };
+}

@@ -42,10 +42,7 @@ export async function getBatch(
   batchId: BatchId,
   partitions: number,
 ): Promise<Batch | null> {
-  const ids = [
-    batchId,
-    ...Array.from({ length: partitions }, (_, partition) => countsId(tenantId, batchId, partition)),
-  ];
+  const ids = [batchId, ...countsIds(tenantId, batchId, partitions)];
   const found = await reader.get<BatchSummary & BatchCounts>(batchesCollection.name, ids);
   const own = [...found].filter(([, document]) => document.tenantId === tenantId);
   if (own.length === 0) return null;
@@ -107,6 +104,11 @@ export function createBatchChanges(): BatchChanges {
       return writes;
     },
   };
+}
+
+/** Of what is there of its notifications, by partition number. */
+export function countsIds(tenantId: TenantId, batchId: BatchId, partitions: number): string[] {
+  return Array.from({ length: partitions }, (_, partition) => countsId(tenantId, batchId, partition));
 }
 
 function countsId(tenantId: TenantId, batchId: BatchId, partition: number): string {

@@ -15,7 +15,7 @@ import { isListed, notificationsCollection } from '../projections/notifications/
 import { lastForgotten } from '../projections/notifications/forgetting.ts';
 import { keptIds } from '../projections/notifications/kept-days.ts';
 import type { ReportsDocument } from '../projections/notifications/reports.ts';
-import { reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
+import { reportCellsCollection, reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
 import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
 import { isKeptForItsKey } from './horizon.ts';
 
@@ -123,7 +123,10 @@ async function remainsOf(
   const reports = await documentsOf<ReportsDocument>(reader, reportsCollection.name, [...reportIds]);
   const batches = await documentsOf(reader, batchesCollection.name, [...batchIds]);
   const inboxes = await documentsOf<InboxDocument>(reader, inboxesCollection.name, [...inboxIds]);
-  const cells = await documentsOf(reader, statisticsCollection.name, [...cellIds]);
+  // A day may be kept for what was reported on it alone.
+  const cells = new Set<string>();
+  for (const { name } of [statisticsCollection, reportCellsCollection])
+    for (const id of (await documentsOf(reader, name, [...cellIds])).keys()) cells.add(id);
   const links = events.flatMap((event) => (event.type === 'NotificationsForgotten' ? [event.partition] : []));
   const lastLinks = new Set<string>();
   for (const partition of new Set(links)) lastLinks.add((await lastForgotten(reader, partition))?.eventId ?? '');

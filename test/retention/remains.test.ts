@@ -2,7 +2,13 @@
 
 import { expect, it } from '@jest/globals';
 
-import type { BatchAccepted, DomainEvent, NotificationsForgotten } from '../../src/domain/events.ts';
+import type {
+  BatchAccepted,
+  DomainEvent,
+  NotificationRequested,
+  NotificationsForgotten,
+  ProviderReported,
+} from '../../src/domain/events.ts';
 import type { EventId, NotificationId } from '../../src/domain/ids.ts';
 import { defaultPartitioning } from '../../src/domain/topics.ts';
 import type { DecodedEntry } from '../../src/projections/read-model.ts';
@@ -150,6 +156,27 @@ it('a batch stays as long as one of its notifications does, and goes with what w
   const after = await allOf([...none, ...told, ...forgottenOf(over.forgettable, told.at(-1)?.event)]);
   expect([...after.keys()].filter((key) => key.startsWith('batches'))).toEqual([]);
 });
+
+it('a day that is kept for reports alone ends with the others, and what told of it goes', async () => {
+  const life = lifeOf({ ...delivered, channel: 'EMAIL' }, 2);
+  const [first] = life;
+  if (first?.type !== 'NotificationRequested') throw new Error('it was requested');
+  const history = entriesOf([...life, openedOf(first, noon + 3 * dayMs)]);
+  const { forgettable } = await judge(readerOf(await allOf(history)), history, later);
+  const told = forgottenOf(forgettable);
+  const over = { ...later, daysBefore: noon + 9 * dayMs };
+  const ended = await judge(readerOf(await allOf([...history, ...told])), told, over);
+  const again = forgottenOf(ended.forgettable, told.at(-1)?.event);
+  const after = await allOf([...history, ...told, ...again]);
+  expect([...after.keys()].filter((key) => key.includes('statistics'))).toEqual([]);
+  expect(await judge(readerOf(after), told, over)).toEqual({ kept: [], forgettable: [] });
+});
+
+function openedOf({ notificationId, channel }: NotificationRequested, reportedAt: number): ProviderReported {
+  const envelope = { eventId: 'report-1' as EventId, occurredAt: reportedAt, tenantId, traceparent: null };
+  const what = { provider: 'sendgrid', report: 'opened', permanent: false, reason: null, recipient: 'ada' } as const;
+  return { type: 'ProviderReported', ...envelope, notificationId, partition, channel, reportedAt, ...what };
+}
 
 function acceptedOf(life: readonly DomainEvent[]): BatchAccepted {
   const [first] = life;

@@ -1600,7 +1600,7 @@ export interface components {
         p95: number | null;
         p99: number | null;
       };
-      /** @description Notifications of which a provider has reported that, by the time of the first report of its kind. */
+      /** @description Notifications of which a provider has reported that, by the time of the first report of its kind. One that is reported on after its retention has ended counts once more. */
       reported: {
         delivered: number;
         bounced: number;

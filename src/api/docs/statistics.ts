@@ -26,7 +26,7 @@ const statistics = z
       .object({ p50: milliseconds, p95: milliseconds, p99: milliseconds })
       .describe('Milliseconds from request to delivery; null when nothing was delivered.'),
     reported: countsOf(reportKinds).describe(
-      'Notifications of which a provider has reported that, by the time of the first report of its kind.',
+      'Notifications of which a provider has reported that, by the time of the first report of its kind. One that is reported on after its retention has ended counts once more.',
     ),
     series: z.array(z.object({ at: timestamp, requested: count, delivered: count, failed: count })),
   })

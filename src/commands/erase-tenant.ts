@@ -2,6 +2,7 @@
 
 import type { BatchId, NotificationId, TenantId, JobId } from '../domain/ids.ts';
 import { eventIdFrom, jobIdOf } from '../domain/ids.ts';
+import { wholeTenant } from '../domain/job.ts';
 import { noTrace } from '../domain/trace-context.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -54,14 +55,6 @@ export function startTenantErasure({ jobs, clock }: Pick<EraseTenantDependencies
     await jobs.removeAllBut(tenantId, wholeTenant);
     return (await jobs.add(job)) ? id : null;
   };
-}
-
-/** The filter of such a job. */
-export const wholeTenant = { isWholeTenant: true } as const;
-
-/** Whether a job of kind `erase` is about all of its tenant. */
-export function isOfWholeTenant({ filter }: { readonly filter: object }): boolean {
-  return 'isWholeTenant' in filter;
 }
 
 /** What goes from the read models; each at most 1,000. */

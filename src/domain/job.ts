@@ -40,6 +40,19 @@ export interface Job extends JobCounts {
   readonly movedAt: number;
 }
 
+/** The filter of an erasure of all of its tenant. */
+export const wholeTenant = { isWholeTenant: true } as const;
+
+/** Whether a job of kind `erase` is about all of its tenant. */
+export function isOfWholeTenant({ filter }: Pick<Job, 'filter'>): boolean {
+  return 'isWholeTenant' in filter;
+}
+
+/** Whom it was about is nobody's concern any more. A tenant's own erasure says no more than that, and is told from its other jobs by it. */
+export function filterOnceOver(job: Pick<Job, 'filter'>): object {
+  return isOfWholeTenant(job) ? job.filter : {};
+}
+
 /** A tenant's jobs that aren't over: one runs, the others wait for it. */
 export const openJobsMax = 10;
 /** Of those that are over the newest so many are shown, for a week: 500 of 1 KiB. */

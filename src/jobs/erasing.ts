@@ -7,11 +7,11 @@
 // Every step may be taken twice: an event names the same ids again, bytes that are as they should be are left.
 
 import type { Erasure } from '../commands/start-erasure.ts';
-import { isOfWholeTenant } from '../commands/erase-tenant.ts';
 import { endsThen, erasureOf, isOf } from '../commands/start-erasure.ts';
 import type { DomainEvent, InboxRead } from '../domain/events.ts';
 import { erasedIdsMax, isErased } from '../domain/erasure.ts';
 import type { EventId, NotificationId, TenantId } from '../domain/ids.ts';
+import { isOfWholeTenant } from '../domain/job.ts';
 import { statuses } from '../domain/notification.ts';
 import { placesInLog } from '../domain/topics.ts';
 import type { LogEntry, Position } from '../ports/event-log.ts';

@@ -1,7 +1,7 @@
 // A job in the hands of its owner: what he writes of it, and what he waits for.
 
-import { isOfWholeTenant } from '../commands/erase-tenant.ts';
 import type { Job, JobState } from '../domain/job.ts';
+import { filterOnceOver } from '../domain/job.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -40,8 +40,7 @@ export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependenc
     moved: (job: StoredJob): StoredJob => ({ ...job, movedAt: clock.now() }),
     over(job: StoredJob, state: JobState): Promise<StoredJob> {
       const endedAt = clock.now();
-      // Whom it was about is nobody's concern any more. A tenant's own erasure says no more than that, and is told from its other jobs by it.
-      const filter = isOfWholeTenant(job) ? job.filter : {};
+      const filter = filterOnceOver(job);
       return jobs.save({ ...job, filter, state, endedAt, movedAt: endedAt, turnAt: endedAt, leaseUntil: null });
     },
     giveWay: (job: StoredJob): Promise<StoredJob> =>

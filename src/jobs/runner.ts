@@ -1,6 +1,7 @@
 // Runs the jobs of all tenants: as many at once as there are places, each for a turn, then whoever has waited longest.
 
 import type { Job } from '../domain/job.ts';
+import { filterOnceOver } from '../domain/job.ts';
 import type { JobStore, StoredJob } from '../ports/job-store.ts';
 import { StaleOwnerError } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -53,7 +54,7 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
     const now = clock.now();
     const isHopeless = now - job.movedAt > stuckMaxMs;
     const changes = isHopeless
-      ? { state: 'failed' as const, endedAt: now, turnAt: now, leaseUntil: null }
+      ? { state: 'failed' as const, filter: filterOnceOver(job), endedAt: now, turnAt: now, leaseUntil: null }
       : { leaseUntil: now + troubleRestMs };
     const after = await jobs.save({ ...job, ...changes });
     if (after.endedAt !== null) noteEnd(after);

@@ -1,7 +1,8 @@
 // The erasure of a whole tenant by a command: as a job, to its end, and then the look for what is left.
 
-import { eraseTenant, startTenantErasure, wholeTenant } from '../commands/erase-tenant.ts';
+import { eraseTenant, startTenantErasure } from '../commands/erase-tenant.ts';
 import type { TenantId } from '../domain/ids.ts';
+import { wholeTenant } from '../domain/job.ts';
 import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { readModels } from '../projections/index.ts';

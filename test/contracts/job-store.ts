@@ -221,6 +221,16 @@ export function jobStoreContract(name: string, open: () => Promise<JobStoreHarne
       expect(await other.askStop(job.tenantId, job.id, start + 9)).toEqual(over);
     });
 
+    it('what is stopped before it begins names nobody any more, and the erasure of a tenant still says that it is one', async () => {
+      const { store, other } = harness;
+      const filter = { isWholeTenant: true };
+      await add(storedJob('1', { filter: { recipient: 'ada@example.com' } }), storedJob('2', { filter }));
+      const stopped = await other.askStop('tnt_a' as TenantId, 'job_1' as JobId, start + 1);
+      expect([stopped?.state, stopped?.filter]).toEqual(['stopped', {}]);
+      expect(await store.find('tnt_a' as TenantId, 'job_1' as JobId)).toEqual(stopped);
+      expect((await other.askStop('tnt_a' as TenantId, 'job_2' as JobId, start + 1))?.filter).toEqual(filter);
+    });
+
     it('one that waits for its next turn is stopped by whoever takes it', async () => {
       const { store } = harness;
       await add(storedJob('1'));

@@ -197,6 +197,8 @@ describe('the runner', () => {
     expect(await find('a', id)).toMatchObject({ state: 'running' });
     later = stuckMaxMs + 1000;
     await until(async () => (await find('a', id))?.state === 'failed');
+    // Of whom it was about nothing stays.
+    expect((await find('a', id))?.filter).toEqual({});
     await until(() => counted.length > 0);
     expect(counted).toEqual([['herald_jobs_ended_total', { state: 'failed' }]]);
     expect((await app.deps.jobs.standing()).running).toEqual([]);

@@ -1,7 +1,7 @@
 // What must hold of a world's erasures once everything has come to its end: nothing of them is shown, nobody else's documents differ, and what is counted is what there was.
 
 import { erasureOf } from '../../src/commands/start-erasure.ts';
-import { isOfWholeTenant } from '../../src/commands/erase-tenant.ts';
+import { isOfWholeTenant } from '../../src/domain/job.ts';
 import { createErasures } from '../../src/domain/erasure.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import type { StoredJob } from '../../src/ports/job-store.ts';

@@ -5,7 +5,7 @@ import type { Collection, Filter } from 'mongodb';
 import { MongoServerError } from 'mongodb';
 
 import type { TenantId, JobId } from '../../../domain/ids.ts';
-import { endedJobsKeptMs, endedJobsMax, openJobsMax } from '../../../domain/job.ts';
+import { endedJobsKeptMs, endedJobsMax, openJobsMax, wholeTenant } from '../../../domain/job.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import type { MongoConnection } from '../connection.ts';
@@ -80,11 +80,8 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
       const ended = { state: 'stopped', endedAt: now, movedAt: now, forgottenAt: forgottenAt(now) } as const;
       const $set = { isStopAsked: true };
       const unbegun = { _id: id, tenantId, state: 'queued', startedAt: null } as const;
-      const stopped = await jobs.findOneAndUpdate(
-        unbegun,
-        { $set: { ...$set, ...ended }, $unset: { place: '' } },
-        after,
-      );
+      const stop = [{ $set: { ...$set, ...ended, filter: onceOver } }, { $unset: 'place' }];
+      const stopped = await jobs.findOneAndUpdate(unbegun, stop, after);
       if (stopped !== null) return jobOf(stopped);
       const asked = await jobs.findOneAndUpdate({ _id: id, tenantId, endedAt: null }, { $set }, after);
       const found = asked ?? (await jobs.findOne({ _id: id, tenantId }));
@@ -177,6 +174,9 @@ async function forgetSurplus(jobs: Collection<JobDocument>, tenantId: TenantId):
   const endedAt = oldestKept?.endedAt ?? null;
   if (endedAt !== null) await jobs.deleteMany({ tenantId, endedAt: { $gt: 0, $lt: endedAt } });
 }
+
+/** As `filterOnceOver`, of the text that is stored. */
+const onceOver = { $cond: [{ $eq: ['$filter', JSON.stringify(wholeTenant)] }, '$filter', '{}'] };
 
 function forgottenAt(endedAt: number): Date {
   return new Date(endedAt + endedJobsKeptMs);

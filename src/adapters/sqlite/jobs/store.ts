@@ -3,7 +3,7 @@
 // One process at a time opens it to serve: what a former one ran goes on at once.
 
 import type { JobId, TenantId } from '../../../domain/ids.ts';
-import { endedJobsKeptMs, endedJobsMax, openJobsMax } from '../../../domain/job.ts';
+import { endedJobsKeptMs, endedJobsMax, filterOnceOver, openJobsMax } from '../../../domain/job.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
@@ -37,7 +37,7 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
         if (job === null || job.endedAt !== null) return job;
         const stopped: StoredJob =
           job.startedAt === null
-            ? { ...job, isStopAsked: true, state: 'stopped', endedAt: now, movedAt: now }
+            ? { ...job, filter: filterOnceOver(job), isStopAsked: true, state: 'stopped', endedAt: now, movedAt: now }
             : { ...job, isStopAsked: true };
         put(connection, stopped);
         return stopped;

@@ -2,13 +2,15 @@
 //
 //   page ──> judge ──> forget what has ended, wait until that is folded ──> judge again ──> trim, but for what waits ──> the next page
 
-import { inboxTopic, deadLettersTopic, retentionTopic } from '../domain/topics.ts';
+import { batchPartition, inboxTopic, deadLettersTopic, retentionTopic } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
-import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
+import { timeOfBatchId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import { trimBytesMax, trimEventsMax } from '../ports/event-log.ts';
 import type { FieldValue, Page, ReadModelReader } from '../ports/read-model-store.ts';
+import { batchesCollection } from '../projections/notifications/batches.ts';
 import { notificationsCollection } from '../projections/notifications/document.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import { bucketStart } from '../projections/notifications/resolutions.ts';
@@ -18,7 +20,7 @@ import type { Looked } from './end-of-older.ts';
 import { endOfOlder } from './end-of-older.ts';
 import { forget } from './forget.ts';
 import { isKeptForItsKey } from './horizon.ts';
-import { endedStatuses, forgettableOf, judge } from './remains.ts';
+import { batchesOver, endedStatuses, forgettableOf, judge } from './remains.ts';
 import type { Forgettable } from './remains.ts';
 
 export interface PassDependencies {
@@ -64,7 +66,10 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
     (await deps.reach.reached({ topic, partition }, positions.get(topic) ?? 0, to)) >= to;
   const end = (await log.ends(retentionTopic))[partition] ?? 0;
   if (!(await hasFolded(retentionTopic, end))) return false;
-  for (const [tenantId, before] of of.tenants) await forgetTenant(deps, of, tenantId, before);
+  for (const [tenantId, before] of of.tenants) {
+    await forgetTenant(deps, of, tenantId, before);
+    await forgetBatches(deps, of, tenantId, before);
+  }
   if (horizon !== null) {
     const ranges = new Map<Topic, number>();
     for (const topic of trimmedTopics)
@@ -184,6 +189,29 @@ async function forgetTenant(deps: PassDependencies, of: PassOf, tenantId: Tenant
     for (const [id, { record }] of ended.notifications)
       if (record?.partition !== of.partition) ended.notifications.delete(id);
     if (ended.notifications.size > 0) await forgetAll(deps, of, ended);
+    after = page.next;
+  } while (after !== null && !of.signal.aborted);
+}
+
+/** Once nothing of one is left in any number, by the number in which it was said: a rebuild folds there what was said of it, and then that it is forgotten. */
+async function forgetBatches(deps: PassDependencies, of: PassOf, tenantId: TenantId, before: number): Promise<void> {
+  const { reader, log, inTurn } = deps;
+  const { partitioning } = log;
+  const isOld = (id: BatchId) =>
+    timeOfBatchId(id) < before && batchPartition(tenantId, id, partitioning) === of.partition;
+  let after: readonly FieldValue[] | null = null;
+  do {
+    const page: Page<{ readonly id: BatchId }> = await reader.find({
+      collection: batchesCollection.name,
+      equals: { tenantId },
+      order: { fields: ['accepted'], direction: 'ascending' },
+      fields: ['accepted'],
+      limit: trimEventsMax,
+      ...(after === null ? {} : { after }),
+    });
+    const old = page.documents.flatMap(({ id }) => (isOld(id) ? [id] : []));
+    const over = await inTurn(() => batchesOver(reader, tenantId, old, partitioning.partitions));
+    if (over.batchIds.size > 0) await forgetAll(deps, of, over);
     after = page.next;
   } while (after !== null && !of.signal.aborted);
 }

@@ -78,6 +78,20 @@ export async function forgettableOf(reader: Reader, tenantId: TenantId, ids: rea
   return forgettable;
 }
 
+/** Of these batches those of which no notification is there. */
+export async function batchesOver(
+  reader: Reader,
+  tenantId: TenantId,
+  batchIds: readonly BatchId[],
+  partitions: number,
+): Promise<Forgettable> {
+  const forgettable = nothingOf(tenantId);
+  const countsOf = new Map(batchIds.map((id) => [id, countsIds(tenantId, id, partitions)]));
+  const counts = await documentsOf(reader, batchesCollection.name, [...countsOf.values()].flat());
+  for (const [id, ids] of countsOf) if (!ids.some((one) => counts.has(one))) forgettable.batchIds.add(id);
+  return forgettable;
+}
+
 /** It is still to be sent, or being sent. What only later events told of waits for nothing. */
 function isWaiting(record: NotificationDocument): boolean {
   return isListed(record) && !ended.has(record.status);

@@ -4,9 +4,11 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
-import type { NotificationId } from '../../src/domain/ids.ts';
-import { notificationIdOf } from '../../src/domain/ids.ts';
+import type { BatchId, EventId, NotificationId } from '../../src/domain/ids.ts';
+import { batchIdOf, notificationIdOf, uuidV7Bytes } from '../../src/domain/ids.ts';
 import { clocksDifferMs } from '../../src/domain/lease.ts';
+import { batchPartition, partitionsOfTenant } from '../../src/domain/topics.ts';
+import { getBatch } from '../../src/projections/notifications/batches.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsCollection } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
@@ -55,14 +57,15 @@ const recordsThere = async (ids: readonly NotificationId[]): Promise<string[]> =
 ];
 
 /** As the keeper does it where everybody else keeps all: as often as it takes, since the records come behind. */
-const pass = async (keptMs: number): Promise<void> => {
+const pass = async (keptMs: number, partitions: readonly number[] = [partition]): Promise<void> => {
   const reach = createReach({ log: engines.log, readModel: notificationsReadModel });
   const own = { inTurn: <T>(work: () => Promise<T>) => work(), moved: () => undefined };
   const deps = { ...engines, ...own, reader: engines.store, reach };
   const { signal } = new AbortController();
-  const of = { partition, signal, horizon: null, statisticsHorizon: null, settled: new Map() };
-  const isDone = () => passOver(deps, { ...of, tenants: new Map([[tenantId, now - keptMs]]) });
-  await until(isDone, { what: 'the pass' });
+  const of = { signal, horizon: null, statisticsHorizon: null, settled: new Map() };
+  const tenantsOwn = new Map([[tenantId, now - keptMs]]);
+  for (const number of partitions)
+    await until(() => passOver(deps, { ...of, partition: number, tenants: tenantsOwn }), { what: 'the pass' });
 };
 
 /** Ids of test notifications are those of keys: of a day, and no more. */
@@ -85,3 +88,32 @@ it("a tenant's own retention leaves what came under an Idempotency-Key until the
   await pass(hourMs);
   expect(await recordsThere(ids)).toEqual([]);
 });
+
+it("a tenant's own retention ends a batch with its last notification, in whichever number that is", async () => {
+  const { partitioning } = engines.log;
+  const home = partitionsOfTenant(tenantId, partitioning).find((number) => number !== partition) ?? 0;
+  const [batchId, rejectedId] = batchesOf(home) as [BatchId, BatchId];
+  const events = lifeOf({ ...delivered, steps: ['retry', 'succeeded'] }, 2).map((event) =>
+    event.type === 'NotificationRequested' ? { ...event, request: { ...event.request, batchId } } : event,
+  );
+  const said = { eventId: 'batch-1' as EventId, occurredAt: noon, tenantId, traceparent: null, partition: home };
+  await appendAll(engines.log, [
+    ...events,
+    { type: 'BatchAccepted', ...said, batchId, accepted: 1, rejected: 7 },
+    { type: 'BatchAccepted', ...said, eventId: 'batch-2' as EventId, batchId: rejectedId, accepted: 0, rejected: 3 },
+  ]);
+  const batch = (id: BatchId) => getBatch(engines.store, tenantId, id, partitioning.partitions);
+  await until(async () => (await batch(batchId))?.statusCounts.DELIVERED === 1, { what: 'the batch' });
+  now = noon + 30 * hourMs;
+  await pass(hourMs, [home]);
+  expect([(await batch(batchId))?.rejected, await batch(rejectedId)]).toEqual([7, null]);
+  await pass(hourMs, [partition]);
+  await pass(hourMs, [home]);
+  expect(await batch(batchId)).toBeNull();
+});
+
+/** Some whose number is this one. */
+const batchesOf = (number: number): BatchId[] =>
+  Array.from({ length: 20 }, (_, n) => batchIdOf(uuidV7Bytes(noon, new Uint8Array(10).fill(n)))).filter(
+    (id) => batchPartition(tenantId, id, engines.log.partitioning) === number,
+  );

@@ -210,8 +210,12 @@ function tellAndExit(error: unknown): never {
 
 /** Whoever reads has had enough (`| head`): what it wanted it has, and what only tells ends. What changes something goes on, unread. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  if (onlyTells(name, args)) process.exit(0);
+  if (error.code === 'EPIPE') {
+    if (onlyTells(name, args)) process.exit(0);
+    return;
+  }
+  // Of a service only its banner is lost.
+  if (name !== 'serve') tellAndExit(`stdout: ${error.message}`);
 });
 
 const telling = new Set(['config', 'listen', 'mail', 'show', 'tail', 'export', 'stats', 'compare']);

@@ -1,11 +1,13 @@
 // A disk on which an event doesn't fit any more, though less would: readiness says so for as long as it is so.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { DataDir, Herald } from '../support/herald.ts';
-import { makeDataDir, startHerald } from '../support/herald.ts';
+import { heraldCommand, makeDataDir, processEnvironment, startHerald } from '../support/herald.ts';
 import { readinessOf } from '../support/nodes.ts';
 import { until } from '../support/until.ts';
 
@@ -47,4 +49,31 @@ it('log: down while events do not fit, and up once they do', async () => {
   limitFiles('unlimited');
   await until(async () => (await send(150_000)).status === 202);
   expect(await logState()).toBe('up');
+});
+
+it.each([
+  ['log lines have', 2],
+  ['banner has', 1],
+])('a service whose %s no room serves, and stops when it is told to', async (_, full) => {
+  const own = await makeDataDir('embedded');
+  const disk = openSync('/dev/full', 'a');
+  const child = spawn(process.execPath, [...heraldCommand, 'serve'], {
+    env: processEnvironment({ PORT: '0', OPS_PORT: '0', LOG_LEVEL: 'info', ...own.environment }),
+    stdio: ['ignore', full === 1 ? disk : 'pipe', full === 2 ? disk : 'pipe'],
+  });
+  closeSync(disk);
+  const exited = once(child, 'exit');
+  try {
+    let told = '';
+    for (const side of [child.stdout, child.stderr])
+      side?.setEncoding('utf8').on('data', (text: string) => (told += text));
+    const operationsUrl = () => /(?:health, metrics\s+|"operationsUrl":")([^\s"]+)/.exec(told)?.[1];
+    const url = await until(operationsUrl, { timeoutMs: 60_000, what: 'where it listens' });
+    expect((await readinessOf(url))?.status).toBe('ready');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+    await own.remove();
+  }
 });

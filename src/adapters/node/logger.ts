@@ -2,25 +2,22 @@
 
 import { isNativeError } from 'node:util/types';
 
-import { destination, pino, stdTimeFunctions } from 'pino';
+import { pino, stdTimeFunctions } from 'pino';
 
 import type { LogFields, Logger } from '../../ports/logger.ts';
+import { createLogLines } from './log-lines.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Where lines go; by default the file descriptor of stderr. A path is for tests. */
-  readonly to?: number | string;
+  /** Where lines go; by default stderr. A path is for tests. */
+  readonly to?: string;
 }
-
-const stderr = 2;
-/** Lines that stderr hasn't taken yet; past it they are dropped rather than memory. */
-const waitingBytesMax = 8 * 1024 * 1024;
 
 /** Lines are written without waiting for them; `flush` writes what waits, for a thread or a process that ends. */
 export function createLogger(options: LoggerOptions): Logger & { flush(): void } {
-  const stream = destination({ dest: options.to ?? stderr, sync: false, minLength: 0, maxLength: waitingBytesMax });
+  const lines = createLogLines(options.to);
   const log = pino(
     {
       level: options.level,
@@ -29,7 +26,7 @@ export function createLogger(options: LoggerOptions): Logger & { flush(): void }
       // Instead of pino's own, which writes an error's every property.
       serializers: { err: (err: unknown) => err },
     },
-    stream,
+    lines,
   );
   const write = (level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields | undefined) => {
     if (log.isLevelEnabled(level)) log[level](safe(fields), message);
@@ -39,7 +36,7 @@ export function createLogger(options: LoggerOptions): Logger & { flush(): void }
     info: (message, fields) => write('info', message, fields),
     warn: (message, fields) => write('warn', message, fields),
     error: (message, fields) => write('error', message, fields),
-    flush: () => stream.flushSync(),
+    flush: lines.flush,
   };
 }
 

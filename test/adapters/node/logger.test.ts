@@ -1,6 +1,9 @@
 // Logs: one JSON line each, and never a secret in one.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -82,5 +85,65 @@ describe('the logger', () => {
     });
     expect(err.stack).toContain('logger.test');
     expect(line).not.toContain('hunter2');
+  });
+});
+
+describe('a process whose stderr takes nothing', () => {
+  const started: ChildProcess[] = [];
+  afterEach(() => {
+    for (const child of started.splice(0)) child.kill('SIGKILL');
+  });
+
+  /** Runs `code` with a logger of its own; on a full disk, until it has room. */
+  const begin = (stderr: number, code: string) => {
+    const logger = new URL('../../../src/adapters/node/logger.ts', import.meta.url).href;
+    const whole = `import { createLogger } from '${logger}'; const logger = createLogger({ level: 'info' }); ${code}`;
+    const nothingFits = ['--fsize=0:unlimited', process.execPath, '--input-type=module', '--eval', whole];
+    const child = spawn('prlimit', nothingFits, { stdio: ['pipe', 'pipe', stderr] });
+    started.push(child);
+    const told = { out: '' };
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (told.out += text));
+    return { child, told, exited: once(child, 'exit') };
+  };
+
+  it.each([
+    ['at once', ''],
+    ['after it has been told', 'process.stdin.resume(); await new Promise((end) => process.stdin.on("end", end));'],
+  ])('ends %s', async (_, before) => {
+    const stderr = openSync('/dev/full', 'a');
+    const { child, exited } = begin(
+      stderr,
+      `for (const line of ['a', 'b', 'c']) logger.info(line); ${before} logger.info('d'); logger.flush(); process.exit(3);`,
+    );
+    closeSync(stderr);
+    child.stdin?.end();
+    expect(await exited).toEqual([3, null]);
+  });
+
+  it('goes on, and its lines come once there is room', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'herald-log-'));
+    const path = join(dir, 'log');
+    const stderr = openSync(path, 'a');
+    const lines = 200;
+    const { child, told, exited } = begin(
+      stderr,
+      `for (let i = 0; i < ${lines}; i++) logger.info('x'.repeat(500), { i });
+      logger.flush();
+      process.stdin.on('data', () => process.stdout.write('alive')).on('end', () => process.exit(0));`,
+    );
+    closeSync(stderr);
+    try {
+      child.stdin?.write('are you?');
+      await until(() => told.out === 'alive', { what: 'an answer' });
+      expect(readFileSync(path, 'utf8')).toBe('');
+      execFileSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited:unlimited']);
+      const written = () => readFileSync(path, 'utf8').split('\n').slice(0, -1);
+      await until(() => written().length === lines, { what: 'all lines' });
+      expect(written().map((line) => JSON.parse(line).i)).toEqual([...Array(lines).keys()]);
+      child.stdin?.end();
+      expect(await exited).toEqual([0, null]);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 });

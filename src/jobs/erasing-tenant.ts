@@ -21,7 +21,7 @@ import { statisticsCollection } from '../projections/notifications/statistics-ce
 import { waitForPosition } from '../projections/wait.ts';
 import { erasedReadEvents, erasedReadMs, recordsWaitMs } from './limits.ts';
 import { erasedCount, eventsRead } from './erasure-progress.ts';
-import type { LogMark, ReadOn, WorkDependencies } from './work.ts';
+import type { LogMark, ReadOn, TakesLong, WorkDependencies } from './work.ts';
 
 /** Where it is: in the log, and then behind it. */
 interface Steps {
@@ -95,7 +95,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     return rest.length === 0 ? null : count;
   };
 
-  return async (job: StoredJob, { place, offset, awaited }: LogMark): Promise<ReadOn> => {
+  return async (job: StoredJob, { place, offset, awaited }: LogMark, takesLong: TakesLong): Promise<ReadOn> => {
     const { tenantId, done } = job;
     const steps = stepsOf(tenantId);
     const on = (next: number | null, more = 0): ReadOn => {
@@ -129,7 +129,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     }
     // What others, who hadn't heard of it yet, may have saved meanwhile.
     await commands.eraseTenant(tenantId);
-    await bytes?.scrub();
+    if (bytes !== null && !(await takesLong(bytes.scrub))) return on(offset);
     return { next: { kind: 'end' }, done: Math.max(done, job.total) };
   };
 }

@@ -101,8 +101,8 @@ export function erasing(deps: WorkDependencies): Work {
       await whenFolded(tenantId, positions);
       return { done: meant.length, skipped: records.length - meant.length, failed: 0 };
     },
-    async readOn(job, mark): Promise<ReadOn> {
-      if (isOfWholeTenant(job)) return readOnOfTenant(job, mark);
+    async readOn(job, mark, takesLong): Promise<ReadOn> {
+      if (isOfWholeTenant(job)) return readOnOfTenant(job, mark, takesLong);
       const until = clock.monotonic() + erasedReadMs;
       let { place, offset } = mark;
       // Whoever else has erased some of them, all that there were are.
@@ -117,8 +117,8 @@ export function erasing(deps: WorkDependencies): Work {
         offset = 0;
         if (clock.monotonic() >= until) return { next: { kind: 'log', place, offset }, done };
       }
-      await bytes?.scrub();
-      return { next: { kind: 'end' }, done };
+      const isOver = bytes === null || (await takesLong(bytes.scrub));
+      return { next: isOver ? { kind: 'end' } : { kind: 'log', place, offset }, done };
     },
   };
 }

@@ -10,7 +10,7 @@ import type { JobStore, StoredJob } from '../ports/job-store.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import { notificationsReadModel } from '../projections/notifications/index.ts';
 import { waitForPosition } from '../projections/wait.ts';
-import { leaseMs, recordsWaitMs, turnMs } from './limits.ts';
+import { leaseMs, prolongEveryMs, recordsWaitMs, turnMs } from './limits.ts';
 
 export interface HoldingDependencies {
   readonly jobs: Pick<JobStore, 'save'>;
@@ -34,6 +34,15 @@ export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependenc
     return (await Promise.all(ofTopics)).flat();
   };
 
+  /** Since when it hasn't moved stays as it was: what always fails is given up in the end. */
+  const prolong = async (job: StoredJob, until: AbortSignal): Promise<void> => {
+    for (;;) {
+      await clock.sleep(prolongEveryMs, until);
+      if (until.aborted) return;
+      await save(job);
+    }
+  };
+
   return {
     /** As it is, under a lease that begins anew. */
     save,
@@ -42,6 +51,24 @@ export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependenc
       const endedAt = clock.now();
       const filter = filterOnceOver(job);
       return jobs.save({ ...job, filter, state, endedAt, movedAt: endedAt, turnAt: endedAt, leaseUntil: null });
+    },
+    /**
+     * Does what may take longer than a lease, which is prolonged meanwhile. Answers false where the signal has ended it since the process stops; where the lease
+     * can't be prolonged, it is ended and this rejects with why.
+     */
+    async prolonging(job: StoredJob, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+      const [over, lost] = [new AbortController(), new AbortController()];
+      const prolonged = prolong(job, over.signal).catch((error: unknown) => lost.abort(error));
+      try {
+        await work(AbortSignal.any([signal, lost.signal]));
+        return true;
+      } catch (error) {
+        if (!lost.signal.aborted && signal.aborted) return false;
+        throw lost.signal.aborted ? lost.signal.reason : error;
+      } finally {
+        over.abort();
+        await prolonged;
+      }
     },
     giveWay: (job: StoredJob): Promise<StoredJob> =>
       jobs.save({ ...job, state: 'queued', turnAt: clock.now(), leaseUntil: null }),

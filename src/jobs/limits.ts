@@ -12,6 +12,8 @@ export const lookEveryMs = 500;
  * long at most.
  */
 export const leaseMs = 20_000;
+/** What takes longer than a lease by itself prolongs it so often. */
+export const prolongEveryMs = 5_000;
 /** After a failure (the log or a store away), and while the records are too far behind, a job rests so long, and goes on from its mark. */
 export const troubleRestMs = 5_000;
 /** One that has not come on for so long never will. */

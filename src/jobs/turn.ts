@@ -12,7 +12,7 @@ import type { ListedNotification, NotificationDocument } from '../projections/no
 import { pageOfStatuses } from '../projections/notifications/queries.ts';
 import { holdingOf, withCounts } from './holding.ts';
 import { emptyPageRestMs, pageMax, pagesPerSecond, turnMs } from './limits.ts';
-import type { LogMark, Work, WorkDependencies } from './work.ts';
+import type { LogMark, TakesLong, Work, WorkDependencies } from './work.ts';
 import { addedCounts, worksOf } from './work.ts';
 
 export interface TurnDependencies extends WorkDependencies {
@@ -27,7 +27,7 @@ export interface TurnDependencies extends WorkDependencies {
  */
 export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Promise<StoredJob> {
   const { clock, signal, reader } = deps;
-  const { save, moved, over, giveWay, whenRecorded } = holdingOf(deps);
+  const { save, moved, over, giveWay, whenRecorded, prolonging } = holdingOf(deps);
   const work = worksOf(deps)[claimed.kind];
 
   /** What is planned is what these came to, and the plan is empty. */
@@ -71,7 +71,8 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
 
   /** A piece of what is behind the records. */
   const readOn = async (job: StoredJob, mark: LogMark): Promise<StoredJob> => {
-    const { next, done } = (await work.readOn?.(job, mark)) ?? { next: { kind: 'end' }, done: job.done };
+    const takesLong: TakesLong = (doing) => prolonging(job, doing);
+    const { next, done } = (await work.readOn?.(job, mark, takesLong)) ?? { next: { kind: 'end' }, done: job.done };
     return save(moved({ ...job, done, mark: { next, planned: [] } }));
   };
 

@@ -49,6 +49,9 @@ export interface ReadOn {
   readonly done: number;
 }
 
+/** What may outlast the job's lease is done by this; false: the signal has ended it, since the process stops. */
+export type TakesLong = (doing: (signal: AbortSignal) => Promise<void>) => Promise<boolean>;
+
 export interface Work {
   /** Absent: the job's own. */
   filterOf?(job: StoredJob): NotificationFilter;
@@ -59,7 +62,7 @@ export interface Work {
   /** Rejects when it isn't known of all of them what they came to: then they are looked at again. */
   act(job: StoredJob, records: readonly ListedNotification[]): Promise<JobCounts>;
   /** What there is to do behind the records, a piece at a time. */
-  readOn?(job: StoredJob, mark: LogMark): Promise<ReadOn>;
+  readOn?(job: StoredJob, mark: LogMark, takesLong: TakesLong): Promise<ReadOn>;
 }
 
 const noCounts: JobCounts = { done: 0, skipped: 0, failed: 0 };

@@ -10,7 +10,7 @@ import { openIdempotencyStore } from '../adapters/sqlite/idempotency/store.ts';
 import { openJobStore } from '../adapters/sqlite/jobs/store.ts';
 import { openReadModelReader } from '../adapters/sqlite/read-models/reader.ts';
 import { openReadModelStore } from '../adapters/sqlite/read-models/store.ts';
-import { scrubFiles } from '../adapters/sqlite/scrub.ts';
+import { createScrub } from '../adapters/sqlite/scrub.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
 import { formerReadModels, readModels } from '../projections/index.ts';
 import { prepareReadModels } from '../projections/preparing.ts';
@@ -79,7 +79,7 @@ export async function openEmbeddedEngines(deps: ServingDependencies): Promise<En
     erasedBytes: {
       overwrite: log.overwrite,
       remove: log.remove,
-      scrub: () => scrubFiles([files.log, files.views, files.settings, files.idempotency, files.jobs]),
+      scrub: createScrub([files.log, files.views, files.settings, files.idempotency, files.jobs]),
     },
     forDispatchers: () => ({ kind: 'embedded', log: log.share() }),
     async close() {

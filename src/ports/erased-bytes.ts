@@ -12,7 +12,7 @@ export interface ErasedBytes {
   remove(positions: readonly Position[]): Promise<void>;
   /**
    * Overwrites what no row holds any more: free pages and the logs of former writes, in all files of the engines, in small steps beside whoever writes them.
-   * @throws Error when that doesn't come to its end within a minute: may be asked again
+   * One at a time. @throws Error when that doesn't come to its end within a minute, or is ended by the signal: may be asked again
    */
-  scrub(): Promise<void>;
+  scrub(signal: AbortSignal): Promise<void>;
 }

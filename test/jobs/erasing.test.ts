@@ -132,6 +132,56 @@ describe('an erasure', () => {
     120_000,
   );
 
+  it('keeps its lease while files are overwritten, however long that takes', async () => {
+    await filled();
+    await asked();
+    const { clock, jobs } = app.deps;
+    const sleeps: { wake(): void }[] = [];
+    let [aheadMs, isScrubbing] = [0, false];
+    const now = () => clock.now() + aheadMs;
+    const sleep = (ms: number, signal?: AbortSignal) =>
+      isScrubbing
+        ? new Promise<void>((wake) => {
+            sleeps.push({ wake });
+            signal?.addEventListener('abort', () => wake());
+          })
+        : clock.sleep(ms, signal);
+    const held = await claimed();
+    const leaseUntil = async () => (await jobs.find(tenant.id as TenantId, held.id))?.leaseUntil ?? 0;
+    const taken: (StoredJob | null)[] = [];
+    const scrub = async () => {
+      isScrubbing = true;
+      for (const end = now() + 3 * leaseMs; now() < end;) {
+        await until(() => sleeps.length > 0, { timeoutMs: 5000, what: 'whoever prolongs the lease' });
+        const before = await leaseUntil();
+        aheadMs += leaseMs / 2;
+        for (const { wake } of sleeps.splice(0)) wake();
+        await until(async () => (await leaseUntil()) > before, { timeoutMs: 5000, what: 'a longer lease' });
+        taken.push(await jobs.claim(now(), now() + leaseMs));
+      }
+      isScrubbing = false;
+    };
+    const bytes = { ...app.bytes, scrub };
+    expect(await turn(held, { bytes, clock: { ...clock, now, sleep } })).toMatchObject({ state: 'done', epoch: 1 });
+    expect(new Set(taken)).toEqual(new Set([null]));
+  }, 120_000);
+
+  it('stopped while files are overwritten is done by the next owner, who overwrites them anew', async () => {
+    await filled();
+    await asked();
+    const stopping = new AbortController();
+    const scrub = async (signal: AbortSignal) => {
+      stopping.abort();
+      signal.throwIfAborted();
+    };
+    const stopped = await turn(await claimed(), { bytes: { ...app.bytes, scrub }, signal: stopping.signal });
+    expect(stopped).toMatchObject({ state: 'queued', done: many });
+    let scrubs = 0;
+    const again = async () => void scrubs++;
+    expect(await turn(await claimed(), { bytes: { ...app.bytes, scrub: again } })).toMatchObject({ state: 'done' });
+    expect(scrubs).toBe(1);
+  }, 120_000);
+
   it('holds nobody in plain: neither while it waits nor once it is over', async () => {
     await filled();
     const id = await asked('+4915112345678', 'SMS');

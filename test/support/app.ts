@@ -18,7 +18,7 @@ import { createEmbeddedIssuer } from '../../src/adapters/node/issuer.ts';
 import { createMetrics } from '../../src/adapters/node/metrics.ts';
 import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
 import { createSecretBox } from '../../src/adapters/node/secret-box.ts';
-import { scrubFiles } from '../../src/adapters/sqlite/scrub.ts';
+import { createScrub } from '../../src/adapters/sqlite/scrub.ts';
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { openIdempotencyStore } from '../../src/adapters/sqlite/idempotency/store.ts';
 import { openJobStore } from '../../src/adapters/sqlite/jobs/store.ts';
@@ -175,7 +175,7 @@ export async function startApp(given: AppOptions = {}) {
     forgetOfTenant: forgetOfTenant({ log, clock }),
   };
   const paths = ['log.db', 'views.db', 'settings.db', 'idempotency.db', 'jobs.db'].map((name) => join(folder, name));
-  const bytes: ErasedBytes = { overwrite: log.overwrite, remove: log.remove, scrub: () => scrubFiles(paths) };
+  const bytes: ErasedBytes = { overwrite: log.overwrite, remove: log.remove, scrub: createScrub(paths) };
   const jobRunner =
     given.runsJobs === false
       ? null

@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { openEventLog, type SqliteEventLog } from '../../../src/adapters/sqlite/event-log/event-log.ts';
-import { scrubFiles } from '../../../src/adapters/sqlite/scrub.ts';
+import { createScrub } from '../../../src/adapters/sqlite/scrub.ts';
 import { createCodec } from '../../../src/codec/index.ts';
 import { erasedIdsMax } from '../../../src/domain/erasure.ts';
 import type { NotificationRequested, RecipientErased } from '../../../src/domain/events.ts';
@@ -128,7 +128,7 @@ describe('whoever writes the log', () => {
   it('waits for no long turn while free pages are overwritten', async () => {
     await isShort('overwritten', async () => {
       const over = new AbortController();
-      const scrubbing = scrubFiles([join(folder, 'log.db')]).finally(() => over.abort());
+      const scrubbing = createScrub([join(folder, 'log.db')])(over.signal).finally(() => over.abort());
       for (let n = count; !over.signal.aborted; n++) await log.append(requested(1, n));
       await scrubbing;
     });

@@ -20,7 +20,7 @@ export type FromThread<Told> =
 export interface ServiceThread {
   /** Resolves, never rejects, with the reason when the thread ended by itself, or what it does had to. */
   readonly failed: Promise<Error>;
-  /** What it has counted; none when it doesn't answer within a second. */
+  /** What it has counted: of one that doesn't answer within a second, as it was told last, since a counter that falls and comes back reads as if all of it were new. */
   metrics(): Promise<readonly MetricsSnapshot[]>;
   /** Since it was heard last. What hangs is silent, whatever it said before. */
   silentMs(): number;
@@ -71,7 +71,8 @@ export async function startThread<Told>(options: ThreadOptions<Told>): Promise<S
   const failure = Promise.withResolvers<Error>();
   const started = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();
-  const asked = new Map<number, (snapshot: MetricsSnapshot) => void>();
+  const asked = new Map<number, () => void>();
+  let lastTold: readonly MetricsSnapshot[] = [];
   let lastId = 0;
   let heardAt = performance.now();
   worker.on('message', (message: FromThread<Told>) => {
@@ -84,7 +85,8 @@ export async function startThread<Told>(options: ThreadOptions<Told>): Promise<S
       case 'failed':
         return failure.resolve(message.error);
       case 'metrics':
-        return asked.get(message.id)?.(message.snapshot);
+        lastTold = [message.snapshot];
+        return asked.get(message.id)?.();
       case 'told':
         return hear(message.told);
       case 'beat':
@@ -110,13 +112,13 @@ export async function startThread<Told>(options: ThreadOptions<Told>): Promise<S
     metrics: () =>
       new Promise((resolve) => {
         const id = ++lastId;
-        const done = (snapshots: readonly MetricsSnapshot[]) => {
+        const done = () => {
           clearTimeout(timer);
           asked.delete(id);
-          resolve(snapshots);
+          resolve(lastTold);
         };
-        const timer = setTimeout(() => done([]), metricsWithinMs);
-        asked.set(id, (snapshot) => done([snapshot]));
+        const timer = setTimeout(done, metricsWithinMs);
+        asked.set(id, done);
         tell({ kind: 'metrics', id });
       }),
     terminate: () => void worker.terminate(),

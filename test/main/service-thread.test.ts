@@ -1,4 +1,4 @@
-// A thread that waits for its engines, as one whose broker is away: alive, and never started.
+// A thread of the service: one that waits for its engines, as when a broker is away, is alive and never started; one that is busy was counted before.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,13 +23,13 @@ beforeAll(() => {
   );
   entry = pathToFileURL(path);
 });
+const plain = { name: 'items', engines: 'embedded', input: {}, transfers: [], stopWithinMs: 1000 } as const;
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function starting(signal: AbortSignal) {
   const told: string[] = [];
   let end = '';
   const hear = (what: string) => void told.push(what);
-  const plain = { name: 'items', engines: 'embedded', input: {}, transfers: [], stopWithinMs: 1000 } as const;
   startThread<string>({ ...plain, entry, signal, hear }).then(
     () => (end = 'started'),
     () => (end = 'ended'),
@@ -50,4 +50,27 @@ it('is not begun when the process was told to stop before', async () => {
   const { told, end } = starting(AbortSignal.abort());
   await until(end, { what: 'the end of the start', timeoutMs: 5000 });
   expect([end(), told]).toEqual(['ended', []]);
+});
+
+it('that is too busy to say what it has counted is as it said last, also when that came too late', async () => {
+  const path = join(folder, 'busy.mjs');
+  writeFileSync(
+    path,
+    `import { parentPort } from 'node:worker_threads';
+    const tell = (id, name) => parentPort.postMessage({ kind: 'metrics', id, snapshot: [{ name }] });
+    parentPort.on('message', ({ id }) => {
+      if (id === 1) tell(1, 'at once');
+      if (id === 3) tell(2, 'too late');
+    });
+    parentPort.postMessage({ kind: 'started' });`,
+  );
+  const { signal } = new AbortController();
+  const thread = await startThread<string>({ ...plain, entry: pathToFileURL(path), signal, hear: () => undefined });
+  try {
+    expect(await thread.metrics()).toEqual([[{ name: 'at once' }]]);
+    expect(await thread.metrics()).toEqual([[{ name: 'at once' }]]);
+    expect(await thread.metrics()).toEqual([[{ name: 'too late' }]]);
+  } finally {
+    thread.terminate();
+  }
 });

@@ -2,7 +2,7 @@
 
 import { noAnswer, problemOf } from './problem.ts';
 import { noteReached, noteUnreachable } from './reachable.ts';
-import { tokenInUse, tokenAfter } from './session.ts';
+import { noteInUse, tokenInUse, tokenAfter } from './session.ts';
 import type { Answer, Body, MethodOf, Params, Path, Query, Template } from './wire.ts';
 
 export interface Asked<P extends Path, M extends MethodOf<P>> {
@@ -105,6 +105,7 @@ async function answerOf(
     throw noAnswer();
   });
   noteReached();
+  if (response.status !== 401 && apiKey === undefined) noteInUse();
   if (response.ok) return response;
   if (response.status === 401 && apiKey === undefined) {
     await tokenAfter(token, signal);

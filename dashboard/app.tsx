@@ -26,7 +26,7 @@ export function App() {
       <Shell />
       {state === 'ended' && (
         <Dialog title="Your sign-in has ended" onClose={signOut}>
-          <p>The page stays as it is and goes on once you are signed in.</p>
+          <p>The page stays as it is and goes on once you are signed in; for another tenant it begins anew.</p>
           <SignInPage isDialog />
         </Dialog>
       )}

@@ -4,9 +4,10 @@ import { computed, signal } from '@preact/signals';
 
 import type { IssuerSignIn } from './oidc.ts';
 import { finishSignIn, isPopupAnswer, passAnswerOn, signInByPopup, signInByRedirect } from './oidc.ts';
-import { problemOf, shownProblem } from './problem.ts';
+import { noAnswer, problemOf, shownProblem } from './problem.ts';
 import { readAddress } from './router.ts';
 import { claimsOf } from './token-claims.ts';
+import type { Answer } from './wire.ts';
 
 export type SignIn = IssuerSignIn | { readonly kind: 'token'; readonly keepsToken: boolean };
 
@@ -27,10 +28,23 @@ export const person = computed(() => {
 const keptName = 'herald-token';
 let keepsToken = false;
 let waiting: (() => void)[] = [];
+/** Something may be shown, or wait, that is of whoever is signed in. */
+let isInUse = false;
+/** Whose it is; null: it isn't known. */
+let tenantId: string | null = null;
 
 /** What is asked for before anybody is signed in is refused by the API. */
 export function tokenInUse(): string {
   return token.value ?? '';
+}
+
+/** A token was taken by the API. */
+export function noteInUse(): void {
+  isInUse = true;
+}
+
+export function noteTenant(id: string): void {
+  tenantId = id;
 }
 
 /** Resolves once there is another token than the one that was refused. Rejects with AbortError. */
@@ -52,40 +66,61 @@ export async function startSession(): Promise<void> {
   if (linked !== undefined) history.replaceState(null, '', location.pathname);
   // Where there is a token the page doesn't wait for how one is got; a tab has one only where it may keep it.
   const found = linked ?? sessionStorage.getItem(keptName);
-  if (found !== null) takeToken(found);
+  if (found !== null) await takeToken(found);
   try {
     signIn.value = await readSignIn();
     keepsToken = signIn.value.kind === 'token' && signIn.value.keepsToken;
-    keep();
+    keep(token.value);
     if (token.value !== null) return;
     const answered = signIn.value.kind === 'issuer' ? await finishSignIn(signIn.value) : null;
     // The page that was asked for before.
     readAddress();
-    if (answered !== null) return takeToken(answered);
+    if (answered !== null) return await takeToken(answered);
   } catch (failure) {
     signInProblem.value = shownProblem(failure)?.message ?? null;
   }
   if (token.value === null) sessionState.value = 'out';
 }
 
-function keep(): void {
-  if (keepsToken && token.value !== null) sessionStorage.setItem(keptName, token.value);
+function keep(text: string | null): void {
+  if (keepsToken && text !== null) sessionStorage.setItem(keptName, text);
   else if (signIn.value !== null) sessionStorage.removeItem(keptName);
 }
 
-export function takeToken(text: string): void {
+/** Who waits for it goes on as the same tenant alone: for another one the page begins anew. */
+export async function takeToken(text: string): Promise<void> {
   const pasted = text.trim().replace(/^Bearer\s+/i, '');
   if (claimsOf(pasted) === null) {
     signInProblem.value = 'That is no bearer token: it has three parts, with dots between them.';
     return;
   }
   signInProblem.value = null;
+  try {
+    if (sessionState.value === 'ended' && isInUse && !(await isOfSameTenant(pasted))) {
+      keep(pasted);
+      return beginAnew();
+    }
+  } catch (failure) {
+    signInProblem.value = shownProblem(failure)?.message ?? null;
+    return;
+  }
   token.value = pasted;
-  keep();
+  keep(pasted);
   sessionState.value = 'in';
   const resumed = waiting;
   waiting = [];
   for (const resume of resumed) resume();
+}
+
+async function isOfSameTenant(next: string): Promise<boolean> {
+  const asked = { headers: { authorization: `Bearer ${next}` }, cache: 'no-store' } as const;
+  const response = await fetch(new URL('api/v1/tenant', document.baseURI), asked).catch(() => {
+    throw noAnswer();
+  });
+  // There is none of it yet.
+  if (response.status === 403) return false;
+  if (!response.ok) throw problemOf(response.status, await response.text(), null);
+  return ((await response.json()) as Answer<'/tenant', 'get'>).id === tenantId;
 }
 
 /** At the identity provider: in a window of its own where there is a page to keep. */
@@ -94,16 +129,20 @@ export async function signInAtIssuer(): Promise<void> {
   if (how?.kind !== 'issuer') return;
   signInProblem.value = null;
   try {
-    if (sessionState.value === 'ended') takeToken(await signInByPopup(how));
+    if (sessionState.value === 'ended') await takeToken(await signInByPopup(how));
     else await signInByRedirect(how);
   } catch (failure) {
     signInProblem.value = shownProblem(failure)?.message ?? null;
   }
 }
 
-/** Forgets all that was shown to whoever was signed in. */
 export function signOut(): void {
   sessionStorage.removeItem(keptName);
+  beginAnew();
+}
+
+/** Forgets all that was shown to whoever was signed in. */
+function beginAnew(): void {
   location.replace(location.pathname);
 }
 

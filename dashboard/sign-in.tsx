@@ -52,7 +52,7 @@ function TokenForm() {
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        takeToken(text);
+        void takeToken(text);
       }}
     >
       <Field label="Bearer token">

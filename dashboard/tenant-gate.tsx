@@ -3,12 +3,16 @@
 import type { ComponentChildren } from 'preact';
 
 import { call } from './api.ts';
+import { noteTenant } from './session.ts';
 import { ProblemNote } from './ui/problem.tsx';
 import { useAction } from './ui/use-action.ts';
 import { useAnswer } from './ui/use-answer.ts';
 
 export function TenantGate({ children }: { readonly children: ComponentChildren }) {
-  const { problem, reload } = useAnswer((signal) => call('get', '/tenant', { signal }), '');
+  const { problem, reload } = useAnswer(
+    async (signal) => noteTenant((await call('get', '/tenant', { signal })).id),
+    '',
+  );
   const action = useAction('form');
   if (problem?.status !== 403) return <>{children}</>;
   return (

@@ -118,6 +118,46 @@ it('asks in a window of its own once the token has ended, and the page stays as 
   await close();
 });
 
+it.each([
+  ['another tenant', (): Promise<{ readonly token: string }> => app.tenant('di')],
+  ['whoever has no tenant yet', () => app.person('eve')],
+])(
+  'finishes nothing of what waits when %s signs in after the end, and begins anew without a trace',
+  async (_, next) => {
+    const former = await app.tenant('cy');
+    await former.notify({ channel: 'IN_APP', recipient: 'of-the-former', subject: 'Hello', body: 'x' });
+    const { token } = await next();
+    tokens = [former.token, token];
+    const { page, close } = await openPage(browser);
+    await page.goto(`${app.url}/dashboard#/notifications`);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('of-the-former').first().click();
+    const again = page.getByRole('button', { name: 'Send as a new one' });
+    await again.waitFor();
+    // The former token is refused from here on, as one that has ended is.
+    const asked: string[] = [];
+    await page.route('**/api/v1/**', (route) => {
+      const request = route.request();
+      if (request.headers()['authorization'] === `Bearer ${token}`) {
+        asked.push(`${request.method()} ${new URL(request.url()).pathname}`);
+        return route.continue();
+      }
+      return route.fulfill({
+        status: 401,
+        json: { code: 'UNAUTHORIZED', error: 'The bearer token is not valid.', details: [], requestId: 'req_1' },
+      });
+    });
+    await again.click();
+    await page.getByRole('heading', { name: 'Your sign-in has ended' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Herald', level: 1 }).waitFor();
+    expect(page.url()).toBe(`${app.url}/dashboard`);
+    expect(await page.locator('body').innerText()).not.toContain('of-the-former');
+    expect(asked).toEqual(['GET /api/v1/tenant']);
+    await close();
+  },
+);
+
 it('is refused with the identity provider’s own words', async () => {
   const { page, close } = await openPage(browser);
   await page.route(`${origin()}/authorize*`, (route) => {

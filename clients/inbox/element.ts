@@ -139,7 +139,8 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
   async #open(run: number): Promise<void> {
     const token = await this.#tokenAfter(null);
     const userId = this.user ?? subjectOf(token);
-    if (run !== this.#run || userId === null) return;
+    if (run !== this.#run) return;
+    if (userId === null) throw new Error('What was given says of nobody whose inbox it opens.');
     let given: string | null = token;
     const herald = createHerald({
       url: this.server ?? new URL('.', import.meta.url).href,

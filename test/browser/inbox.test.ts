@@ -97,6 +97,27 @@ describe('an inbox', () => {
     await close();
   });
 
+  it.each([
+    ['at the beginning', 1],
+    ['when one is to be renewed', 2],
+  ])('gets over a backend that answers a page in place of a token %s', async (_, bad) => {
+    const user = `bad-${bad}`;
+    pages.shop.lasting(3);
+    await pages.send([to(user, 'before')]);
+    const { page, close } = await openPage(pages.browser);
+    let asked = 0;
+    await page.route('**/my-inbox-token*', (route) =>
+      ++asked === bad ? route.fulfill({ status: 502, body: '<html>\r\n502 Bad Gateway\r\n</html>' }) : route.continue(),
+    );
+    await page.goto(`${pages.shop.origin}/plain?server=${encodeURIComponent(pages.seenAt)}&user=${user}`);
+    await counts(page, 1);
+    await until(() => asked > bad, { what: 'another token' });
+    await pages.send([to(user, 'after')]);
+    await counts(page, 2);
+    pages.shop.lasting(3600);
+    await close();
+  });
+
   it('says that the service is away, and goes on when it is back', async () => {
     const { page, close } = await pages.show('plain', 'away');
     await open(page);

@@ -294,6 +294,22 @@ describe('what is answered with trouble', () => {
   });
 });
 
+it.each(['<html>\r\n<h1>502</h1>\r\n</html>', 'Bad gateway', ''])(
+  'asks again for a token where what was given is none: %j',
+  async (none) => {
+    const given = [none, 'ended', none];
+    const sink = await startHttpSink({
+      respond: ({ headers }, response) =>
+        response.writeHead(headers.authorization === 'Bearer good' ? 200 : 401).end('{"data":[]}'),
+    });
+    const own = createHerald({ url: sink.url, token: () => given.shift() ?? 'good' });
+    await own.request('GET /refusals');
+    // What is none has never been sent.
+    expect(sink.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer ended', 'Bearer good']);
+    await sink.close();
+  },
+);
+
 it('keeps a key for every operation that takes one, and for no other', async () => {
   const { body: document } = await app.call('GET', '/openapi.json', {});
   const sink = await startHttpSink({ respond: (_, response) => response.end('{}') });

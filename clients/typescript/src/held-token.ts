@@ -16,7 +16,7 @@ export function holdToken(source: string | TokenSource | undefined) {
   let held: Held | null = null;
 
   const ask = (from: TokenSource, last: string | null): Held => {
-    const asked: Held = { token: Promise.resolve(last).then(from), renewAt: Infinity };
+    const asked: Held = { token: Promise.resolve(last).then(from).then(asToken), renewAt: Infinity };
     asked.token.then(
       (token) => {
         const endsAt = endOf(token);
@@ -52,6 +52,12 @@ export function holdToken(source: string | TokenSource | undefined) {
       return true;
     },
   };
+}
+
+/** A backend in trouble answers a page or a sentence: kept as the token it would stand in the way of the next one. https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
+function asToken(given: string): string {
+  if (!/^[\w.~+/-]+=*$/.test(given.trim())) throw new Error('What was given is no bearer token.');
+  return given;
 }
 
 /** Of a JWT, UTC ms; Infinity: it doesn't say. */

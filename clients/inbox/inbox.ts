@@ -6,6 +6,7 @@
 
 import type { Herald, Schemas } from '../typescript/src/index.ts';
 import { HeraldError } from '../typescript/src/index.ts';
+import { waitMs } from '../typescript/src/waiting.ts';
 
 export type InboxItem = Schemas['InboxItem'];
 
@@ -53,6 +54,8 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   let isListed = false;
   /** Lists that were asked for, and the last of them that was answered. */
   let [asked, answered] = [0, 0];
+  /** Of lists, one after another. */
+  let failures = 0;
   let recounting: { timer: ReturnType<typeof setTimeout>; readonly by: number } | null = null;
 
   const tell = (): void => {
@@ -71,6 +74,7 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     const number = ++asked;
     const toldBefore = told.size;
     const page = await herald.request('GET /notify/inapp/{userId}', { path, query: { limit: pageSize }, signal });
+    failures = 0;
     const newest = page.notifications[0]?.createdAt ?? '';
     const listed = new Set(page.notifications.map(({ id }) => id));
     // Those have come while it was on its way, and the page doesn't show whether it counts them.
@@ -92,13 +96,19 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     const now = performance.now();
     const by = recounting?.by ?? now + recountWithinMs;
     clearTimeout(recounting?.timer);
-    const inMs = Math.max(0, Math.min(quietMs, by - now));
-    const again = () => {
-      recounting = null;
-      // The next message, or the next connection, asks again.
-      list().catch(() => {});
-    };
-    recounting = { timer: setTimeout(again, inMs), by };
+    recounting = { timer: setTimeout(listAgain, Math.max(0, Math.min(quietMs, by - now))), by };
+  };
+
+  const listAgain = (): void => {
+    recounting = null;
+    list().catch(listLater);
+  };
+
+  /** The next message, or the next connection, asks sooner. */
+  const listLater = (error: unknown): void => {
+    if (signal.aborted || status === 'ended' || recounting !== null) return;
+    const inMs = waitMs(++failures, error instanceof HeraldError ? error.retryAfterMs : null);
+    recounting = { timer: setTimeout(listAgain, inMs), by: performance.now() + recountWithinMs };
   };
 
   const add = (item: InboxItem): void => {
@@ -134,7 +144,7 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     for await (const { event, data } of stream) {
       if (event === 'connected') {
         status = 'live';
-        list().catch(recount);
+        list().catch(listLater);
       } else if (event === 'notification') add(data);
       else apply(data.ids, data.readAt);
     }
@@ -173,8 +183,10 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     markRead: (ids: readonly string[] | null) =>
       trying(async () => {
         const body = ids === null ? {} : { body: { ids: [...ids] } };
+        // What comes before the answer is read only where the service says so.
+        const marked = ids ?? [...known.keys()];
         await herald.request('POST /notify/inapp/{userId}/read', { path, signal, ...body });
-        apply(ids ?? [...known.keys()], new Date().toISOString());
+        apply(marked, new Date().toISOString());
       }),
 
     /** Asks the service how things are now, which asks for another token where that is nearly over. */

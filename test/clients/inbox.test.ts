@@ -5,7 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Inbox, InboxItem, InboxState } from '../../clients/inbox/inbox.ts';
 import { openInbox } from '../../clients/inbox/inbox.ts';
 import type { Herald } from '../../clients/typescript/src/index.ts';
+import { HeraldError } from '../../clients/typescript/src/index.ts';
 import { until } from '../support/until.ts';
+
+interface Asked {
+  (page: ListAnswer | { readonly updated: number }): void;
+  refuse(error: Error): void;
+}
 
 interface ListAnswer {
   readonly notifications: readonly InboxItem[];
@@ -14,7 +20,8 @@ interface ListAnswer {
 
 /** A service that answers and tells when the test says so. */
 function scriptedService() {
-  const asked: ((page: ListAnswer) => void)[] = [];
+  const lists: Asked[] = [];
+  const marks: Asked[] = [];
   const messages: { event: string; id: string; data: unknown }[] = [];
   let wake: () => void = () => undefined;
   async function* stream({ signal }: { signal: AbortSignal }) {
@@ -25,7 +32,12 @@ function scriptedService() {
       else await new Promise<void>((resolve) => (wake = resolve));
     }
   }
-  const request = () => new Promise((resolve) => asked.push((page) => resolve({ nextCursor: null, ...page })));
+  const request = (name: string) => {
+    const { promise, resolve, reject } = Promise.withResolvers<object>();
+    const answer = (page: object) => resolve({ nextCursor: null, ...page });
+    (name.startsWith('GET') ? lists : marks).push(Object.assign(answer, { refuse: reject }));
+    return promise;
+  };
   const herald = {
     request,
     stream: (_: string, options: { signal: AbortSignal }) => stream(options),
@@ -37,7 +49,9 @@ function scriptedService() {
       wake();
     },
     /** The next list that is asked for. */
-    nextList: () => until(() => asked.shift(), { what: 'a list that is asked for' }),
+    nextList: () => until(() => lists.shift(), { what: 'a list that is asked for' }),
+    /** The next time that items are marked. */
+    nextMark: () => until(() => marks.shift(), { what: 'items that are marked' }),
   };
 }
 
@@ -141,6 +155,32 @@ it('the count is the one of the list that was asked for last, also where an olde
   older({ notifications: [item('old', '01.000')], unreadCount: 1 });
   await until(() => state !== shown, { what: 'the older answer' });
   expect(state?.unreadCount).toBe(0);
+});
+
+it('what comes while all are marked as read stays unread', async () => {
+  const [before, late] = [item('before', '01.000'), item('late', '03.000')];
+  service.tell('connected');
+  (await service.nextList())({ notifications: [before], unreadCount: 1 });
+  await shows(['before'], 1);
+  const marking = inbox.markRead(null);
+  const answer = await service.nextMark();
+  service.tell('read', { ids: ['before'], readAt: '2026-01-01T00:00:02.000Z' });
+  service.tell('notification', late);
+  await shows(['late', 'before'], 1);
+  answer({ updated: 1 });
+  await marking;
+  expect(state?.items.map(({ id, read }) => [id, read])).toEqual([
+    ['late', false],
+    ['before', true],
+  ]);
+  expect(state?.unreadCount).toBe(1);
+});
+
+it('a list that is refused for a while is asked for until it comes, though nothing else does', async () => {
+  service.tell('connected');
+  for (let i = 0; i < 3; i++) (await service.nextList()).refuse(new HeraldError(503, {}, null));
+  (await service.nextList())({ notifications: [item('old', '01.000')], unreadCount: 1 });
+  await shows(['old'], 1);
 });
 
 it('what was erased meanwhile is counted no more, although it was told of before', async () => {

@@ -1,7 +1,7 @@
 // Calls of the API: typed by its document, as whoever is signed in. What a token that has ended refused is asked again with the next one.
 
 import { noAnswer, problemOf } from './problem.ts';
-import { noteReached, noteUnreachable } from './reachable.ts';
+import { noteReached, noteUnreachable, untilFollowed } from './reachable.ts';
 import { noteInUse, tokenInUse, tokenAfter } from './session.ts';
 import type { Answer, Body, MethodOf, Params, Path, Query, Template } from './wire.ts';
 
@@ -34,6 +34,7 @@ export async function callWhole<P extends Path, M extends MethodOf<P>>(
   path: P,
   asked: Asked<P, M> = {},
 ): Promise<{ readonly body: Answer<P, M>; readonly headers: Headers }> {
+  await untilFollowed();
   const response = await answerOf(method, addressOf(path, asked.params, asked.query), asked);
   return { body: (await response.json()) as Answer<P, M>, headers: response.headers };
 }

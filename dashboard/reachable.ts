@@ -12,8 +12,35 @@ export const refusal = signal<ApiProblem | null>(null);
 /** Counts how often it came back: whoever shows what may have changed reads it again. */
 export const returns = signal(0);
 
+/** A stream is open after a round trip or two; pages that waited longer for it read what they show anew once it is. */
+const readsWaitMaxMs = 1_000;
+let areReadsBegun = false;
+let beginReads: () => void = () => undefined;
+const readsBegun = new Promise<void>((resolve) => {
+  beginReads = () => {
+    areReadsBegun = true;
+    resolve();
+  };
+});
+
+/** Resolves once changes are told, of which what is read from then on lacks none; or once they aren't for now. */
+export function untilFollowed(): Promise<void> {
+  return readsBegun;
+}
+
+export function noteFollowing(): void {
+  setTimeout(beginReads, readsWaitMaxMs);
+}
+
+/** The first stream has begun. */
+export function noteFollowed(): void {
+  if (areReadsBegun) noteMissed();
+  else beginReads();
+}
+
 export function noteUnreachable(): void {
   isReachable.value = false;
+  beginReads();
 }
 
 export function noteReached(): void {
@@ -24,6 +51,7 @@ export function noteReached(): void {
 
 export function noteRefused(problem: ApiProblem): void {
   refusal.value = problem;
+  beginReads();
 }
 
 /** Changes are told from now on. */

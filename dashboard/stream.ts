@@ -5,7 +5,15 @@ import type { Place, Told } from './place.ts';
 import { numbersOf, placeOf } from './place.ts';
 import type { ApiProblem } from './problem.ts';
 import { refusalIn } from './problem.ts';
-import { noteMissed, noteReached, noteRefused, noteTold, noteUnreachable } from './reachable.ts';
+import {
+  noteFollowed,
+  noteFollowing,
+  noteMissed,
+  noteReached,
+  noteRefused,
+  noteTold,
+  noteUnreachable,
+} from './reachable.ts';
 import { createEventReader } from './sse.ts';
 import type { Change } from './wire.ts';
 
@@ -34,16 +42,17 @@ export function onChanges(listener: Listener): () => void {
 export async function followChanges(): Promise<never> {
   let lastEventId: string | null = null;
   let pauseMs = pauseMinMs;
+  noteFollowing();
   for (;;) {
     const cut = new AbortController();
     let refused: ApiProblem | null = null;
     try {
       const response = await openStream(lastEventId, cut.signal);
       noteReached();
-      noteTold();
       pauseMs = pauseMinMs;
       for await (const { id, data } of eventsOf(response, cut)) {
         const place = id === null || lastEventId === null ? null : placeOf(numbersOf(lastEventId), numbersOf(id));
+        if (lastEventId === null) noteFollowed();
         if (id !== null) lastEventId = id;
         take(JSON.parse(data), place);
       }
@@ -79,6 +88,7 @@ async function* eventsOf({ body }: Response, cut: AbortController) {
 
 function take(message: Change | { readonly event: 'connected'; readonly gap?: true }, place: Place | null): void {
   if ('event' in message) {
+    noteTold();
     if (message.gap === true) noteMissed();
     return;
   }

@@ -104,6 +104,31 @@ it('of thousands of rows a screen is in the document, and what is looked at stay
   await close();
 });
 
+it('what comes while the first stream is being opened is shown, and nothing is read twice where it is open first', async () => {
+  await stage.herald.notify({ channel: 'IN_APP', recipient: 'before', body: 'x' });
+  const { page, close } = await stage.open('notifications');
+  let reads = 0;
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname.endsWith('/tenant')) reads += 1;
+  });
+  await page.reload();
+  await page.getByRole('link', { name: 'before' }).waitFor();
+  await stage.herald.notify({ channel: 'IN_APP', recipient: 'followed', body: 'x' });
+  await page.getByRole('link', { name: 'followed' }).waitFor();
+  expect(reads).toBe(1);
+  const opening = Promise.withResolvers<void>();
+  await page.route('**/api/v1/dashboard/stream', async (route) => {
+    await opening.promise;
+    await route.continue();
+  });
+  await page.reload();
+  await page.getByRole('link', { name: 'followed' }).waitFor();
+  await stage.herald.notify({ channel: 'IN_APP', recipient: 'between', body: 'x' });
+  opening.resolve();
+  await page.getByRole('link', { name: 'between' }).waitFor();
+  await close();
+});
+
 it('a stream that is refused is said to be, and nothing is read anew until it is open', async () => {
   await stage.herald.notify({ channel: 'IN_APP', recipient: 'anybody', body: 'x' });
   const { page, close } = await stage.open('');

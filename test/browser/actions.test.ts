@@ -1,6 +1,7 @@
 // What can be done in the dashboard, done by clicks and keys in a real browser, and seen to be done by the API.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
 
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
@@ -188,6 +189,68 @@ describe('sending', () => {
     await page.getByRole('button', { name: 'Send it' }).click();
     await page.getByRole('alert').getByText(/req_/).waitFor();
     expect(await page.locator('.field.wrong label').allInnerTexts()).toEqual(['Recipient']);
+    await close();
+  });
+});
+
+describe('what is asked for again after a lost answer', () => {
+  /** Of each request; the service has the first one, and the page hears nothing of it. */
+  async function losingFirst(page: Page, path: string): Promise<readonly string[]> {
+    const keys: string[] = [];
+    await page.route(path, async (route) => {
+      keys.push(route.request().headers()['idempotency-key'] ?? '');
+      if (keys.length > 1) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    return keys;
+  }
+
+  it('is sent once, and what is asked for after an answer is another', async () => {
+    const { page, close } = await stage.open('send');
+    const keys = await losingFirst(page, '**/api/v1/notify');
+    const send = page.getByRole('button', { name: 'Send it' });
+    const accepted = page.locator('section[aria-labelledby=sent] a');
+    await page.getByLabel('Recipient').fill('once');
+    await page.getByLabel('Body').fill('first');
+    await send.click();
+    await page.getByRole('alert').waitFor();
+    await send.click();
+    const first = await accepted.innerText();
+    await send.click();
+    await page.locator(`section[aria-labelledby=sent] a:not(:text-is("${first}"))`).waitFor();
+    expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 0, 2]);
+    const { body } = await stage.herald.dashboard('GET', '/notifications?recipient=once');
+    expect(body['data']).toHaveLength(2);
+    await close();
+  });
+
+  it('is another once the draft is', async () => {
+    const { page, close } = await stage.open('send');
+    const keys = await losingFirst(page, '**/api/v1/notify');
+    await page.getByLabel('Recipient').fill('changed');
+    await page.getByLabel('Body').fill('first');
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Body').fill('second');
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.getByRole('heading', { name: 'It is accepted' }).waitFor();
+    expect(new Set(keys).size).toBe(2);
+    await close();
+  });
+
+  it('is resent once', async () => {
+    const { body } = await stage.herald.notify({ channel: 'IN_APP', recipient: 'resent', body: 'x' });
+    const { page, close } = await stage.open(`notifications/${String(body['notificationId'])}`);
+    const keys = await losingFirst(page, '**/api/v1/notifications/*/resend');
+    const again = page.getByRole('button', { name: 'Send as a new one' });
+    await again.click();
+    await page.getByText('Herald can’t be reached').first().waitFor();
+    await again.click();
+    await page.getByText('Content of', { exact: true }).waitFor();
+    expect(new Set(keys).size).toBe(1);
+    const { body: listed } = await stage.herald.dashboard('GET', '/notifications?recipient=resent');
+    expect(listed['data']).toHaveLength(2);
     await close();
   });
 });

@@ -11,6 +11,7 @@ import { ProblemNote } from '../../ui/problem.tsx';
 import { say } from '../../ui/toasts.tsx';
 import { useAction } from '../../ui/use-action.ts';
 import { useAnswer } from '../../ui/use-answer.ts';
+import { useOnce } from '../../ui/use-once.ts';
 import type { Notification } from '../../wire.ts';
 import { Content } from './content.tsx';
 import { Events } from './events.tsx';
@@ -73,6 +74,7 @@ function Head({ notification, onChange }: { readonly notification: Notification;
 function Actions({ notification, onChange }: { readonly notification: Notification; readonly onChange: () => void }) {
   const { id, status } = notification;
   const action = useAction('toast');
+  const once = useOnce(id);
   const params = { id };
   return (
     <div class="actions">
@@ -113,10 +115,9 @@ function Actions({ notification, onChange }: { readonly notification: Notificati
         disabled={action.isBusy}
         onClick={() =>
           action.run(async () => {
-            const made = await call('post', '/notifications/{id}/resend', {
-              params,
-              idempotencyKey: crypto.randomUUID(),
-            });
+            const made = await once((idempotencyKey) =>
+              call('post', '/notifications/{id}/resend', { params, idempotencyKey }),
+            );
             say('It is sent once more: this is the new one.');
             goTo(linkTo('notifications', made.notificationId));
           })

@@ -12,6 +12,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import type { Action } from '../../ui/use-action.ts';
 import { useAction } from '../../ui/use-action.ts';
 import { useAnswer } from '../../ui/use-answer.ts';
+import { useOnce } from '../../ui/use-once.ts';
 import type { Body } from '../../wire.ts';
 import { priorities } from '../../wire.ts';
 import type { Draft } from './draft.ts';
@@ -27,12 +28,13 @@ export function SendPage() {
   const [sentId, setSentId] = useState<string | null>(null);
   const action = useAction('form');
   const { request, problem } = useMemo(() => requestOf(draft), [draft]);
+  const once = useOnce(request);
   const send = () =>
     action.run(async () => {
       const { apiKey } = await call('get', '/tenant');
       // The API checks it: what is asked for here may be wrong.
       const body = request as Request;
-      const accepted = await call('post', '/notify', { body, apiKey, idempotencyKey: crypto.randomUUID() });
+      const accepted = await once((idempotencyKey) => call('post', '/notify', { body, apiKey, idempotencyKey }));
       setSentId(accepted.notificationId);
     });
   return (

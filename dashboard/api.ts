@@ -58,10 +58,14 @@ export async function openCsv(query: Readonly<Record<string, string>>, signal: A
   return answerOf('get', addressOf('/notifications.csv', {}, query), { signal }, { accept: 'text/csv' });
 }
 
-/** Rejects with ApiProblem. */
-export async function openStream(lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+/** Rejects with ApiProblem. @param answerMaxMs until its answer begins; a person who signs in meanwhile may take longer */
+export async function openStream(
+  lastEventId: string | null,
+  answerMaxMs: number,
+  signal: AbortSignal,
+): Promise<Response> {
   const headers = { accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }) };
-  return answerOf('get', addressOf('/dashboard/stream'), { signal }, headers);
+  return answerOf('get', addressOf('/dashboard/stream'), { signal, answerMaxMs }, headers);
 }
 
 function addressOf(path: string, params: object = {}, query: object = {}): URL {
@@ -79,15 +83,20 @@ interface Sent {
   readonly apiKey?: string;
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
+  /** Absent: as long as the connection holds. */
+  readonly answerMaxMs?: number;
 }
 
 async function answerOf(
   method: string,
   url: URL,
-  { body, apiKey, idempotencyKey, signal }: Sent,
+  sent: Sent,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
+  const { body, apiKey, idempotencyKey, signal, answerMaxMs } = sent;
   const token = tokenInUse();
+  const unanswered = new AbortController();
+  const limit = answerMaxMs === undefined ? undefined : setTimeout(() => unanswered.abort(), answerMaxMs);
   const init: RequestInit = {
     method: method.toUpperCase(),
     headers: {
@@ -98,28 +107,21 @@ async function answerOf(
     },
     cache: 'no-store',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
+    signal: signal === undefined ? unanswered.signal : AbortSignal.any([signal, unanswered.signal]),
   };
-  const response = await fetch(url, init).catch((failure: unknown) => {
-    if (signal?.aborted === true) throw failure;
-    noteUnreachable();
-    throw noAnswer();
-  });
+  const response = await fetch(url, init)
+    .catch((failure: unknown) => {
+      if (signal?.aborted === true) throw failure;
+      noteUnreachable();
+      throw noAnswer();
+    })
+    .finally(() => clearTimeout(limit));
   noteReached();
   if (response.status !== 401 && apiKey === undefined) noteInUse();
   if (response.ok) return response;
   if (response.status === 401 && apiKey === undefined) {
     await tokenAfter(token, signal);
-    return answerOf(
-      method,
-      url,
-      {
-        body,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-        ...(signal === undefined ? {} : { signal }),
-      },
-      more,
-    );
+    return answerOf(method, url, sent, more);
   }
   throw problemOf(response.status, await response.text(), response.headers.get('retry-after'));
 }

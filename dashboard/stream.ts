@@ -47,7 +47,7 @@ export async function followChanges(): Promise<never> {
     const cut = new AbortController();
     let refused: ApiProblem | null = null;
     try {
-      const response = await openStream(lastEventId, cut.signal);
+      const response = await openStream(lastEventId, silenceMaxMs, cut.signal);
       noteReached();
       pauseMs = pauseMinMs;
       for await (const { id, data } of eventsOf(response, cut)) {

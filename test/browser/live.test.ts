@@ -129,6 +129,21 @@ it('what comes while the first stream is being opened is shown, and nothing is r
   await close();
 });
 
+it('a stream whose opening is never answered is opened again', async () => {
+  const { page, close } = await stage.open('');
+  await page.clock.install();
+  let opened = 0;
+  await page.route('**/api/v1/dashboard/stream', (route) => (++opened === 1 ? undefined : route.continue()));
+  await page.reload();
+  await until(() => opened === 1, { everyMs: 50, what: 'the first opening' });
+  await page.clock.fastForward(41_000);
+  await page.locator('.offline').waitFor();
+  await page.clock.fastForward(1_000);
+  await page.locator('.offline').waitFor({ state: 'detached' });
+  expect(opened).toBe(2);
+  await close();
+});
+
 it('a stream that is refused is said to be, and nothing is read anew until it is open', async () => {
   await stage.herald.notify({ channel: 'IN_APP', recipient: 'anybody', body: 'x' });
   const { page, close } = await stage.open('');

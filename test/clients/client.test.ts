@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import type { Herald, HeraldOptions } from '../../clients/typescript/src/index.ts';
 import { createHerald, HeraldConnectionError, HeraldError } from '../../clients/typescript/src/index.ts';
+import { follow } from '../../clients/typescript/src/server-sent-events.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { FaultyProxy } from '../support/faulty-proxy.ts';
@@ -176,6 +177,21 @@ describe('a stream', () => {
     expect(asked).toEqual([null, expect.any(String)]);
     expect(bodies).toEqual(['under token 1', 'under token 2']);
   });
+});
+
+it('a stream whose opening is never answered is opened again', async () => {
+  const ending = new AbortController();
+  let opened = 0;
+  const unanswered = (signal: AbortSignal) =>
+    new Promise<Response>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  const stream = follow({
+    open: (_, signal) => (++opened === 1 ? unanswered(signal) : Promise.resolve(new Response('data: it is open\n\n'))),
+    signal: ending.signal,
+    onCut: undefined,
+    silenceMaxMs: 50,
+  });
+  expect((await stream.next()).value).toMatchObject({ data: 'it is open' });
+  ending.abort();
 });
 
 describe('what is answered with trouble', () => {

@@ -7,8 +7,8 @@ import { sleep, waitMs } from './waiting.ts';
 
 export type TextMessage = Message<string, string>;
 
-/** Three of the service's comments, one every 15 s, haven't come: the connection is dead, whatever the system thinks. */
-const silenceMaxMs = 45_000;
+/** Three of the service's comments, one every 15 s, haven't come, or no answer has: the connection is dead, whatever the system thinks. */
+const usualSilenceMaxMs = 45_000;
 
 interface Following {
   /** Opens the stream behind the message of this id; null: from now on. */
@@ -24,15 +24,16 @@ interface Following {
  * @throws HeraldError that trying again doesn't mend, and the signal's reason
  */
 export async function* follow({ open, signal, onCut, ...limits }: Following): AsyncGenerator<TextMessage, void> {
+  const { silenceMaxMs: silenceMs = usualSilenceMaxMs } = limits;
   let lastEventId: string | null = null;
   for (let failures = 1; ; failures++) {
     const ending = new AbortController();
     const either = signal === undefined ? ending.signal : AbortSignal.any([ending.signal, signal]);
     let retryAfterMs: number | null = null;
     try {
-      const { body } = await open(lastEventId, either);
+      const { body }: Response = await withinSilence(open(lastEventId, either), silenceMs);
       if (body !== null)
-        for await (const message of messagesIn(body, limits.silenceMaxMs ?? silenceMaxMs)) {
+        for await (const message of messagesIn(body, silenceMs)) {
           failures = 1;
           if (message.id !== '') lastEventId = message.id;
           yield message;
@@ -69,7 +70,7 @@ async function* messagesIn(body: ReadableStream<Uint8Array>, silenceMs: number):
   let fields = noFields();
   try {
     for (;;) {
-      const { done, value } = await withinSilence(reader, silenceMs);
+      const { done, value } = await withinSilence(pieceOf(reader), silenceMs);
       if (done) return;
       const text = rest + decoder.decode(value, { stream: true });
       // A carriage return at the end may be the first half of a line's end.
@@ -104,15 +105,19 @@ function take(line: string, fields: Fields): void {
   else if (name === 'id') fields.id = value;
 }
 
-async function withinSilence(reader: ReadableStreamDefaultReader<Uint8Array>, ms: number) {
+function pieceOf(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  return reader.read().catch((cause: unknown) => {
+    throw new CutError('The stream was cut.', { cause });
+  });
+}
+
+async function withinSilence<T>(coming: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new CutError('The stream is silent.')), ms);
   });
   try {
-    return await Promise.race([reader.read(), silence]);
-  } catch (cause) {
-    throw cause instanceof CutError ? cause : new CutError('The stream was cut.', { cause });
+    return await Promise.race([coming, silence]);
   } finally {
     clearTimeout(timer);
   }

@@ -92,7 +92,7 @@ export function createTransport(options: TransportOptions) {
       }
     },
 
-    /** An answer whose body is read as it comes, without a time limit of its own. @throws HeraldError, HeraldConnectionError, and the signal's reason */
+    /** An answer whose body is read as it comes, without a time limit of its own: who reads it has one. @throws HeraldError, HeraldConnectionError, and the signal's reason */
     async open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
       let response: Response;
       try {

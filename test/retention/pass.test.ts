@@ -62,7 +62,7 @@ const pass = async (keptMs: number, partitions: readonly number[] = [partition])
   const own = { inTurn: <T>(work: () => Promise<T>) => work(), moved: () => undefined };
   const deps = { ...engines, ...own, reader: engines.store, reach };
   const { signal } = new AbortController();
-  const of = { signal, horizon: null, statisticsHorizon: null, settled: new Map() };
+  const of = { signal, horizon: null, statisticsHorizon: null, settled: new Map(), looked: new Map() };
   const tenantsOwn = new Map([[tenantId, now - keptMs]]);
   for (const number of partitions)
     await until(() => passOver(deps, { ...of, partition: number, tenants: tenantsOwn }), { what: 'the pass' });

@@ -103,7 +103,7 @@ export const mutations: readonly Mutation[] = [
     name: "a reader's position is beyond what waits to be taken",
     edits: [
       {
-        file: 'adapters/kafka/reader.ts',
+        file: 'adapters/kafka/oldest.ts',
         from: 'queue.head?.offset ?? offset;',
         to: 'offset + 0 * (queue.head?.offset ?? 0);',
       },

@@ -20,6 +20,8 @@ export interface IdempotencyStoreOptions {
 
 /** A key comes with each call and up to so many go: the file doesn't grow beyond the keys of 24 h, and no call takes over a millisecond for it. */
 const forgottenPerCallMax = 50;
+/** SQLITE_CORRUPT. https://www.sqlite.org/rescode.html#corrupt */
+const corrupt = 11;
 /** A ms or two, before whoever else has his turn. */
 const removedPerStep = 200;
 /** More than are settled in the moment between an append and its settling, whoever comes at once. */
@@ -31,7 +33,8 @@ const worksPerTurn = 50;
 export function openIdempotencyStore({ path, history }: IdempotencyStoreOptions): IdempotencyStore {
   const connection = openConnection(path, { synchronous: 'NORMAL', holds: 'idempotency' });
   connection.db.exec(schemaSql);
-  connection.transaction(() => begin(connection, history));
+  const gone = goneFrom(connection, history);
+  connection.transaction(() => begin(connection, history, gone));
   const transactions = createGroupedTransactions(connection, worksPerTurn);
   return {
     async reserve(entry, now) {
@@ -81,30 +84,46 @@ const schemaSql = `
   CREATE INDEX IF NOT EXISTS keys_by_expiry ON keys (expires_at);
   CREATE INDEX IF NOT EXISTS keys_under_way ON keys (lease_until) WHERE lease_until IS NOT NULL;`;
 
-function begin(connection: Connection, history: IdempotencyStoreOptions['history']): void {
+/** Rows of what a log that was put back from an earlier time doesn't have; all where nothing is known of that time. */
+type Gone = 'all' | readonly number[];
+
+function goneFrom(connection: Connection, history: IdempotencyStoreOptions['history']): Gone {
   const known = connection.statement('SELECT log_id FROM idempotency').get()?.['log_id'];
   const opening = connection.statement('SELECT opening FROM opened').get()?.['opening'];
+  if (known !== history.id) return 'all';
   // Of a file from before openings were noted nothing is known.
-  const reach = opening === undefined ? undefined : history.reachOf(String(opening));
-  if (known !== history.id || reach === null) connection.statement('DELETE FROM keys').run();
-  else if (reach !== undefined) removeBeyond(connection, reach);
-  const sql = 'INSERT INTO idempotency (one, log_id) VALUES (1, ?) ON CONFLICT DO UPDATE SET log_id = excluded.log_id';
-  connection.statement(sql).run(history.id);
-  connection.statement('REPLACE INTO opened (one, opening) VALUES (1, ?)').run(history.opening);
-  connection.statement('UPDATE keys SET lease_until = 0 WHERE lease_until > 0').run();
+  if (opening === undefined) return [];
+  const reach = history.reachOf(String(opening));
+  if (reach === null) return 'all';
+  try {
+    return beyond(connection, reach);
+  } catch (error) {
+    // A damaged page is told of once somebody asks for a key of it: it doesn't stop the start.
+    if (error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === corrupt) return [];
+    throw error;
+  }
 }
 
-/** What was accepted and isn't in the log any more, which was put back from an earlier time. From what was settled last back: what lies behind so many that are there is there too. */
-function removeBeyond(connection: Connection, reach: Reach): void {
-  const beyond: number[] = [];
+/** From what was settled last back: what lies behind so many that are in the log is there too. */
+function beyond(connection: Connection, reach: Reach): readonly number[] {
+  const found: number[] = [];
   let there = 0;
   const lastSettledFirst = 'SELECT rowid, position FROM keys WHERE position IS NOT NULL ORDER BY rowid DESC';
   for (const [row, text] of connection.eachRow(lastSettledFirst, [])) {
     const { topic, partition, offset } = JSON.parse(String(text)) as Position;
-    if (offset >= (reach.get(topic)?.[partition] ?? 0)) beyond.push(Number(row));
+    if (offset >= (reach.get(topic)?.[partition] ?? 0)) found.push(Number(row));
     else if (++there > settledMeanwhileMax) break;
   }
-  for (const row of beyond) connection.statement('DELETE FROM keys WHERE rowid = ?').run(row);
+  return found;
+}
+
+function begin(connection: Connection, history: IdempotencyStoreOptions['history'], gone: Gone): void {
+  if (gone === 'all') connection.statement('DELETE FROM keys').run();
+  else for (const row of gone) connection.statement('DELETE FROM keys WHERE rowid = ?').run(row);
+  const sql = 'INSERT INTO idempotency (one, log_id) VALUES (1, ?) ON CONFLICT DO UPDATE SET log_id = excluded.log_id';
+  connection.statement(sql).run(history.id);
+  connection.statement('REPLACE INTO opened (one, opening) VALUES (1, ?)').run(history.opening);
+  connection.statement('UPDATE keys SET lease_until = 0 WHERE lease_until > 0').run();
 }
 
 const forgetSql =

@@ -269,10 +269,6 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
-  {
-    name: 'who lags after a restart does not hear what is known of it further on',
-    edits: [{ file: 'dispatchers/partition-account.ts', from: 'noteFinishedBefore(laggard, offset);', to: '' }],
-  },
   // Attempts.
   {
     name: 'an attempt that hangs has no deadline',
@@ -411,10 +407,6 @@ export const mutations: readonly Mutation[] = [
       },
       noLookAtLeft,
     ],
-  },
-  {
-    name: 'what one who came late has decided is looked for by nobody',
-    edits: [noLookAtLeft],
   },
   {
     name: 'a timer that is set later than the scheduler has started is not noticed',

@@ -30,10 +30,6 @@ export const retentionMutations: readonly Mutation[] = [
       'too rare: none of 1,200 worlds of its kind, since it takes two keepers within some ms; test/projections/forgetting has it',
   },
   {
-    name: 'what is forgotten next does not wait for what was before it',
-    edits: [{ file: 'retention/forget.ts', from: 'if (now?.eventId === eventId) return;', to: 'return;' }],
-  },
-  {
     name: 'what waited once is never looked at again',
     edits: [
       {

@@ -389,7 +389,12 @@ describe('records that are behind', () => {
     const first = await claimed();
     await expect(turn(first, dyingAt(2))).rejects.toThrow('killed');
     await until(() => requests().length === 4, { timeoutMs: waitMaxMs });
-    await become('FAILED', 2);
+    // They are FAILED before it is recorded that they were sent again, too.
+    const ids = requests().map(({ body }) => (JSON.parse(body) as { id: string }).id);
+    const records = () => app.deps.reader.get<{ round: number; status: string }>('notifications_2', ids);
+    const isRecorded = async () =>
+      [...(await records()).values()].every(({ round, status }) => round === 2 && status === 'FAILED');
+    await until(isRecorded, { timeoutMs: waitMaxMs, what: 'both to be recorded as sent again' });
     const second = await laterOwner(first);
     await app.deps.jobs.askStop(first.tenantId, id, Date.now());
     const { more, at } = standing();

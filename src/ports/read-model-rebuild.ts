@@ -61,6 +61,8 @@ export interface RebuildableStore {
    * @param version of the next one @returns null when that isn't the next version any more
    */
   hold(definition: ReadModelDefinition, version: number): Promise<HeldVersions | null>;
+  /** Takes both from whoever holds them, who may be gone, and releases them; nothing happens where nobody does, or `version` isn't the next one any more. */
+  letGo(definition: ReadModelDefinition, version: number): Promise<void>;
   /** All or nothing: the next version becomes the one in use, the old one is retired. @throws Error when no rebuild was begun */
   swap(definition: ReadModelDefinition): Promise<void>;
   /** Removes the retired version, some ms of work at a time: to be called until it says `done`, once no query can be in it. */

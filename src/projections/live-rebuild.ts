@@ -95,7 +95,11 @@ async function rebuildInto(rebuilding: Rebuilding, version: number): Promise<voi
   });
   /** One process of those that fill it. */
   const finishes = (): boolean => first !== null && !first.signal.aborted;
-  const isOver = async (): Promise<boolean> => (await store.nextVersion(definition)) !== version;
+  const isOver = async (): Promise<boolean> => {
+    // Asked while this process holds nothing: whoever does was killed in it, and nothing would be folded into either again.
+    if (finishes()) await store.letGo(definition, version);
+    return (await store.nextVersion(definition)) !== version;
+  };
   try {
     const serving = { store, readModel };
     if ((await untilFilled({ ...rebuilding, store: next, serving, isOver })) !== 'filled') return;

@@ -941,6 +941,26 @@ export function readModelStoreContract(name: string, makeHarness: () => Promise<
         await next.close();
       });
 
+      it('held by one who is gone, both go on once they are let go, and whoever held them moves and swaps nothing', async () => {
+        await fold([put('1')], 2);
+        const next = await harness.store.beginRebuild(letters);
+        const version = await versionOfNext();
+        const held = await harness.store.hold(letters, version);
+        if (held === null) throw new Error('it was not held');
+        const own = await held.next.own('letters', 0, { generation: 0 });
+        await harness.store.letGo(letters, version + 1);
+        await expect(harness.store.own('letters', 0, { generation: 2 })).rejects.toThrow(HeldError);
+        await harness.store.letGo(letters, version);
+        await harness.store.letGo(letters, version);
+        const owner = await harness.store.own('letters', 0, { generation: 2 });
+        await harness.store.transact(owner, new Map([['work', 3]]), [put('2')]);
+        await next.own('letters', 0, { generation: 2 });
+        await expect(held.next.transact(own, new Map([['work', 3]]), [])).rejects.toThrow(StaleOwnerError);
+        expect(await held.swap()).toBe('over');
+        await held.next.close();
+        await next.close();
+      });
+
       it('is held as the version that was asked for alone, and not by who came later than the swap', async () => {
         await fold([put('1')], 2);
         await rebuilt([put('1')], 2);

@@ -176,4 +176,14 @@ describe('a rebuild while the read model serves', () => {
     await until(async () => (await shown(21))?.status === 'DELIVERED');
     await until(async () => (await engines.store.nextVersion(definition)) === null, { timeoutMs: 60_000 });
   }, 120_000);
+
+  it('whose process was killed while both were held goes on in another one', async () => {
+    await (await engines.store.beginRebuild(definition)).close();
+    const version = (await engines.store.nextVersion(definition)) ?? NaN;
+    expect(await engines.store.hold(definition, version)).not.toBeNull();
+    await append(21, 1);
+    await start();
+    await until(async () => (await shown(21))?.status === 'DELIVERED');
+    await until(async () => (await engines.store.nextVersion(definition)) === null, { timeoutMs: 60_000 });
+  }, 120_000);
 });

@@ -162,6 +162,16 @@ export function createVersions(by: {
         return storeOf({ readModel: name, version: next.version, hold: null });
       }),
     hold,
+    async letGo({ name }, version) {
+      const isHeld = await ask(() => {
+        const { next } = versionsOf(stored, name);
+        if (next?.version !== version || !next.isHeld) return false;
+        next.holds++;
+        next.isHeld = false;
+        return true;
+      });
+      if (isHeld) await ask(() => fence(name, false));
+    },
     removeRetired: () => ask(() => 'done' as const),
     async noteComparison(readModel, comparison) {
       await ask(() => void (compared = comparison));

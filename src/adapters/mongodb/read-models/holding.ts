@@ -13,6 +13,16 @@ export interface Holding {
   release(): Promise<void>;
 }
 
+/** Whoever holds them has them no more. */
+export async function letGo(db: Db, readModel: string, version: number): Promise<void> {
+  const held = await versionsOf(db).findOneAndUpdate(
+    { _id: readModel, 'next.version': version, 'next.isHeld': true },
+    { $inc: { 'next.holds': 1 }, $set: { 'next.isHeld': false } },
+  );
+  const current = currentOf(held);
+  if (current !== null) await unfence(db, current);
+}
+
 /** Null when that isn't the next version any more. */
 export async function holdVersions(db: Db, readModel: string, version: number): Promise<Holding | null> {
   const held = await versionsOf(db).findOneAndUpdate(

@@ -13,7 +13,7 @@ import { answers, createLifetime, whileOpen } from './open.ts';
 import { prepareCurrent } from './preparing.ts';
 import { createReading } from './reading.ts';
 import { abandonNextVersion, beginNextVersion, begunVersion, compareVersions } from './rebuild.ts';
-import { holdVersions } from './holding.ts';
+import { holdVersions, letGo } from './holding.ts';
 import { resumeNextVersion, swapVersions } from './rebuild.ts';
 import { createRetiredVersions } from './retired.ts';
 import { createScan } from './scan.ts';
@@ -84,6 +84,7 @@ export function openMongoReadModelStore(
           },
         };
       },
+      letGo: ({ name }, version) => letGo(db, name, version),
       async removeRetired() {
         await retired.collect();
         return 'done';

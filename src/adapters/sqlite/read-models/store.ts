@@ -54,6 +54,8 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
   const tell = options.changes === undefined ? () => undefined : tellChanges(options.changes);
   const view = createView(() => loadVersions(connection.db, 'current'));
   const held: HeldSet = new Set();
+  /** By read model: who holds its versions. */
+  const holders = new Map<string, symbol>();
   const indexing = { connection, clock, logger };
   const { store, changed } = storeOn(indexing, view, held, tell);
   const swap = (readModel: string): void => {
@@ -95,19 +97,32 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
         held.add(heldKey(one));
         fence(connection, one);
       }
+      const own = Symbol(name);
+      holders.set(name, own);
+      const isOwn = () => holders.get(name) === own;
       const release = () => {
+        if (!isOwn()) return;
+        holders.delete(name);
         for (const one of both) held.delete(heldKey(one));
       };
       return {
         next: nextStore(indexing, next, new Set()),
         release: async () => release(),
         async swap() {
-          if (leftVersion(connection.db, name)?.version !== version) return 'over';
+          if (!isOwn() || leftVersion(connection.db, name)?.version !== version) return 'over';
           swap(name);
           release();
           return 'swapped';
         },
       };
+    },
+    async letGo({ name }, version) {
+      const next = leftVersion(connection.db, name);
+      if (next?.version !== version || !holders.delete(name)) return;
+      for (const one of [view.model(name), next]) {
+        held.delete(heldKey(one));
+        fence(connection, one);
+      }
     },
     swap: async (definition) => swap(definition.name),
     removeRetired: async (definition) => removeSome(connection, retiredName(definition.name)),
@@ -121,6 +136,7 @@ export function openReadModelStore(options: ReadModelStoreOptions): ReadModelSto
       return row === undefined ? null : (JSON.parse(String(row['comparison'])) as BesideComparison);
     },
     async abandon(definition) {
+      holders.delete(definition.name);
       held.delete(heldKey(view.model(definition.name)));
       abandonNextVersion(connection, definition.name);
     },

@@ -79,8 +79,8 @@ const furtherPatienceMs = 90_000;
 /** Until what is said to be over is over, and where appends failed until what wasn't known to be in the log has come to be in it. */
 const [settlingMs, lateAppendsMs] = [300, 1_300];
 const lookEveryMs = 50;
-/** Thirty times what most worlds take: one that goes on in circles. */
-const stepsMax = 60_000;
+/** Sixty times what most worlds take: one that goes on in circles. Seven processes that wait for retention take 65,000. */
+const stepsMax = 120_000;
 
 /** @param print each line of what happens */
 export async function runSeed(seed: number, print: ((line: string) => void) | null = null): Promise<Ran> {

@@ -44,6 +44,8 @@ export type CallbackVerdict =
       readonly foreign: number;
       /** Of kinds that nothing is kept of, such as "processed". */
       readonly other: number;
+      /** Of kinds that are kept, in a form that isn't known: nothing could be kept of them. */
+      readonly unreadable: number;
     }
   /** Not by this provider, or not of this tenant's account. The sentences say what to look at. */
   | { readonly kind: 'forged'; readonly message: string }

@@ -8,6 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Webhook } from 'standardwebhooks';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
+import type { MetricsRegistry } from '../../src/adapters/node/metrics.ts';
+import { createMetrics } from '../../src/adapters/node/metrics.ts';
 import { followSuppressions } from '../../src/projections/suppressions/follow.ts';
 import { mailgunEvents } from '../channels/callback-samples.ts';
 import type { RateLimiter } from '../../src/ports/rate-limiter.ts';
@@ -379,15 +381,19 @@ describe('a batch of reports', () => {
   let own: App;
   afterEach(() => own.close());
 
-  async function start(replace: { readonly turns?: ThreadTurns; readonly limiter?: RateLimiter }) {
+  async function start(replace: {
+    readonly turns?: ThreadTurns;
+    readonly limiter?: RateLimiter;
+    readonly metrics?: MetricsRegistry;
+  }) {
     own = await startApp({ replace: () => replace, delivers: false });
     const by = await own.tenant('owner');
     expect((await by.dashboard('POST', '/providers', sendgrid)).status).toBe(200);
     const address = await addressOf(by);
-    return (count: number) => {
+    return (count: number, others: readonly object[] = []) => {
       const notificationId = 'notif_01hzx5v6k2m8n4q7r9t3w5y8za';
       const events = Array.from({ length: count }, (_, i) => ({ event: 'open', sg_event_id: `${i}`, notificationId }));
-      const text = JSON.stringify(events);
+      const text = JSON.stringify([...events, ...others]);
       const headers = {
         'x-twilio-email-event-webhook-timestamp': '1',
         'x-twilio-email-event-webhook-signature': sign('sha256', Buffer.from(`1${text}`), privateKey).toString(
@@ -421,6 +427,23 @@ describe('a batch of reports', () => {
     // Two are of the answer.
     expect(had.pieces - before.pieces).toBe(4 + 2);
     expect(had.chargedMs - before.chargedMs).toBeGreaterThan(5);
+  });
+
+  it('is taken as far as it can be read, and what can’t be is counted', async () => {
+    const counted: [string | undefined, number][] = [];
+    const metrics: MetricsRegistry = {
+      ...createMetrics({ processMetrics: false }),
+      increment(name, labels, by = 1) {
+        if (name === 'herald_reports_total' && by > 0) counted.push([labels?.['outcome'], by]);
+      },
+    };
+    const tell = await start({ metrics });
+    expect((await tell(1, [{ event: 'open' }, { event: 'bounce' }])).status).toBe(200);
+    expect(counted).toEqual([
+      ['opened', 1],
+      ['unreadable', 2],
+    ]);
+    expect((await tell(0, [{ event: 'open' }])).status).toBe(400);
   });
 
   it('counts by its reports, and is 429 where they are over what a tenant’s mails may be told of', async () => {

@@ -98,9 +98,60 @@ export const postmarkEvents = {
   },
 };
 
-/** https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-payloads */
+/** https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-payloads; `...Before`: as it showed them before 2026. */
 export const mailgunEvents = {
   delivered: {
+    event: 'delivered',
+    id: 'MXcc2gEpS-eN8HfkOnmK2w',
+    timestamp: 1770146431.6585283,
+    recipient: 'recipient@sample.mailgun.com',
+    'delivery-status': {
+      'attempt-no': 1,
+      code: 250,
+      message: 'OK',
+      description: null,
+      'session-seconds': 1.276,
+      'enhanced-code': null,
+      'mx-host': 'mailgun-com.mail.protection.outlook.com',
+    },
+    'user-variables': { notificationId },
+  },
+  permanent: {
+    event: 'failed',
+    id: '2kFItcrLQuKTdp-Ia2Xr7w',
+    timestamp: 1770918175.5923693,
+    severity: 'permanent',
+    reason: 'bounce',
+    recipient: 'badrecipient@sample.mailgun.com',
+    'delivery-status': {
+      'attempt-no': 1,
+      code: 550,
+      message: '5.5.0 Requested action not taken: mailbox unavailable (S2017062302).',
+      description: null,
+      'enhanced-code': '5.5.0',
+      'bounce-type': 'hard',
+    },
+    'user-variables': { notificationId },
+  },
+  temporary: {
+    event: 'failed',
+    id: 'YusK9KhoTwe2C00iRxsEqQ',
+    timestamp: 1770919267.4288595,
+    severity: 'temporary',
+    reason: 'generic',
+    recipient: 'tempfailrecipient@sample.mailgun.com',
+    'delivery-status': { code: 421, message: 'retry later', description: null, 'retry-seconds': 600 },
+    'user-variables': { notificationId },
+  },
+  /** Sent by something else. */
+  foreign: {
+    event: 'opened',
+    id: 'q7DMpbLFRKW1QuiLC9XV4Q',
+    timestamp: 1770327074.5549328,
+    recipient: 'recipient@sample.mailgun.com',
+    'user-variables': [],
+  },
+  deliveredBefore: {
     event: 'delivered',
     id: 'CPgfbmQMTCKtHW6uIWtuVe',
     timestamp: 1521472262.908181,
@@ -108,7 +159,7 @@ export const mailgunEvents = {
     'delivery-status': { code: 250, message: 'OK', description: '' },
     'user-variables': { notificationId },
   },
-  permanent: {
+  permanentBefore: {
     event: 'failed',
     id: 'G9Bn5sl1TC6nu79C8C0bwg',
     timestamp: 1521233195.375624,
@@ -118,7 +169,7 @@ export const mailgunEvents = {
     'delivery-status': { code: 605, message: '', description: 'Not delivering to previously bounced address' },
     'user-variables': { notificationId },
   },
-  temporary: {
+  temporaryBefore: {
     event: 'failed',
     id: 'Fs7-5t81S2ispqxqDw2U4Q',
     timestamp: 1521472262.908181,
@@ -170,24 +221,25 @@ const sesMail = {
   headersTruncated: false,
   tags: { 'ses:configuration-set': ['ConfigSet'], notificationId: [notificationId] },
 };
+const sesBounce = {
+  bounceType: 'Permanent',
+  bounceSubType: 'General',
+  bouncedRecipients: [
+    {
+      emailAddress: 'recipient@example.com',
+      action: 'failed',
+      status: '5.1.1',
+      diagnosticCode: 'smtp; 550 5.1.1 user unknown',
+    },
+  ],
+  timestamp: '2017-08-05T00:41:02.669Z',
+  feedbackId: '01000157c44f053b-61b59c11-9236-11e6-8f96-7be8aexample-000000',
+  reportingMTA: 'dsn; mta.example.com',
+};
 export const sesEvents = {
   bounce: {
     eventType: 'Bounce',
-    bounce: {
-      bounceType: 'Permanent',
-      bounceSubType: 'General',
-      bouncedRecipients: [
-        {
-          emailAddress: 'recipient@example.com',
-          action: 'failed',
-          status: '5.1.1',
-          diagnosticCode: 'smtp; 550 5.1.1 user unknown',
-        },
-      ],
-      timestamp: '2017-08-05T00:41:02.669Z',
-      feedbackId: '01000157c44f053b-61b59c11-9236-11e6-8f96-7be8aexample-000000',
-      reportingMTA: 'dsn; mta.example.com',
-    },
+    bounce: sesBounce,
     mail: sesMail,
   },
   complaint: {
@@ -219,5 +271,5 @@ export const sesEvents = {
   },
   send: { eventType: 'Send', mail: sesMail, send: {} },
   /** Of an identity: without tags. */
-  identity: { notificationType: 'Bounce', mail: { ...sesMail, tags: undefined } },
+  identity: { notificationType: 'Bounce', bounce: sesBounce, mail: { ...sesMail, tags: undefined } },
 };

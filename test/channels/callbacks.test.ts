@@ -140,6 +140,17 @@ describe('SendGrid', () => {
       expect(brief(await read('sendgrid', settings, forged))).toEqual(['forged']);
   });
 
+  it('reads null where it has nothing to say, and counts what it can’t read beside the rest', async () => {
+    const nothing = { email: null, timestamp: null, type: null, reason: null };
+    const bounce = { ...sendgridEvents[5], ...nothing };
+    const batch = [bounce, { ...bounce, sg_event_id: null }, { notificationId }, { event: 'processed' }];
+    const verdict = await read('sendgrid', { callbackSecret }, signed(JSON.stringify(batch)));
+    expect(brief(verdict)).toEqual(['bounced true ']);
+    expect(verdict).toMatchObject({ unreadable: 2, other: 1, foreign: 0 });
+    const alone = signed(JSON.stringify(batch.slice(1, 3)));
+    expect(brief(await read('sendgrid', { callbackSecret }, alone))).toEqual(['malformed']);
+  });
+
   it('tells of mails that something else has sent as foreign', async () => {
     const others = [
       { ...sendgridEvents[2], notificationId: undefined },
@@ -171,14 +182,28 @@ describe('Postmark', () => {
   });
 
   it('is malformed without what every report has', async () => {
-    for (const text of ['{}', '[]', 'no JSON', ''])
+    for (const text of ['{}', '[]', 'no JSON', '', '{"RecordType":"Bounce","Email":7}'])
       expect(brief(await read('postmark', {}, { text }))).toEqual(['malformed']);
+    expect(await read('postmark', {}, { text: '{"RecordType":"SubscriptionChange","Email":7}' })).toMatchObject({
+      other: 1,
+    });
+  });
+
+  it('reads null where it has nothing to say', async () => {
+    const { RecordType, Email, Metadata } = postmarkEvents.bounce;
+    const names = ['MessageID', 'ID', 'Type', 'Recipient', 'BouncedAt', 'DeliveredAt', 'Description', 'Details'];
+    const nothing = Object.fromEntries(names.map((name) => [name, null]));
+    const text = JSON.stringify({ ...nothing, RecordType, Email, Metadata });
+    expect(brief(await read('postmark', {}, { text }))).toEqual([`bounced false ${Email}`]);
+    expect(
+      await read('postmark', {}, { text: JSON.stringify({ ...nothing, RecordType, Metadata: null }) }),
+    ).toMatchObject({ foreign: 1 });
   });
 });
 
 describe('Mailgun', () => {
   const callbackSecret = 'key-3ax6xnjp29jd6fds4gc373sgvjxteol0';
-  const posted = (event: object, key = callbackSecret) => {
+  const posted = (event: object | null, key = callbackSecret) => {
     const [timestamp, token] = ['1529006854', 'a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0'];
     const signature = createHmac('sha256', key)
       .update(timestamp + token)
@@ -191,16 +216,50 @@ describe('Mailgun', () => {
       Object.values(mailgunEvents).map((event) => read('mailgun', { callbackSecret }, posted(event))),
     );
     expect(told.map(brief)).toEqual([
+      ['delivered false recipient@sample.mailgun.com'],
+      ['bounced true badrecipient@sample.mailgun.com'],
+      [],
+      [],
       ['delivered false alice@example.com'],
       ['bounced true alice@example.com'],
       [],
       ['complained false alice@example.com'],
     ]);
+    expect(told.map((verdict) => verdict.kind === 'taken' && [verdict.other, verdict.foreign])).toEqual([
+      [0, 0],
+      [0, 0],
+      [1, 0],
+      [0, 1],
+      [0, 0],
+      [0, 0],
+      [1, 0],
+      [0, 0],
+    ]);
     expect(told[1]).toMatchObject({
+      reports: [{ reason: '550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).' }],
+    });
+    expect(told[5]).toMatchObject({
       reports: [
         { id: 'G9Bn5sl1TC6nu79C8C0bwg', at: 1521233195376, reason: '605 Not delivering to previously bounced address' },
       ],
     });
+  });
+
+  it('reads what it has to say with null wherever it has nothing to say', async () => {
+    const nothing = { timestamp: null, recipient: null, severity: null, reason: null };
+    const events = [null, { code: null, message: null, description: null }].map((status) => ({
+      ...mailgunEvents.permanent,
+      ...nothing,
+      'delivery-status': status,
+    }));
+    for (const event of events)
+      expect(brief(await read('mailgun', { callbackSecret }, posted(event)))).toEqual(['bounced false ']);
+  });
+
+  it('is malformed, not passed over, where a kind that is kept comes in another form', async () => {
+    for (const event of [{ ...mailgunEvents.delivered, id: 7 }, { ...mailgunEvents.delivered, event: null }, [], null])
+      expect(brief(await read('mailgun', { callbackSecret }, posted(event)))).toEqual(['malformed']);
+    expect(await read('mailgun', { callbackSecret }, posted({ event: 'accepted' }))).toMatchObject({ other: 1 });
   });
 
   it('is refused when another key signed it, and without a key saved', async () => {
@@ -234,6 +293,21 @@ describe('Resend', () => {
     expect(brief(await read('resend', { callbackSecret }, signed({ ...resendBounce, type: 'email.sent' })))).toEqual(
       [],
     );
+  });
+
+  it('reads null where it has nothing to say; a kind that is kept in another form is malformed', async () => {
+    const { data } = resendBounce;
+    const nothing = { ...resendBounce, created_at: null, data: { tags: data.tags, to: null, bounce: null } };
+    expect(brief(await read('resend', { callbackSecret }, signed(nothing)))).toEqual(['bounced true ']);
+    const foreign = { ...resendBounce, data: { ...data, tags: null } };
+    expect(await read('resend', { callbackSecret }, signed(foreign))).toMatchObject({ foreign: 1 });
+    for (const other of [
+      { ...resendBounce, data: { ...data, to: 7 } },
+      { ...resendBounce, type: null },
+    ])
+      expect(brief(await read('resend', { callbackSecret }, signed(other)))).toEqual(['malformed']);
+    const contact = { type: 'contact.created', data: { ...data, to: 7 } };
+    expect(await read('resend', { callbackSecret }, signed(contact))).toMatchObject({ other: 1 });
   });
 
   it('of a mail with copies says of nobody that it bounced', async () => {
@@ -388,7 +462,24 @@ describe('Amazon SES', () => {
       expect(brief(await read('ses', {}, signed(otherwise)))).toEqual(['bounced true recipient@example.com']);
     }
     expect(requests).toHaveLength(1);
-    expect(brief(await read('ses', {}, signed(message('Successfully validated SNS topic'))))).toEqual([]);
+    const sentence = await read('ses', {}, signed(message('Successfully validated SNS topic')));
+    expect(sentence).toMatchObject({ reports: [], other: 1 });
+    expect(told[6]).toMatchObject({ reports: [], foreign: 1 });
+  });
+
+  it('reads null where it has nothing to say; a kind that is kept in another form is malformed', async () => {
+    const { bounce } = sesEvents.bounce;
+    const told = { ...bounce, feedbackId: null, timestamp: null };
+    const recipients = [{ emailAddress: 'recipient@example.com', diagnosticCode: null }];
+    const nothing = { ...sesEvents.bounce, complaint: null, bounce: { ...told, bouncedRecipients: recipients } };
+    expect(brief(await read('ses', {}, signed(message(nothing))))).toEqual(['bounced true recipient@example.com']);
+    const untagged = { ...sesEvents.bounce, mail: { ...sesEvents.bounce.mail, tags: null } };
+    expect(await read('ses', {}, signed(message(untagged)))).toMatchObject({ foreign: 1 });
+    for (const other of [
+      { ...sesEvents.bounce, bounce: { ...bounce, bouncedRecipients: null } },
+      { ...sesEvents.bounce, bounce: null },
+    ])
+      expect(brief(await read('ses', {}, signed(message(other))))).toEqual(['malformed']);
   });
 
   it('has its subscription confirmed, once the message is verified', async () => {

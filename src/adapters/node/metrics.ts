@@ -97,7 +97,7 @@ const counterHelp: Readonly<Record<CounterName, string>> = {
     'Partition numbers of a read model that were given up and owned again while their claim went on',
   herald_rebuild_differences_total: 'Documents that a rebuilt read model has otherwise than the one that was in use',
   herald_reports_total:
-    'Reports of providers by what they tell; foreign: of messages that carry no id of a notification',
+    'Reports of providers by what they tell; foreign: of messages that carry no id of a notification; unreadable: in a form that is not known',
   herald_replayed_total: 'Requests answered again by their Idempotency-Key: accepted before',
   herald_items_made_total: "Items of batches whose events the items' thread has made",
   herald_stalls_total: 'How often a partition number of a group stood still for 30 s, counted for each 30 s of it',

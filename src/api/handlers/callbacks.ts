@@ -62,7 +62,7 @@ export function createCallbackHandlers(deps: Dependencies) {
   const bodyBytesMax = new Map(reporting(registry));
   for (const provider of bodyBytesMax.keys()) {
     for (const outcome of outcomes) metrics.increment('herald_callbacks_total', { provider, outcome }, 0);
-    for (const outcome of [...reportKinds, 'foreign'])
+    for (const outcome of [...reportKinds, 'foreign', 'unreadable'])
       metrics.increment('herald_reports_total', { provider, outcome }, 0);
   }
 
@@ -108,7 +108,7 @@ export function createCallbackHandlers(deps: Dependencies) {
       default:
         return assertNever(verdict);
     }
-    const { reports, foreign, other } = verdict;
+    const { reports, foreign, other, unreadable } = verdict;
     if (reports.length > 0) await count(limiter, `reports:${tenantId}:${provider}`, reportRate, reports.length);
     let suppressed = 0;
     for (let at = 0; at < reports.length; at += reportsAtOnce) {
@@ -118,7 +118,8 @@ export function createCallbackHandlers(deps: Dependencies) {
       suppressed += (await turns.piece(() => commands.reportDelivery(told))).suppressed;
     }
     for (const { kind } of reports) metrics.increment('herald_reports_total', { provider, outcome: kind });
-    if (foreign > 0) metrics.increment('herald_reports_total', { provider, outcome: 'foreign' }, foreign);
+    for (const [outcome, events] of Object.entries({ foreign, unreadable }))
+      if (events > 0) metrics.increment('herald_reports_total', { provider, outcome }, events);
     return { reports: reports.length, suppressed, foreign, other };
   };
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
 import type { ReadEvent } from './reading.ts';
-import { forged, hmac, isSame, jsonOf, notificationIdOfKey, taken, timeOf, unreadable } from './reading.ts';
+import { carriedIn, forged, hmac, isSame, jsonOf, kindOf, taken, timeOf, unreadable } from './reading.ts';
 
 export const mailgunCallbacks: ProviderCallbacks = {
   secret: {
@@ -36,18 +36,23 @@ function read({ body }: CallbackRequest, { provider, now }: CallbackContext): Ca
   return taken([reportOf(data['event-data'], now)]);
 }
 
+const named = z.object({ event: z.string() });
+
+/** What it has nothing to say in is left out, empty or null. */
 const sent = z.object({
   id: z.string().min(1),
-  event: z.string(),
-  timestamp: z.number().optional(),
-  recipient: z.string().optional(),
-  severity: z.string().optional(),
-  reason: z.string().optional(),
+  timestamp: z.number().nullish(),
+  recipient: z.string().nullish(),
+  severity: z.string().nullish(),
+  reason: z.string().nullish(),
   'delivery-status': z
-    .object({ code: z.union([z.number(), z.string()]), message: z.string(), description: z.string() })
-    .partial()
-    .optional(),
-  'user-variables': z.record(z.string(), z.unknown()).optional(),
+    .object({
+      code: z.union([z.number(), z.string()]).nullish(),
+      message: z.string().nullish(),
+      description: z.string().nullish(),
+    })
+    .nullish(),
+  'user-variables': z.unknown(),
 });
 
 const kinds = {
@@ -62,15 +67,20 @@ const kinds = {
 const permanentReasons: ReadonlySet<string> = new Set(['bounce', 'suppress-bounce']);
 
 function reportOf(event: unknown, now: number): ReadEvent {
+  const name = named.safeParse(event).data?.event;
+  if (name === undefined) return 'unreadable';
+  const kind = kindOf(kinds, name);
+  if (kind === null) return 'other';
   const { data } = sent.safeParse(event);
-  const kind = data !== undefined && Object.hasOwn(kinds, data.event) ? kinds[data.event as keyof typeof kinds] : null;
-  // A temporary failure is still being tried.
-  if (data === undefined || kind === null || (kind === 'bounced' && data.severity === 'temporary')) return 'other';
-  const notificationId = notificationIdOfKey(data['user-variables']?.['notificationId']);
-  if (notificationId === null) return 'foreign';
-  const { id, recipient = null, 'delivery-status': status } = data;
-  const words = [status?.code, status?.message, status?.description].filter((part) => (part ?? '') !== '');
+  if (data === undefined) return 'unreadable';
   const isBounce = kind === 'bounced';
+  // A temporary failure is still being tried.
+  if (isBounce && data.severity === 'temporary') return 'other';
+  const notificationId = carriedIn(data['user-variables']);
+  if (notificationId === null) return 'foreign';
+  const { id, 'delivery-status': status } = data;
+  const recipient = data.recipient ?? null;
+  const words = [status?.code, status?.message, status?.description].filter((part) => (part ?? '') !== '');
   const permanent = isBounce && permanentReasons.has(data.reason ?? '');
   const reason = isBounce ? words.join(' ') : null;
   return [{ notificationId, kind, at: timeOf(data.timestamp, now), id, recipient, permanent, reason }];

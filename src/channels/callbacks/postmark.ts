@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
 import type { ReadEvent } from './reading.ts';
-import { jsonOf, notificationIdOfKey, taken, timeOf, unreadable } from './reading.ts';
+import { carriedIn, jsonOf, kindOf, taken, timeOf } from './reading.ts';
 
 export const postmarkCallbacks: ProviderCallbacks = {
   secret: null,
@@ -14,19 +14,20 @@ export const postmarkCallbacks: ProviderCallbacks = {
   read: (request, context) => Promise.resolve(read(request, context)),
 };
 
+const named = z.object({ RecordType: z.string() });
+
 const sent = z.object({
-  RecordType: z.string(),
-  MessageID: z.string().optional(),
-  ID: z.number().optional(),
-  Type: z.string().optional(),
-  Email: z.string().optional(),
-  Recipient: z.string().optional(),
-  BouncedAt: z.string().optional(),
-  DeliveredAt: z.string().optional(),
-  ReceivedAt: z.string().optional(),
-  Description: z.string().optional(),
-  Details: z.string().optional(),
-  Metadata: z.record(z.string(), z.unknown()).optional(),
+  MessageID: z.string().nullish(),
+  ID: z.number().nullish(),
+  Type: z.string().nullish(),
+  Email: z.string().nullish(),
+  Recipient: z.string().nullish(),
+  BouncedAt: z.string().nullish(),
+  DeliveredAt: z.string().nullish(),
+  ReceivedAt: z.string().nullish(),
+  Description: z.string().nullish(),
+  Details: z.string().nullish(),
+  Metadata: z.unknown(),
 });
 
 const kinds = {
@@ -50,22 +51,26 @@ const noBounces: ReadonlySet<string> = new Set([
 ]);
 
 function read({ body }: CallbackRequest, { now }: CallbackContext): CallbackVerdict {
-  const { data } = sent.safeParse(jsonOf(body));
-  return data === undefined ? unreadable : taken([reportOf(data, now)]);
+  return taken([reportOf(jsonOf(body), now)]);
 }
 
-function reportOf(event: z.infer<typeof sent>, now: number): ReadEvent {
-  const { RecordType: type, Type: bounceType = '' } = event;
-  const kind = Object.hasOwn(kinds, type) ? kinds[type as keyof typeof kinds] : null;
-  if (kind === null || (kind === 'bounced' && noBounces.has(bounceType))) return 'other';
-  const notificationId = notificationIdOfKey(event.Metadata?.['notificationId']);
+function reportOf(told: unknown, now: number): ReadEvent {
+  const type = named.safeParse(told).data?.RecordType;
+  if (type === undefined) return 'unreadable';
+  const kind = kindOf(kinds, type);
+  if (kind === null) return 'other';
+  const event = sent.safeParse(told).data;
+  if (event === undefined) return 'unreadable';
+  const isBounce = kind === 'bounced';
+  const bounceType = event.Type ?? '';
+  if (isBounce && noBounces.has(bounceType)) return 'other';
+  const notificationId = carriedIn(event.Metadata);
   if (notificationId === null) return 'foreign';
   const time = event.BouncedAt ?? event.DeliveredAt ?? event.ReceivedAt;
   const recipient = event.Email ?? event.Recipient ?? null;
   // Bounces and complaints alone have an id, which is longer than a number can be: what is told is told by what it says.
   const id = [type, event.ID, event.MessageID, recipient, time].join(':');
-  const isBounce = kind === 'bounced';
-  const reason = isBounce ? [bounceType, event.Description, event.Details].filter((part) => part !== undefined) : [];
+  const reason = isBounce ? [bounceType, event.Description, event.Details].filter((part) => (part ?? '') !== '') : [];
   return [
     {
       notificationId,

@@ -2,6 +2,9 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
+import { z } from 'zod';
+
+import type { ReportKind } from '../../domain/events.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { isNotificationId } from '../../domain/ids.ts';
 import type { CallbackRequest, CallbackVerdict, ProviderReport } from '../../ports/callbacks.ts';
@@ -9,8 +12,22 @@ import type { CallbackRequest, CallbackVerdict, ProviderReport } from '../../por
 /** What a message carries to its provider, and a report brings back. Providers take letters, digits, `_` and `-` everywhere. */
 export const notificationIdField = 'notificationId';
 
-/** What one event of a provider says; `other`: of a kind that nothing is kept of. `foreign`: of a message that isn't ours. */
-export type ReadEvent = readonly ProviderReport[] | 'other' | 'foreign';
+/**
+ * What one event of a provider says; `other`: of a kind that nothing is kept of. `foreign`: of a message that isn't ours. `unreadable`: of a kind that
+ * is kept, in a form that isn't known.
+ */
+export type ReadEvent = readonly ProviderReport[] | 'other' | 'foreign' | 'unreadable';
+
+/** By the provider's own name of it; null: nothing is kept of it. */
+export function kindOf(kinds: Readonly<Record<string, ReportKind>>, name: string): ReportKind | null {
+  return Object.hasOwn(kinds, name) ? (kinds[name] ?? null) : null;
+}
+
+/** What a message carries comes back as an object; of one that carries nothing as an empty list, null, or not at all. */
+export function carriedIn(fields: unknown): NotificationId | null {
+  const carried = z.record(z.string(), z.unknown()).safeParse(fields).data;
+  return notificationIdOfKey(carried?.[notificationIdField]);
+}
 
 /** @param key a notification's id, or its key of a later round (`notif_x.2`) */
 export function notificationIdOfKey(key: unknown): NotificationId | null {
@@ -18,12 +35,16 @@ export function notificationIdOfKey(key: unknown): NotificationId | null {
   return isNotificationId(id) ? id : null;
 }
 
+/** What can't be read is refused where nothing else has come with it: the provider's own list of calls shows it, too. */
 export function taken(events: readonly ReadEvent[]): CallbackVerdict {
+  const countOf = (what: ReadEvent) => events.filter((event) => event === what).length;
+  if (events.length > 0 && countOf('unreadable') === events.length) return unreadable;
   return {
     kind: 'taken',
     reports: events.flatMap((event) => (typeof event === 'string' ? [] : event)),
-    foreign: events.filter((event) => event === 'foreign').length,
-    other: events.filter((event) => event === 'other').length,
+    foreign: countOf('foreign'),
+    other: countOf('other'),
+    unreadable: countOf('unreadable'),
   };
 }
 
@@ -66,7 +87,7 @@ export function isSame(given: Buffer, expected: Buffer): boolean {
 }
 
 /** UTC ms of what the provider calls the time, but not later than now: clocks differ. */
-export function timeOf(value: string | number | undefined, now: number): number {
+export function timeOf(value: string | number | null | undefined, now: number): number {
   const time = typeof value === 'number' ? Math.round(value * 1000) : Date.parse(value ?? '');
   return Number.isFinite(time) && time > 0 ? Math.min(time, now) : now;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
 import type { ReadEvent } from './reading.ts';
-import { forged, headerOf, hmac, isSame, jsonOf, notificationIdOfKey, taken, timeOf, unreadable } from './reading.ts';
+import { forged, headerOf, hmac, isSame, jsonOf, kindOf, notificationIdOfKey, taken, timeOf } from './reading.ts';
 
 const prefix = 'whsec_';
 /** As the scheme asks for; each try is signed anew, with its own time. */
@@ -40,21 +40,21 @@ function read(request: CallbackRequest, { provider, now }: CallbackContext): Cal
   if (id === '' || !isSigned) return forged('The signature is not one by the secret that is saved as callbackSecret.');
   if (!(Math.abs(now - Number(timestamp) * 1000) <= toleranceMs))
     return forged('The signature is older than 5 minutes, or of a time to come.');
-  const { data } = sent.safeParse(jsonOf(request.body));
-  return data === undefined ? unreadable : taken([reportOf(data, id, now)]);
+  return taken([reportOf(jsonOf(request.body), id, now)]);
 }
 
+const named = z.object({ type: z.string() });
+
 const sent = z.object({
-  type: z.string(),
-  created_at: z.string().optional(),
+  created_at: z.string().nullish(),
   data: z.object({
-    to: z.array(z.string()).optional(),
+    to: z.array(z.string()).nullish(),
     cc: z.array(z.string()).nullish(),
     bcc: z.array(z.string()).nullish(),
     tags: z
       .union([z.record(z.string(), z.string()), z.array(z.object({ name: z.string(), value: z.string() }))])
-      .optional(),
-    bounce: z.object({ message: z.string(), type: z.string(), subType: z.string() }).partial().optional(),
+      .nullish(),
+    bounce: z.object({ message: z.string().nullish(), type: z.string().nullish() }).nullish(),
   }),
 });
 
@@ -66,15 +66,22 @@ const kinds = {
   'email.clicked': 'clicked',
 } as const;
 
-function reportOf({ type, created_at: time, data }: z.infer<typeof sent>, id: string, now: number): ReadEvent {
-  const kind = Object.hasOwn(kinds, type) ? kinds[type as keyof typeof kinds] : null;
+function reportOf(told: unknown, id: string, now: number): ReadEvent {
+  const type = named.safeParse(told).data?.type;
+  if (type === undefined) return 'unreadable';
+  const kind = kindOf(kinds, type);
   if (kind === null) return 'other';
-  const { to = [], cc, bcc, tags = {}, bounce } = data;
-  const tag = Array.isArray(tags) ? tags.find(({ name }) => name === 'notificationId')?.value : tags['notificationId'];
+  const event = sent.safeParse(told).data;
+  if (event === undefined) return 'unreadable';
+  const { created_at: time, data } = event;
+  const { to, cc, bcc, tags, bounce } = data;
+  const tag = Array.isArray(tags)
+    ? tags.find(({ name }) => name === 'notificationId')?.value
+    : tags?.['notificationId'];
   const notificationId = notificationIdOfKey(tag);
   if (notificationId === null) return 'foreign';
   // Of a mail with copies it isn't said whom it is about.
-  const [recipient = null, ...others] = [...to, ...(cc ?? []), ...(bcc ?? [])];
+  const [recipient = null, ...others] = [...(to ?? []), ...(cc ?? []), ...(bcc ?? [])];
   const isBounce = kind === 'bounced';
   return [
     {

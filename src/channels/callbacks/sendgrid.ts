@@ -9,7 +9,7 @@ import { z } from 'zod';
 
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
 import type { ReadEvent } from './reading.ts';
-import { forged, headerOf, jsonOf, notificationIdOfKey, taken, timeOf, unreadable } from './reading.ts';
+import { carriedIn, forged, headerOf, jsonOf, kindOf, taken, timeOf, unreadable } from './reading.ts';
 
 export const sendgridCallbacks: ProviderCallbacks = {
   secret: {
@@ -35,14 +35,14 @@ function read(request: CallbackRequest, { provider, now }: CallbackContext): Cal
   return events.success ? taken(events.data.map((event) => reportOf(event, now))) : unreadable;
 }
 
+const named = z.object({ event: z.string() });
+
 const sent = z.object({
-  event: z.string(),
   sg_event_id: z.string().min(1),
-  email: z.string().optional(),
-  timestamp: z.number().optional(),
-  notificationId: z.unknown().optional(),
-  type: z.string().optional(),
-  reason: z.string().optional(),
+  email: z.string().nullish(),
+  timestamp: z.number().nullish(),
+  type: z.string().nullish(),
+  reason: z.string().nullish(),
 });
 
 const kinds = {
@@ -58,15 +58,20 @@ const kinds = {
 const droppedForGood: ReadonlySet<string> = new Set(['Bounced Address', 'Invalid']);
 
 function reportOf(event: unknown, now: number): ReadEvent {
-  const { data } = sent.safeParse(event);
-  if (data === undefined) return 'other';
-  const kind = Object.hasOwn(kinds, data.event) ? kinds[data.event as keyof typeof kinds] : null;
+  const name = named.safeParse(event).data?.event;
+  if (name === undefined) return 'unreadable';
+  const kind = kindOf(kinds, name);
   if (kind === null) return 'other';
-  const notificationId = notificationIdOfKey(data.notificationId);
+  const { data } = sent.safeParse(event);
+  if (data === undefined) return 'unreadable';
+  // Custom arguments stand beside the fields of each event.
+  const notificationId = carriedIn(event);
   if (notificationId === null) return 'foreign';
-  const { sg_event_id: id, email: recipient = null, reason = null } = data;
+  const { sg_event_id: id } = data;
+  const recipient = data.email ?? null;
+  const reason = data.reason ?? null;
   // A bounce of type "blocked" is a mail that was turned away, not an address that doesn't exist.
-  const permanent = data.event === 'dropped' ? droppedForGood.has(reason ?? '') : data.type !== 'blocked';
+  const permanent = name === 'dropped' ? droppedForGood.has(reason ?? '') : data.type !== 'blocked';
   const at = timeOf(data.timestamp, now);
   return [{ notificationId, kind, at, id, recipient, permanent: kind === 'bounced' && permanent, reason }];
 }

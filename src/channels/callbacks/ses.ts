@@ -9,7 +9,16 @@ import { assertNever } from '../../domain/assert-never.ts';
 import type { CallbackContext, CallbackRequest, CallbackVerdict, ProviderCallbacks } from '../../ports/callbacks.ts';
 import { OutboundError } from '../../ports/outbound.ts';
 import type { ReadEvent } from './reading.ts';
-import { forged, jsonOf, notificationIdField, notificationIdOfKey, taken, timeOf, unreadable } from './reading.ts';
+import {
+  forged,
+  jsonOf,
+  kindOf,
+  notificationIdField,
+  notificationIdOfKey,
+  taken,
+  timeOf,
+  unreadable,
+} from './reading.ts';
 import type { SnsMessage, SnsVerifier } from './sns.ts';
 import { createSnsVerifier, snsMessageOf } from './sns.ts';
 import type { SnsDependencies } from './sns-certificates.ts';
@@ -60,55 +69,60 @@ async function read(
   }
 }
 
-const address = z.object({ emailAddress: z.string(), diagnosticCode: z.string().optional() });
-const at = { timestamp: z.string().optional() };
+/** An identity's notifications say `notificationType`, and have no tags. */
+const named = z.object({ eventType: z.string().nullish(), notificationType: z.string().nullish() });
+
+const kinds = {
+  Bounce: 'bounced',
+  Complaint: 'complained',
+  Delivery: 'delivered',
+  Open: 'opened',
+  Click: 'clicked',
+} as const;
+
+const address = z.object({ emailAddress: z.string(), diagnosticCode: z.string().nullish() });
+const at = { timestamp: z.string().nullish() };
 
 const sent = z.object({
-  /** `notificationType` of an identity's notifications, which have no tags. */
-  eventType: z.string(),
-  mail: z.object({ tags: z.record(z.string(), z.array(z.string())).optional(), destination: z.array(z.string()) }),
+  mail: z.object({ tags: z.record(z.string(), z.array(z.string())).nullish(), destination: z.array(z.string()) }),
   bounce: z
-    .object({ bounceType: z.string(), bouncedRecipients: z.array(address), feedbackId: z.string().optional(), ...at })
-    .optional(),
-  complaint: z.object({ complainedRecipients: z.array(address), feedbackId: z.string().optional(), ...at }).optional(),
-  delivery: z.object({ recipients: z.array(z.string()), ...at }).optional(),
-  open: z.object(at).optional(),
-  click: z.object(at).optional(),
+    .object({ bounceType: z.string(), bouncedRecipients: z.array(address), feedbackId: z.string().nullish(), ...at })
+    .nullish(),
+  complaint: z.object({ complainedRecipients: z.array(address), feedbackId: z.string().nullish(), ...at }).nullish(),
+  delivery: z.object({ recipients: z.array(z.string()), ...at }).nullish(),
+  open: z.object(at).nullish(),
+  click: z.object(at).nullish(),
 });
 
 function reportsOf({ Message, MessageId }: SnsMessage, now: number): ReadEvent {
-  const { data } = sent.safeParse(jsonOf(Buffer.from(Message)));
-  if (data === undefined) return 'other';
-  const { mail, bounce, complaint, delivery, open, click } = data;
+  const event = jsonOf(Buffer.from(Message));
+  const name = named.safeParse(event).data;
+  const kind = kindOf(kinds, name?.eventType ?? name?.notificationType ?? '');
+  // Also the sentence that says that the topic was set up.
+  if (kind === null) return 'other';
+  const { data } = sent.safeParse(event);
+  const { bounce, complaint, delivery, open, click } = data ?? {};
   const told = bounce ?? complaint ?? delivery ?? open ?? click;
-  if (told === undefined) return 'other';
+  if (data === undefined || told === undefined || told === null) return 'unreadable';
+  const { mail } = data;
   const notificationId = notificationIdOfKey(mail.tags?.[notificationIdField]?.[0]);
   if (notificationId === null) return 'foreign';
   const common = { notificationId, at: timeOf(told.timestamp, now), permanent: false, reason: null };
   const id = bounce?.feedbackId ?? complaint?.feedbackId ?? MessageId;
-  if (bounce !== undefined) {
+  if (bounce) {
     const permanent = bounce.bounceType === 'Permanent';
-    return bounce.bouncedRecipients.map(({ emailAddress: recipient, diagnosticCode: reason = null }) => {
-      return { ...common, kind: 'bounced', id: `${id}:${recipient}`, recipient, permanent, reason };
+    return bounce.bouncedRecipients.map(({ emailAddress: recipient, diagnosticCode }) => {
+      const reason = diagnosticCode ?? null;
+      return { ...common, kind, id: `${id}:${recipient}`, recipient, permanent, reason };
     });
   }
-  if (complaint !== undefined)
-    return [
-      {
-        ...common,
-        kind: 'complained',
-        id,
-        recipient: onlyOne(complaint.complainedRecipients.map((one) => one.emailAddress)),
-      },
-    ];
-  if (delivery !== undefined)
-    return delivery.recipients.map((recipient) => ({
-      ...common,
-      kind: 'delivered',
-      id: `${id}:${recipient}`,
-      recipient,
-    }));
-  return [{ ...common, kind: open === undefined ? 'clicked' : 'opened', id, recipient: onlyOne(mail.destination) }];
+  if (complaint) {
+    const recipient = onlyOne(complaint.complainedRecipients.map((one) => one.emailAddress));
+    return [{ ...common, kind, id, recipient }];
+  }
+  if (delivery)
+    return delivery.recipients.map((recipient) => ({ ...common, kind, id: `${id}:${recipient}`, recipient }));
+  return [{ ...common, kind, id, recipient: onlyOne(mail.destination) }];
 }
 
 /** Several are those of whom it may be: Amazon doesn't know which. */

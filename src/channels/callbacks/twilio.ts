@@ -9,6 +9,7 @@ import {
   headerOf,
   hmac,
   isSame,
+  kindOf,
   notificationIdField,
   notificationIdOfKey,
   taken,
@@ -38,7 +39,7 @@ function read(request: CallbackRequest, { provider, now }: CallbackContext): Cal
     return forged('The signature is not one by the auth token of the account, over the address of PUBLIC_URL.');
   const [sid, status, code] = ['MessageSid', 'MessageStatus', 'ErrorCode'].map((name) => fields.get(name));
   if (sid === undefined || status === undefined) return unreadable;
-  const kind = Object.hasOwn(kinds, status) ? kinds[status as keyof typeof kinds] : null;
+  const kind = kindOf(kinds, status);
   if (kind === null) return taken(['other']);
   const notificationId = notificationIdOfKey(new URL(url).searchParams.get(notificationIdField));
   if (notificationId === null) return taken(['foreign']);

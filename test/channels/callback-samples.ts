@@ -210,6 +210,27 @@ export const resendBounce = {
   },
 };
 
+/** https://resend.com/docs/webhooks/emails/failed, .../suppressed: a mail that was taken, and isn't sent. */
+export const resendUnsent = [
+  {
+    ...resendBounce,
+    type: 'email.failed',
+    data: { ...resendBounce.data, bounce: undefined, failed: { reason: 'reached_daily_quota' } },
+  },
+  {
+    ...resendBounce,
+    type: 'email.suppressed',
+    data: {
+      ...resendBounce.data,
+      bounce: undefined,
+      suppressed: {
+        message: 'Resend has suppressed sending to this address because it is on the account-level suppression list.',
+        type: 'OnAccountSuppressionList',
+      },
+    },
+  },
+];
+
 /** https://docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-examples.html */
 const sesMail = {
   timestamp: '2017-08-05T00:40:02.012Z',
@@ -269,6 +290,7 @@ export const sesEvents = {
     click: { ipAddress: '192.0.2.1', link: 'http://docs.aws.amazon.com/', timestamp: '2017-08-09T23:51:25.570Z' },
     mail: sesMail,
   },
+  reject: { eventType: 'Reject', mail: sesMail, reject: { reason: 'Bad content' } },
   send: { eventType: 'Send', mail: sesMail, send: {} },
   /** Of an identity: without tags. */
   identity: { notificationType: 'Bounce', bounce: sesBounce, mail: { ...sesMail, tags: undefined } },

@@ -21,6 +21,7 @@ import {
   notificationId,
   postmarkEvents,
   resendBounce,
+  resendUnsent,
   sendgridEvents,
   sesEvents,
 } from './callback-samples.ts';
@@ -295,6 +296,15 @@ describe('Resend', () => {
     );
   });
 
+  it('tells of a mail that it has taken and doesn’t send as one that bounced; who is suppressed takes nothing', async () => {
+    const told = await Promise.all(resendUnsent.map((event) => read('resend', { callbackSecret }, signed(event))));
+    expect(told.map(brief)).toEqual([['bounced false delivered@resend.dev'], ['bounced true delivered@resend.dev']]);
+    expect(told).toMatchObject([
+      { reports: [{ reason: 'reached_daily_quota' }] },
+      { reports: [{ reason: expect.stringContaining('suppression list') }] },
+    ]);
+  });
+
   it('reads null where it has nothing to say; a kind that is kept in another form is malformed', async () => {
     const { data } = resendBounce;
     const nothing = { ...resendBounce, created_at: null, data: { tags: data.tags, to: null, bounce: null } };
@@ -451,6 +461,7 @@ describe('Amazon SES', () => {
       ['delivered false recipient@example.com'],
       ['opened false recipient@example.com'],
       ['clicked false recipient@example.com'],
+      ['bounced false recipient@example.com'],
       [],
       [],
     ];
@@ -464,7 +475,8 @@ describe('Amazon SES', () => {
     expect(requests).toHaveLength(1);
     const sentence = await read('ses', {}, signed(message('Successfully validated SNS topic')));
     expect(sentence).toMatchObject({ reports: [], other: 1 });
-    expect(told[6]).toMatchObject({ reports: [], foreign: 1 });
+    expect(told[5]).toMatchObject({ reports: [{ reason: 'Bad content' }] });
+    expect(told[7]).toMatchObject({ reports: [], foreign: 1 });
   });
 
   it('reads null where it has nothing to say; a kind that is kept in another form is malformed', async () => {

@@ -1,5 +1,6 @@
 // What Resend's webhooks post: one event each, signed as Svix does (Standard Webhooks).
-// https://resend.com/docs/webhooks/emails/bounced, https://resend.com/docs/webhooks/verify-webhooks-requests, https://docs.svix.com/receiving/verifying-payloads/how-manual
+// https://resend.com/docs/webhooks/emails/bounced, .../emails/failed, .../emails/suppressed,
+// https://resend.com/docs/webhooks/verify-webhooks-requests, https://docs.svix.com/receiving/verifying-payloads/how-manual
 
 import { z } from 'zod';
 
@@ -55,12 +56,16 @@ const sent = z.object({
       .union([z.record(z.string(), z.string()), z.array(z.object({ name: z.string(), value: z.string() }))])
       .nullish(),
     bounce: z.object({ message: z.string().nullish(), type: z.string().nullish() }).nullish(),
+    failed: z.object({ reason: z.string().nullish() }).nullish(),
+    suppressed: z.object({ message: z.string().nullish() }).nullish(),
   }),
 });
 
 const kinds = {
   'email.delivered': 'delivered',
   'email.bounced': 'bounced',
+  'email.failed': 'bounced',
+  'email.suppressed': 'bounced',
   'email.complained': 'complained',
   'email.opened': 'opened',
   'email.clicked': 'clicked',
@@ -74,7 +79,7 @@ function reportOf(told: unknown, id: string, now: number): ReadEvent {
   const event = sent.safeParse(told).data;
   if (event === undefined) return 'unreadable';
   const { created_at: time, data } = event;
-  const { to, cc, bcc, tags, bounce } = data;
+  const { to, cc, bcc, tags, bounce, failed, suppressed } = data;
   const tag = Array.isArray(tags)
     ? tags.find(({ name }) => name === 'notificationId')?.value
     : tags?.['notificationId'];
@@ -90,8 +95,9 @@ function reportOf(told: unknown, id: string, now: number): ReadEvent {
       at: timeOf(time, now),
       id,
       recipient: others.length === 0 ? recipient : null,
-      permanent: isBounce && (bounce?.type ?? 'Permanent') === 'Permanent',
-      reason: isBounce ? (bounce?.message ?? null) : null,
+      // Of one that failed Resend itself couldn't send it: a quota, a domain. Who is suppressed bounced before.
+      permanent: isBounce && type !== 'email.failed' && (bounce?.type ?? 'Permanent') === 'Permanent',
+      reason: isBounce ? (bounce?.message ?? suppressed?.message ?? failed?.reason ?? null) : null,
     },
   ];
 }

@@ -74,6 +74,8 @@ const named = z.object({ eventType: z.string().nullish(), notificationType: z.st
 
 const kinds = {
   Bounce: 'bounced',
+  /** It was taken, and then not sent: Amazon has found a virus in it. */
+  Reject: 'bounced',
   Complaint: 'complained',
   Delivery: 'delivered',
   Open: 'opened',
@@ -92,6 +94,7 @@ const sent = z.object({
   delivery: z.object({ recipients: z.array(z.string()), ...at }).nullish(),
   open: z.object(at).nullish(),
   click: z.object(at).nullish(),
+  reject: z.object({ reason: z.string().nullish(), ...at }).nullish(),
 });
 
 function reportsOf({ Message, MessageId }: SnsMessage, now: number): ReadEvent {
@@ -101,13 +104,13 @@ function reportsOf({ Message, MessageId }: SnsMessage, now: number): ReadEvent {
   // Also the sentence that says that the topic was set up.
   if (kind === null) return 'other';
   const { data } = sent.safeParse(event);
-  const { bounce, complaint, delivery, open, click } = data ?? {};
-  const told = bounce ?? complaint ?? delivery ?? open ?? click;
+  const { bounce, complaint, delivery, open, click, reject } = data ?? {};
+  const told = bounce ?? complaint ?? delivery ?? open ?? click ?? reject;
   if (data === undefined || told === undefined || told === null) return 'unreadable';
   const { mail } = data;
   const notificationId = notificationIdOfKey(mail.tags?.[notificationIdField]?.[0]);
   if (notificationId === null) return 'foreign';
-  const common = { notificationId, at: timeOf(told.timestamp, now), permanent: false, reason: null };
+  const common = { notificationId, at: timeOf(told.timestamp, now), permanent: false, reason: reject?.reason ?? null };
   const id = bounce?.feedbackId ?? complaint?.feedbackId ?? MessageId;
   if (bounce) {
     const permanent = bounce.bounceType === 'Permanent';

@@ -31,6 +31,8 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly retryAfterMs?: number | null;
+  /** This account doesn't send to this recipient; another may. */
+  readonly isUnserved?: boolean;
 }
 
 export function refused(refusal: Refusal, context: DeliveryContext): DeliveryOutcome {
@@ -38,7 +40,7 @@ export function refused(refusal: Refusal, context: DeliveryContext): DeliveryOut
   const secrets = secretsOf(context);
   const reason: Reason = { failureClass, code: kept(code, secrets), message: kept(withoutOurSide(message), secrets) };
   if (refusal.retryable) return { kind: 'retryable', reason, retryAfterMs: refusal.retryAfterMs ?? null };
-  return { kind: 'rejected', reason };
+  return refusal.isUnserved === true ? { kind: 'rejected', reason, isUnserved: true } : { kind: 'rejected', reason };
 }
 
 /**

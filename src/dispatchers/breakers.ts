@@ -207,8 +207,9 @@ function signOf(outcome: DeliveryOutcome, means: ReadyMeans): Sign {
     if (retryAfterMs !== null && retryAfterMs > 0) return { kind: 'pause', ms: retryAfterMs };
     return failureClass === 'recipient' || failureClass === 'content' ? { kind: 'up' } : { kind: 'down' };
   }
-  // Where there is no other provider nothing is gained by waiting: the tenant has to see it.
-  return failureClass === 'credentials' && hasOther(means) ? { kind: 'refused' } : { kind: 'up' };
+  // Where there is no other provider nothing is gained by waiting: the tenant has to see it. And whoever is refused for one recipient sends to others.
+  const isOfAll = failureClass === 'credentials' && outcome.isUnserved !== true;
+  return isOfAll && hasOther(means) ? { kind: 'refused' } : { kind: 'up' };
 }
 
 /**
@@ -217,10 +218,19 @@ function signOf(outcome: DeliveryOutcome, means: ReadyMeans): Sign {
  */
 export function besideOther(outcome: DeliveryOutcome, means: ReadyMeans): DeliveryOutcome {
   if (outcome.kind === 'delivered' || !hasOther(means)) return outcome;
-  const { reason } = outcome;
-  if (outcome.kind === 'rejected' && reason.failureClass !== 'credentials') return outcome;
-  return { kind: 'retryable', reason, retryAfterMs: null };
+  if (outcome.kind === 'rejected' && !mayGoByOther(outcome, means)) return outcome;
+  return { kind: 'retryable', reason: outcome.reason, retryAfterMs: null };
 }
+
+/**
+ * Whom the first one isn't open for (a region that fraud is expected from) gets nothing by the second either. But where that one stands in, its own regions
+ * end nothing that the first sends once it is back.
+ */
+function mayGoByOther({ reason, isUnserved }: Rejected, { role }: ReadyMeans): boolean {
+  return isUnserved === true ? role === 'fallback' : reason.failureClass === 'credentials';
+}
+
+type Rejected = Extract<DeliveryOutcome, { kind: 'rejected' }>;
 
 function hasOther({ role, fallback }: ReadyMeans): boolean {
   return role === 'fallback' || fallback !== null;

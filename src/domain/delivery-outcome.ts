@@ -13,8 +13,11 @@ export type DeliveryOutcome =
   | { readonly kind: 'delivered'; readonly messageId: string | null }
   /** Worth another try. `retryAfterMs` counts from now and is what the receiver asked for. */
   | { readonly kind: 'retryable'; readonly reason: Reason; readonly retryAfterMs: number | null }
-  /** The same request can never work. */
-  | { readonly kind: 'rejected'; readonly reason: Reason };
+  /**
+   * The same request can never work. `isUnserved`: by this account, which doesn't send to this recipient whatever it does for others (a region that it is
+   * closed for); another may.
+   */
+  | { readonly kind: 'rejected'; readonly reason: Reason; readonly isUnserved?: true };
 
 const retryableStatuses = new Set([408, 409, 425, 429]);
 

@@ -74,6 +74,16 @@ describe('a text message by Twilio', () => {
     expect(await send('+4930123456')).toMatchObject({ kind, reason: { failureClass, code: String(code) } });
   });
 
+  it.each([
+    [21_408, true],
+    [21_612, true],
+    [21_608, undefined],
+    [21_211, undefined],
+  ])('refused with %d says whether that is of this account for this recipient: %s', async (code, isUnserved) => {
+    [status, answer] = [400, { code, message: 'why', status }];
+    expect(await send('+4930123456')).toEqual({ kind: 'rejected', reason: expect.anything(), isUnserved });
+  });
+
   it('that failed as it was taken is not delivered', async () => {
     answer = { sid: 'SM1', status: 'failed', error_code: 30_003, error_message: 'unreachable' };
     expect(await send('+4930123456')).toMatchObject({ kind: 'rejected', reason: { failureClass: 'recipient' } });

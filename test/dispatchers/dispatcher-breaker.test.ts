@@ -246,6 +246,11 @@ describe('a fallback', () => {
   }
   const roles = () => outcomesOf(world.said).map(({ type, role }) => [type, role]);
   const one = { inFlightPerTenantProviderMax: 1 };
+  const unserved: DeliveryOutcome = {
+    kind: 'rejected',
+    reason: { failureClass: 'credentials', code: '21408', message: 'not enabled for the region' },
+    isUnserved: true,
+  };
 
   it('takes over after three failures, and the first takes it back once a probe is answered', async () => {
     const { answers, send } = pair();
@@ -320,6 +325,42 @@ describe('a fallback', () => {
     for (const said of outcomesOf(world.said)) expect(said).toMatchObject({ retryAt: expect.any(Number) });
     // The second one's probes go on.
     expect(sends.length).toBeLessThan(10);
+  });
+
+  it('isn’t taken for whom the first doesn’t send to: that ends, and is nobody else’s delay', async () => {
+    const send: Send = async ({ recipient }) => (recipient === 'closed' ? unserved : delivered);
+    await world.run({ channel: 'SMS', send, retryPolicy, limits: one, directory: fallback('SMS') });
+    const messages = Array.from({ length: 20 }, (_, i) => {
+      return requested({ channel: 'SMS', recipient: i % 4 === 3 ? 'open' : 'closed' });
+    });
+    await world.append(messages);
+    await until(() => outcomesOf(world.said).length === 20);
+    for (const said of outcomesOf(world.said)) {
+      expect(said).toMatchObject({ role: 'primary' });
+      if (said.type === 'AttemptFailed') expect(said).toMatchObject({ code: '21408', retryAt: null });
+    }
+    expect(roles().filter(([type]) => type === 'AttemptSucceeded')).toHaveLength(5);
+  });
+
+  it('that stands in ends nothing that it doesn’t send to itself, and sends the rest', async () => {
+    const { answers } = pair();
+    const send: Send = async ({ recipient }, { provider }) => {
+      if (provider?.role === 'primary') return answers.primary;
+      return recipient === 'closed' ? unserved : delivered;
+    };
+    answers.primary = retryable(2000);
+    const delays = fixedRetryPolicy([2500, 2500]);
+    await world.run({ channel: 'SMS', send, retryPolicy: delays, limits: one, directory: fallback('SMS') });
+    await world.append([requested({ channel: 'SMS', recipient: 'first' })]);
+    await until(() => outcomesOf(world.said).length === 1);
+    answers.primary = delivered;
+    await world.append(['closed', 'closed', 'open'].map((recipient) => requested({ channel: 'SMS', recipient })));
+    await until(() => outcomesOf(world.said).length === 4);
+    expect(outcomesOf(world.said).slice(1)).toMatchObject([
+      { type: 'AttemptFailed', role: 'fallback', code: '21408', retryAt: expect.any(Number) },
+      { type: 'AttemptFailed', role: 'fallback', code: '21408', retryAt: expect.any(Number) },
+      { type: 'AttemptSucceeded', role: 'fallback' },
+    ]);
   });
 
   it('that is disabled is none', async () => {

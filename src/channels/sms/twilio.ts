@@ -17,7 +17,7 @@ import { delivered, malformed, notReached, refused, retryAfterOf } from '../outc
 import type { ListedProvider } from '../settings-check.ts';
 import { headerKey, providerConfig, settingsOf } from '../settings-check.ts';
 import { isNumberOrName } from './sender.ts';
-import { classOfTwilioCode, passingTwilioCodes } from './twilio-codes.ts';
+import { classOfTwilioCode, passingTwilioCodes, unservedTwilioCodes } from './twilio-codes.ts';
 
 const messagingService = /^MG[0-9a-zA-Z]{32}$/;
 
@@ -191,6 +191,7 @@ function refusedBy(
       code: String(code ?? status),
       message,
       retryAfterMs: retryable ? received.retryAfterMs : null,
+      isUnserved: code !== null && unservedTwilioCodes.has(code),
     },
     context,
   );

@@ -212,6 +212,54 @@ describe('an answer of Postmark', () => {
   });
 });
 
+describe('a mail with copies that Postmark takes', () => {
+  const api = httpApi(postmarkStandIn);
+
+  it.each([{}, { To: null, Message: null }, { Message: 'OK' }])(
+    'is delivered where it says no more than %j',
+    async (more) => {
+      api.standIn().answer(json(200, { ErrorCode: 0, MessageID: 'id', ...more }));
+      expect(await api.send({ request: { cc: ['bo@example.org'] } })).toEqual({ kind: 'delivered', messageId: 'id' });
+    },
+  );
+
+  const why =
+    'Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression.';
+  const answered = (To: string, inactive: string) =>
+    json(200, {
+      To,
+      Cc: 'bo@example.org',
+      SubmittedAt: '2026-01-02T03:04:05Z',
+      MessageID: '0a129aee-e1cd-480d-b08d-4f48548ff48d',
+      ErrorCode: 0,
+      Message: `Message OK, but will not deliver to these inactive addresses: ${inactive}`,
+    });
+
+  it.each([
+    ['ada@example.org.'],
+    [`ada@example.org. ${why}`],
+    ['bo@example.org, ada@example.org'],
+    [`ada@example.org, bo@example.org. ${why} `],
+  ])('is not delivered where its recipient is among the inactive ones: %s', async (inactive) => {
+    api.standIn().answer(answered('Ada@example.org', inactive));
+    expect(await api.send({ recipient: 'Ada@example.org', request: { cc: ['bo@example.org'] } })).toMatchObject({
+      kind: 'rejected',
+      reason: { failureClass: 'recipient', code: '406', message: expect.stringContaining('inactive') },
+    });
+  });
+
+  it.each([['bo@example.org.'], [`ada@example.org.uk, xada@example.org. ${why}`]])(
+    'is delivered where a copy alone is: %s',
+    async (inactive) => {
+      api.standIn().answer(answered('ada@example.org', inactive));
+      expect(await api.send({ recipient: 'ada@example.org', request: { cc: ['bo@example.org'] } })).toEqual({
+        kind: 'delivered',
+        messageId: '0a129aee-e1cd-480d-b08d-4f48548ff48d',
+      });
+    },
+  );
+});
+
 describe('an answer of Mailgun', () => {
   const api = httpApi(mailgunStandIn);
   const error = (status: number, message: string) => json(status, { message });

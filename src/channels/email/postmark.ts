@@ -55,14 +55,24 @@ export function postmark(dependencies: HttpProviderDependencies): ListedProvider
   );
 }
 
-const success = z.object({ ErrorCode: z.literal(0), MessageID: z.string().min(1) });
+const success = z.object({
+  ErrorCode: z.literal(0),
+  MessageID: z.string().min(1),
+  To: z.string().nullish(),
+  Message: z.string().nullish(),
+});
 const failure = z.object({ ErrorCode: z.int(), Message: z.string() });
 
 function read(answer: Answer): Verdict {
   const { status, body, json } = answer;
   if (isSuccess(answer)) {
     const taken = success.safeParse(json);
-    return taken.success ? { kind: 'taken', messageId: taken.data.MessageID } : { kind: 'malformed' };
+    if (!taken.success) return { kind: 'malformed' };
+    const { MessageID: messageId, To: to, Message: message } = taken.data;
+    // The copies have it then: the mail is judged by its recipient.
+    return inactiveIn(message ?? '').includes((to ?? '').toLowerCase())
+      ? { kind: 'refused', fault: 'recipient', code: String(inactiveRecipient), message: message ?? '' }
+      : { kind: 'taken', messageId };
   }
   const failed = failure.safeParse(json).data;
   if (failed === undefined) {
@@ -70,6 +80,16 @@ function read(answer: Answer): Verdict {
   }
   const { ErrorCode: code, Message: message } = failed;
   return { kind: 'refused', fault: faultOf(status, code, message), code: String(code), message };
+}
+
+/**
+ * "Message OK, but will not deliver to these inactive addresses: ada@example.org, bo@example.org. Inactive recipients are ones that ...": what a mail for
+ * several gets, in lower case whatever was sent. Not in the documentation of the API; its own libraries read it:
+ * https://github.com/ActiveCampaign/postmark.js, src/client/errors/Errors.ts
+ */
+function inactiveIn(message: string): readonly string[] {
+  const list = /these inactive addresses: ([^\s,]+(?:, ?[^\s,]+)*)/i.exec(message)?.[1];
+  return list === undefined ? [] : list.replace(/\.$/, '').toLowerCase().split(/, ?/);
 }
 
 /** 100 maintenance, 429 rate limit; these pass whatever status they come with. */

@@ -423,7 +423,46 @@ describe('a mail by SMTP', () => {
     [{ at: 'sender', code: 550, message: '5.1.8 bad sender' }, 'rejected', 'credentials'],
     [{ at: 'sender', code: 552, message: 'too large' }, 'rejected', 'content'],
     [{ at: 'recipient', code: 552, message: 'mailbox full' }, 'rejected', 'recipient'],
-    [{ at: 'recipient', code: 554, message: '5.7.1 relay access denied' }, 'rejected', 'recipient'],
+    // The login is at fault, or that there is none: nobody elsewhere gets anything.
+    [{ at: 'recipient', code: 554, message: '5.7.1 <a@b.c>: Relay access denied' }, 'rejected', 'credentials'],
+    [{ at: 'recipient', code: 454, message: '4.7.1 <a@b.c>: Relay access denied' }, 'retryable', 'provider'],
+    [{ at: 'recipient', code: 550, message: 'relay not permitted' }, 'rejected', 'credentials'],
+    [
+      { at: 'recipient', code: 553, message: '5.7.1 <a@b.c>: Sender address rejected: not owned by user x' },
+      'rejected',
+      'credentials',
+    ],
+    [
+      { at: 'recipient', code: 450, message: '4.1.8 <a@b.c>: Sender address rejected: Domain not found' },
+      'retryable',
+      'provider',
+    ],
+    [
+      { at: 'recipient', code: 554, message: '5.7.1 <unknown[203.0.113.7]>: Client host rejected: Access denied' },
+      'rejected',
+      'credentials',
+    ],
+    [
+      { at: 'recipient', code: 554, message: '5.7.1 Service unavailable; Client host [203.0.113.7] blocked using x' },
+      'rejected',
+      'credentials',
+    ],
+    [
+      { at: 'recipient', code: 450, message: '4.7.1 <mx.b.c>: Helo command rejected: Host not found' },
+      'retryable',
+      'provider',
+    ],
+    [
+      {
+        at: 'recipient',
+        code: 550,
+        message:
+          '5.1.1 <a@b.c>: Recipient address rejected: undeliverable address: host mx.b.c said: 554 Relay access denied',
+      },
+      'rejected',
+      'recipient',
+    ],
+    [{ at: 'recipient', code: 554, message: '5.7.1 <a@b.c>: Recipient address rejected: no' }, 'rejected', 'recipient'],
     [{ at: 'recipient', code: 450, message: 'greylisted' }, 'retryable', 'recipient'],
     [{ at: 'recipient', code: 450, message: '4.1.2 [10.4.3.2] domain not found' }, 'retryable', 'recipient'],
     [{ at: 'recipient', code: 452, message: '4.2.2 over quota' }, 'retryable', 'recipient'],
@@ -436,6 +475,25 @@ describe('a mail by SMTP', () => {
     await start();
     sink.refuse(refusal);
     expect(await send()).toMatchObject({ kind, reason: { failureClass, code: String(refusal.code) } });
+  });
+
+  it.each([
+    ['554 mx.example.org No SMTP service here\r\n', '554'],
+    ['521 mx.example.org does not accept mail now\r\n', '521'],
+    ['220 mx\r\n550 5.7.1 Access denied\r\n', '550'],
+  ])('is tried again at a server that refuses the session: %j', async (replies, code) => {
+    await start();
+    const server = await startRawServer((socket) => {
+      const [greeting = '', ...answers] = replies.split(/(?<=\n)/);
+      socket.write(greeting);
+      // EHLO, then HELO.
+      socket.on('data', () => socket.write(answers[0] ?? '503 no\r\n'));
+    });
+    expect(await send({}, { port: server.port })).toMatchObject({
+      kind: 'retryable',
+      reason: { failureClass: 'provider', code },
+    });
+    await server.close();
   });
 
   it('leaves no connection behind when it is cut off', async () => {

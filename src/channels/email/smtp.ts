@@ -90,13 +90,18 @@ function outcomeOf(error: unknown, context: DeliveryContext): DeliveryOutcome {
   const { code, responseCode, response, command, message } = error as SmtpError;
   if (code === undefined) throw error;
   if (responseCode === undefined) return withoutReply(code, message, context);
-  const retryable = responseCode < 500;
+  // A server that refuses the whole session has seen nothing of the mail, whatever it says: 554 in its greeting is "no SMTP service here" (RFC 5321 3.1).
+  const isUnseen = command !== undefined && sessionCommands.has(command);
+  const retryable = isUnseen || responseCode < 500;
   const failureClass = retryable
     ? passingClassOf(responseCode, command ?? '', response ?? '')
     : classOf(responseCode, code, command ?? '', response ?? '');
   const text = `The mail server answered ${command ?? ''}: ${response ?? message}`;
   return refused({ failureClass, retryable, code: String(responseCode), message: text }, context);
 }
+
+/** CONN: its greeting, or what it says as it closes the connection by itself. */
+const sessionCommands: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO']);
 
 function withoutReply(code: string, message: string, context: DeliveryContext): DeliveryOutcome {
   const failureClass = localRefusals.get(code);
@@ -111,11 +116,25 @@ const localRefusals = new Map<string, FailureClass>([
   ['EAUTH', 'credentials'],
 ]);
 
-/** At RCPT TO it is about the recipient (greylisted, over quota, a domain that isn't found now) but for 421, which ends the session, and x.3.x, the mail system. */
+/**
+ * At RCPT TO it is about the recipient (greylisted, over quota, a domain that isn't found now) but for 421, which ends the session, x.3.x, the mail system,
+ * and what is about the client or the sender.
+ */
 function passingClassOf(responseCode: number, command: string, response: string): FailureClass {
-  const isOfServer = responseCode === 421 || /^4\d\d[ -]4\.3\./.test(response);
+  const isOfServer = responseCode === 421 || /^4\d\d[ -]4\.(?:3\.|1\.[78]\b)/.test(response) || isOfSession(response);
   return command === 'RCPT TO' && !isOfServer ? 'recipient' : 'provider';
 }
+
+/**
+ * Postfix keeps what it has against the client, its name or the sender until RCPT TO (https://www.postfix.org/postconf.5.html#smtpd_delay_reject), and a
+ * server that relays for logins alone says so there. What it was told by the recipient's own server (an address that it has verified) stays the recipient's.
+ */
+function isOfSession(response: string): boolean {
+  return !/recipient address rejected(?!: relay)/i.test(response) && sessionRefusal.test(response);
+}
+
+const sessionRefusal =
+  /\b(?:sender address|client host|helo command) rejected|\bclient host \[[^\]]{0,64}\] blocked|\brelay(?:ing)?(?: access)? (?:denied|not (?:permitted|allowed))|\bunable to relay\b/i;
 
 /** 530, 534, 535 and 538 ask for another login; ETLS: the server has no STARTTLS, and no password goes out in the clear. */
 const loginCodes = new Set([530, 534, 535, 538]);
@@ -125,7 +144,7 @@ function classOf(responseCode: number, code: string, command: string, response: 
   // 5.1.7 and 5.1.8 are about the sender's address, which belongs to the settings.
   if (/\b5\.1\.[78]\b/.test(response)) return 'credentials';
   // Also a mailbox that is full (552), and a server that doesn't take mail for it (554).
-  if (command === 'RCPT TO') return 'recipient';
+  if (command === 'RCPT TO') return isOfSession(response) ? 'credentials' : 'recipient';
   if (responseCode === 552 || responseCode === 554 || command === 'DATA') return 'content';
   return command === 'MAIL FROM' ? 'credentials' : 'provider';
 }

@@ -1,13 +1,16 @@
-// Mails as the HTTP APIs of SendGrid, Postmark and Mailgun see them, and what their errors mean.
+// Mails as the HTTP APIs of SendGrid, Postmark and Mailgun see them, and what their errors, Resend's and Amazon SES's mean.
 
 import { describe, expect, it } from '@jest/globals';
 
 import type { SinkRequest } from '../support/http-sink.ts';
+import { awsError } from '../support/stand-ins/aws-check.ts';
 import type { StandInAnswer } from '../support/stand-ins/http-stand-in.ts';
 import { json } from '../support/stand-ins/http-stand-in.ts';
 import { mailgunStandIn } from '../support/stand-ins/mailgun.ts';
 import { postmarkStandIn } from '../support/stand-ins/postmark.ts';
+import { resendStandIn } from '../support/stand-ins/resend.ts';
 import { sendgridStandIn } from '../support/stand-ins/sendgrid.ts';
+import { sesStandIn } from '../support/stand-ins/ses.ts';
 import { addressOf, httpApi } from './http-apis.ts';
 
 const id = 'notif_0abcdefghjkmnpqrstvwxyz012';
@@ -304,6 +307,39 @@ describe('an answer of Mailgun', () => {
     api.standIn().answer(answer);
     const code = String(answer.status);
     expect(await api.send()).toMatchObject({ kind, reason: { failureClass, code } });
+  });
+});
+
+describe('an answer of Resend', () => {
+  const api = httpApi(resendStandIn);
+  const error = (statusCode: number, name: string, message: string) => json(statusCode, { statusCode, name, message });
+
+  it.each<Row>([
+    ['a key', error(400, 'validation_error', 'API key is invalid'), 'rejected', 'credentials'],
+    ['a domain', error(403, 'validation_error', 'The domain is not verified.'), 'rejected', 'credentials'],
+    ['a recipient', error(422, 'validation_error', 'Invalid `to` field.'), 'rejected', 'recipient'],
+    ['a sender', error(422, 'validation_error', 'Invalid `from` field.'), 'rejected', 'credentials'],
+    ['a body', error(422, 'validation_error', 'Missing `html` or `text` field.'), 'rejected', 'content'],
+    ['a quota', error(429, 'daily_quota_exceeded', 'You have reached your daily quota.'), 'retryable', 'provider'],
+  ])('about %s', async (_, answer, kind, failureClass) => {
+    api.standIn().answer(answer);
+    expect(await api.send()).toMatchObject({ kind, reason: { failureClass } });
+  });
+});
+
+describe('an answer of Amazon SES', () => {
+  const api = httpApi(sesStandIn);
+
+  it.each([
+    ['AccountSendingPausedException', 'rejected', 'credentials'],
+    ['ConfigurationSetSendingPausedException', 'rejected', 'credentials'],
+    ['ConfigurationSetDoesNotExist', 'rejected', 'credentials'],
+    ['MailFromDomainNotVerifiedException', 'rejected', 'credentials'],
+    ['MessageRejected', 'rejected', 'content'],
+    ['LimitExceeded', 'retryable', 'provider'],
+  ])('with %s', async (code, kind, failureClass) => {
+    api.standIn().answer(awsError(400, code, 'why'));
+    expect(await api.send()).toMatchObject({ kind, reason: { failureClass } });
   });
 });
 

@@ -82,6 +82,8 @@ function faultOf(status: number, name: string, message: string): Fault {
   if (isRetryableStatus(status)) return 'passing';
   // 401 and 403: no key, a wrong one, one without the right, a domain that is not verified.
   if (status === 401 || status === 403 || name === 'invalid_from_address') return 'credentials';
+  // A key that is wrong or has expired comes with 400 by now, named as any field that is wrong.
+  if (name === 'validation_error' && /\bAPI key\b/i.test(message)) return 'credentials';
   if (status === 404 || status === 405) return 'provider';
   if (/`?\b(?:to|cc|bcc)\b`? field/i.test(message)) return 'recipient';
   return /`?\bfrom\b`? field/i.test(message) ? 'credentials' : 'content';

@@ -160,8 +160,13 @@ function guardedHttp(outbound: Outbound, signal: AbortSignal): GuardedHttp {
   };
 }
 
-/** Beside the common errors. */
-const ownCredentialErrors = new Set(['AccountSendingPausedException', 'MailFromDomainNotVerifiedException']);
+/** Beside the common errors: what is paused or isn't there is named in the settings, or the account's. */
+const ownCredentialErrors = new Set([
+  'AccountSendingPausedException',
+  'ConfigurationSetDoesNotExistException',
+  'ConfigurationSetSendingPausedException',
+  'MailFromDomainNotVerifiedException',
+]);
 const ownPassingErrors = new Set(['LimitExceededException']);
 
 function outcomeOf(error: unknown, answer: OutboundResponse | null, context: DeliveryContext): DeliveryOutcome {

@@ -310,6 +310,26 @@ describe('an answer of Mailgun', () => {
   });
 });
 
+describe('a limit of Mailgun', () => {
+  const api = httpApi(mailgunStandIn);
+  // The tests' clock says 03:04:05.
+  const until = (time: string) =>
+    `Domain mg.example.com is not allowed to send: recipient limit exceeded, try again after ${time}`;
+
+  it.each([
+    [420, until('Fri, 02 Jan 2026 03:34:05 UTC'), {}, 1_800_000],
+    [429, until('Fri, 02 Jan 2026 03:04:35 UTC'), {}, 30_000],
+    [420, until('Fri, 02 Jan 2026 03:00:00 UTC'), {}, 0],
+    [420, until('Sat, 02 Jan 2027 03:04:05 UTC'), {}, 86_400_000],
+    [420, until('Fri, 02 Jan 2026 03:34:05 UTC'), { 'retry-after': '7' }, 7_000],
+    [420, until('some time, UTC'), {}, null],
+    [420, 'Domain has exceeded its hourly limit', {}, null],
+  ])('%d, %s, is waited for as it says', async (status, message, headers, retryAfterMs) => {
+    api.standIn().answer(json(status, { message }, headers));
+    expect(await api.send()).toMatchObject({ kind: 'retryable', reason: { failureClass: 'provider' }, retryAfterMs });
+  });
+});
+
 describe('an answer of Resend', () => {
   const api = httpApi(resendStandIn);
   const error = (statusCode: number, name: string, message: string) => json(statusCode, { statusCode, name, message });

@@ -3,10 +3,12 @@
 // https://documentation.mailgun.com/docs/mailgun/quickstart-guide/responses
 //
 // There is no idempotency key: a repeat after an answer that never came may be a second mail. It carries the same variable `notificationId`, which
-// every event of Mailgun's shows. A 429 is to be tried again "as defined in the response", in which header is not said: Retry-After is read.
+// every event of Mailgun's shows. A 429 is to be tried again "as defined in the response", in which header is not said: Retry-After is read, and a time in
+// the message.
 
 import { z } from 'zod';
 
+import { retryAfterMs } from '../../domain/delivery-outcome.ts';
 import { mailgunCallbacks } from '../callbacks/mailgun.ts';
 import type { Answer, Fault, HttpProviderDependencies, Verdict } from '../http-provider.ts';
 import { basicLogin, faultOfStatus, httpProvider, isSuccess } from '../http-provider.ts';
@@ -71,15 +73,23 @@ export function mailgun(dependencies: HttpProviderDependencies): ListedProvider 
 const success = z.object({ id: z.string().min(1), message: z.string() });
 const failure = z.object({ message: z.string() });
 
-function read(answer: Answer): Verdict {
-  const { status, body, json } = answer;
+function read(answer: Answer, now: number): Verdict {
+  const { status, headers, body, json } = answer;
   if (isSuccess(answer)) {
     const taken = success.safeParse(json);
     return taken.success ? { kind: 'taken', messageId: taken.data.id } : { kind: 'malformed' };
   }
   // A wrong key gets the plain text "Forbidden".
   const message = failure.safeParse(json).data?.message ?? body;
-  return { kind: 'refused', fault: faultOf(status, message), code: String(status), message };
+  const fault = faultOf(status, message);
+  const wait = fault === 'passing' && headers['retry-after'] === undefined ? waitOf(message, now) : {};
+  return { kind: 'refused', fault, code: String(status), message, ...wait };
+}
+
+/** "Domain mg.example.com is not allowed to send: recipient limit exceeded, try again after Wed, 22 Feb 2023 10:04:01 UTC" */
+function waitOf(message: string, now: number): { retryAfterMs?: number | null } {
+  const until = /try again after ([^.]{1,40}) UTC/i.exec(message)?.[1];
+  return until === undefined ? {} : { retryAfterMs: retryAfterMs(`${until} GMT`, now) };
 }
 
 /**
@@ -87,7 +97,7 @@ function read(answer: Answer): Verdict {
  * account doesn't have in this region.
  */
 function faultOf(status: number, message: string): Fault {
-  // Not in the documentation; senders report it as the limit of an hour.
+  // Not in the documentation; senders report it as the limit of an hour, or of an account that is new (https://github.com/mailgun/mailgun-java/issues/50).
   if (status === 420) return 'passing';
   if (status === 404) return 'credentials';
   if (status !== 400) return faultOfStatus(status);

@@ -21,7 +21,8 @@ export interface EraseTenantDependencies {
 }
 
 /** Where that is said: whoever has read it meets nothing of the tenant any more. Once more it changes nothing. @throws DomainError SERVICE_UNAVAILABLE; Error when a store is away */
-export function eraseTenant({ log, settings, idempotency, jobs, clock }: EraseTenantDependencies) {
+export function eraseTenant({ log, clock, ...stores }: EraseTenantDependencies) {
+  const emptyStores = emptyStoresOf(stores);
   return async (tenantId: TenantId): Promise<readonly Position[]> => {
     const positions: Position[] = [];
     for (const partition of partitionsOfTenant(tenantId, log.partitioning)) {
@@ -29,11 +30,18 @@ export function eraseTenant({ log, settings, idempotency, jobs, clock }: EraseTe
       const event = { type: 'TenantErased', ...envelope, tenantId, traceparent: null, partition, actor: null } as const;
       positions.push(await appendDurably(log, event, 'The erasure'));
     }
+    await emptyStores(tenantId);
+    return positions;
+  };
+}
+
+/** Of all that they have of a tenant but the work of erasing it. @throws Error when a store is away */
+export function emptyStoresOf({ settings, idempotency, jobs }: Omit<EraseTenantDependencies, 'log' | 'clock'>) {
+  return async (tenantId: TenantId): Promise<void> => {
     // Its keys end with this, everywhere within the seconds in which others hear of it.
     await settings.eraseTenant(tenantId);
     await jobs.removeAllBut(tenantId, wholeTenant);
     await idempotency.removeTenant(tenantId);
-    return positions;
   };
 }
 

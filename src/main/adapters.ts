@@ -10,6 +10,7 @@ import { followAppends } from './append-health.ts';
 import type { Config } from './config.ts';
 import { createAppendCount } from './count-appends.ts';
 import { type Engines, openEngines } from './engines.ts';
+import { eraseThoseThatCameBack } from './erased-tenants.ts';
 import type { Health } from './health.ts';
 import type { Process } from './process.ts';
 import { callbackAddressesOf, inboxTokensOf, secretBoxOf, unsubscribeLinksOf } from './secrets.ts';
@@ -30,7 +31,7 @@ export async function openAdapters(deps: AdapterDependencies) {
   const { settings, limiter } = engines;
   const { log, isUp } = followAppends(engines.log, clock, createAppendCount(metrics));
   health.need('log', isUp);
-  const { secretBox, idempotency, jobs } = await openTied(config, engines).catch(async (error: unknown) => {
+  const { secretBox, idempotency, jobs } = await openTied(deps, engines).catch(async (error: unknown) => {
     await engines.close();
     throw error;
   });
@@ -73,8 +74,13 @@ export async function openAdapters(deps: AdapterDependencies) {
 }
 
 /** Before anything is sealed, sent or appended. */
-async function openTied(config: Config, { tie, settings, openIdempotency, openJobs }: Engines) {
+async function openTied(
+  { config, logger }: Pick<AdapterDependencies, 'config' | 'logger'>,
+  { log, tie, settings, openIdempotency, openJobs }: Engines,
+) {
   const secretBox = await secretBoxOf(config);
   await checkTie({ tie, settings, secretBox });
-  return { secretBox, idempotency: await openIdempotency(), jobs: await openJobs() };
+  const [idempotency, jobs] = [await openIdempotency(), await openJobs()];
+  await eraseThoseThatCameBack({ log, settings, idempotency, jobs, logger });
+  return { secretBox, idempotency, jobs };
 }

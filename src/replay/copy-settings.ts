@@ -35,8 +35,11 @@ export async function copySettings({ source, target }: CopySettingsDependencies)
   const copied = { tenants: 0, providers: 0, templates: 0 };
   for await (const id of allTenants(source)) {
     const whole = await wholeOf(source, id);
-    // It is erased.
-    if (whole === null) continue;
+    if (whole === null) {
+      // Erased since an earlier run, perhaps: what that brought would open, and hold its person's subject.
+      await target.eraseTenant(id);
+      continue;
+    }
     await copyTenant(source, target, whole);
     const there = await wholeOf(target, id);
     if (there === null || !isSame(there, whole))

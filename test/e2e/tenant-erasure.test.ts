@@ -2,7 +2,7 @@
 // has one of them, no file of DATA_DIR either, its keys have ended, and everything of another tenant is the same byte for byte.
 
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -104,6 +104,8 @@ const erase = () => herald(['erase', '--tenant', tenantId], dataDir.environment)
 
 describe('an erased tenant', () => {
   let before: string;
+  let formerSettings: Buffer;
+  const settingsFile = () => join(dataDir.path, 'settings.db');
 
   it('is everywhere before', async () => {
     const { body: provisioned } = await mine('POST', '/auth/provision-tenant');
@@ -147,7 +149,10 @@ describe('an erased tenant', () => {
   }, 120_000);
 
   it('is erased by the command, which looks for what is left', async () => {
-    if (engineSet === 'embedded') await service.stop();
+    if (engineSet === 'embedded') {
+      await service.stop();
+      formerSettings = await readFile(settingsFile());
+    }
     const { code, stdout, stderr } = await erase();
     expect([code, stdout, stderr]).toEqual([
       0,
@@ -207,4 +212,24 @@ describe('an erased tenant', () => {
     expect([status, body['tenantId'] === tenantId]).toEqual([200, false]);
     expect((await mine('GET', '/notifications')).body['data']).toEqual([]);
   }, 180_000);
+
+  embeddedOnly(
+    'does not come back with settings of an earlier time',
+    async () => {
+      await service.stop();
+      for (const beside of ['-wal', '-shm']) await rm(`${settingsFile()}${beside}`, { force: true });
+      await writeFile(settingsFile(), formerSettings);
+      service = await startHerald(dataDir, environment);
+      const { status } = await withKey('POST', '/notify', { channel: 'IN_APP', recipient: m('user'), body: 'Hi' });
+      expect([status, (await mine('GET', '/notifications')).status]).toEqual([401, 403]);
+      expect(service.logs()).toContain('the settings had a tenant that the log says is erased');
+      const { body } = await mine('POST', '/auth/provision-tenant');
+      expect(body['tenantId']).not.toBe(tenantId);
+      // It is said once: there is nothing left to go.
+      await service.stop();
+      service = await startHerald(dataDir, environment);
+      expect(service.logs()).not.toContain('the settings had a tenant');
+    },
+    120_000,
+  );
 });

@@ -80,3 +80,14 @@ it('run again makes of further keys what the source has: new scopes, and none th
   await copySettings({ source, target });
   expect((await target.settings(tenantId))?.namedKeys).toEqual([storedNamedKey({ scopes: ['read'] })]);
 });
+
+it('run again takes away a tenant that was erased meanwhile, and its person has the other one', async () => {
+  await copySettings({ source, target });
+  await source.eraseTenant(tenantId);
+  const next = 'tnt_b' as TenantId;
+  await source.createTenant(storedTenant({ id: next }), storedKey({ tenantId: next, hash: 'hash-b' }));
+  expect(await copySettings({ source, target })).toEqual({ tenants: 1, providers: 0, templates: 0 });
+  expect([await target.settings(tenantId), await target.templates(tenantId)]).toEqual([null, []]);
+  expect(await target.tenantIdByKeyHash('hash-n2')).toBeNull();
+  expect(await target.settings(next)).toEqual(await source.settings(next));
+});

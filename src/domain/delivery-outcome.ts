@@ -9,6 +9,9 @@ export interface Reason {
   readonly message: string;
 }
 
+/** Of what was pending in a log that was restored from a backup, and is sent once a person retries it. */
+export const heldCode = 'RESTORED';
+
 export type DeliveryOutcome =
   | { readonly kind: 'delivered'; readonly messageId: string | null }
   /** Worth another try. `retryAfterMs` counts from now and is what the receiver asked for. */

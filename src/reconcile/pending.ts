@@ -1,5 +1,6 @@
 // What a log says is still to be sent, and how a person who puts a copy of it to work ends that: what the original has sent since, the copy would send again.
 
+import { heldCode } from '../domain/delivery-outcome.ts';
 import type { AttemptFailed, DomainEvent, NotificationCancelled } from '../domain/events.ts';
 import { isNotificationEvent } from '../domain/events.ts';
 import { eventIdFrom } from '../domain/ids.ts';
@@ -13,9 +14,6 @@ import { nextOf } from './repair.ts';
 /** send: they stay as they are. hold: each ends FAILED, and is sent once a person retries it. cancel: each ends CANCELLED. */
 export const pendingChoices = ['send', 'hold', 'cancel'] as const;
 export type PendingChoice = (typeof pendingChoices)[number];
-
-/** The code of the failure that holds one. */
-export const heldCode = 'RESTORED';
 
 interface Dependencies {
   readonly log: Pick<EventLog, 'read' | 'ends' | 'append' | 'partitioning'>;

@@ -1,5 +1,6 @@
 // Until when what has ended is kept: pure.
 
+import { heldCode } from '../domain/delivery-outcome.ts';
 import { isIdOfKey, keyLifetimeMs } from '../domain/idempotency.ts';
 import type { NotificationId } from '../domain/ids.ts';
 import { clocksDifferMs } from '../domain/lease.ts';
@@ -22,6 +23,27 @@ export function horizonAt(nowMs: number, keptMs: number | null): number | null {
  */
 export function isKeptForItsKey(id: NotificationId, requestedAt: number, nowMs: number): boolean {
   return isIdOfKey(id) && Math.abs(nowMs - requestedAt) < keyLifetimeMs + clocksDifferMs;
+}
+
+/**
+ * Whether a person may still send what a restored backup has held: that counts from when it was held, since what had waited for longer than anything is kept
+ * would be gone with the first pass, before anybody could look at it. Not what was held by a clock that was ahead for longer than that.
+ */
+export function isHeld({ errorCode, failedAt }: Held, { now, horizon }: Judging): boolean {
+  return errorCode === heldCode && failedAt !== null && Math.abs(now - failedAt) <= now - (horizon ?? -Infinity);
+}
+
+/** UTC ms. */
+export interface Judging {
+  readonly now: number;
+  /** What was requested before it and has ended goes; null: nothing does. */
+  readonly horizon: number | null;
+}
+
+interface Held {
+  readonly errorCode: string | null;
+  /** UTC ms; null unless it is FAILED. */
+  readonly failedAt: number | null;
 }
 
 const restMinMs = 1000;

@@ -151,8 +151,8 @@ interface JudgedRange {
 
 async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore, staysFrom, ...range }: JudgedRange) {
   const { reader, log, clock, inTurn, metrics, moved } = deps;
-  const { partition } = of;
-  const by = { now: clock.now(), partitions: log.partitioning.partitions, daysBefore };
+  const { partition, horizon } = of;
+  const by = { now: clock.now(), horizon, partitions: log.partitioning.partitions, daysBefore };
   const first = await inTurn(() => judge(reader, entries, by));
   for (const one of first.forgettable) await forgetAll(deps, of, one);
   const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, by));
@@ -185,7 +185,7 @@ async function forgetTenant(deps: PassDependencies, of: PassOf, tenantId: Tenant
       ...(after === null ? {} : { after }),
     });
     const ids = page.documents.flatMap(({ id, listedAt }) => (isKeptForItsKey(id, listedAt, now) ? [] : [id]));
-    const ended = await deps.inTurn(() => forgettableOf(deps.reader, tenantId, ids));
+    const ended = await deps.inTurn(() => forgettableOf(deps.reader, tenantId, ids, { now, horizon: before }));
     for (const [id, { record }] of ended.notifications)
       if (record?.partition !== of.partition) ended.notifications.delete(id);
     if (ended.notifications.size > 0) await forgetAll(deps, of, ended);

@@ -17,7 +17,8 @@ import { keptIds } from '../projections/notifications/kept-days.ts';
 import type { ReportsDocument } from '../projections/notifications/reports.ts';
 import { reportCellsCollection, reportsCollection, reportsIdOf } from '../projections/notifications/reports.ts';
 import { statisticsCollection } from '../projections/notifications/statistics-cells.ts';
-import { isKeptForItsKey } from './horizon.ts';
+import type { Judging } from './horizon.ts';
+import { isHeld, isKeptForItsKey } from './horizon.ts';
 
 /** What the records have of one that has ended: neither where an inbox alone has something of it. */
 export interface Ended {
@@ -42,9 +43,7 @@ export interface Judged {
 
 type Reader = Pick<ReadModelReader, 'get'>;
 
-export interface JudgedBy {
-  /** UTC ms. */
-  readonly now: number;
+export interface JudgedBy extends Judging {
   /** How many partition numbers the log has. */
   readonly partitions: number;
   /** Days (UTC ms) that begin before it are counted no longer; null: for ever. */
@@ -68,13 +67,19 @@ export async function judge(reader: Reader, entries: readonly LogEntry[], by: Ju
   return { kept, forgettable: [...byTenant.values()] };
 }
 
-/** Records that have ended, found otherwise than by their events, with what was reported of them. */
-export async function forgettableOf(reader: Reader, tenantId: TenantId, ids: readonly string[]): Promise<Forgettable> {
+/** Records that have ended by the horizon, found otherwise than by their events, with what was reported of them. */
+export async function forgettableOf(
+  reader: Reader,
+  tenantId: TenantId,
+  ids: readonly string[],
+  by: Judging,
+): Promise<Forgettable> {
   const forgettable = nothingOf(tenantId);
   const records = await recordsOf(reader, ids);
   const reports = await reportsOf(reader, [...records.values()]);
   for (const record of records.values())
-    if (!isWaiting(record)) noteEnded(forgettable, record.id, record, reports.get(reportsIdOf(placeOf(record))));
+    if (!isWaiting(record) && !isHeld(record, by))
+      noteEnded(forgettable, record.id, record, reports.get(reportsIdOf(placeOf(record))));
   return forgettable;
 }
 
@@ -112,7 +117,7 @@ const stays = { isThere: true, note: null };
 async function remainsOf(
   reader: Reader,
   events: readonly DomainEvent[],
-  { now, partitions, daysBefore }: JudgedBy,
+  { now, horizon, partitions, daysBefore }: JudgedBy,
 ): Promise<Remains> {
   const countsOf = ({ tenantId, batchId }: BatchAccepted) => countsIds(tenantId, batchId, partitions);
   const ids = new Set<string>();
@@ -172,7 +177,8 @@ async function remainsOf(
         const record = records.get(event.notificationId);
         const report = reports.get(reportsIdOf(event));
         const isOwn = record?.tenantId === event.tenantId;
-        if (isOwn && (isWaiting(record) || isKeptForItsKey(record.id, record.requestedAt, now))) return stays;
+        if (isOwn && (isWaiting(record) || isHeld(record, { now, horizon }))) return stays;
+        if (isOwn && isKeptForItsKey(record.id, record.requestedAt, now)) return stays;
         if (!isOwn && report === undefined) return isMark(event, offset) ? stays : gone;
         return { isThere: true, note: (to) => noteEnded(to, event.notificationId, isOwn ? record : undefined, report) };
       }

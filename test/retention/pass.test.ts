@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
+import { heldCode } from '../../src/domain/delivery-outcome.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import type { BatchId, EventId, NotificationId } from '../../src/domain/ids.ts';
 import { batchIdOf, notificationIdOf, uuidV7Bytes } from '../../src/domain/ids.ts';
@@ -57,12 +58,16 @@ const recordsThere = async (ids: readonly NotificationId[]): Promise<string[]> =
 ];
 
 /** As the keeper does it where everybody else keeps all: as often as it takes, since the records come behind. */
-const pass = async (keptMs: number, partitions: readonly number[] = [partition]): Promise<void> => {
+const pass = async (
+  keptMs: number,
+  partitions: readonly number[] = [partition],
+  horizon: number | null = null,
+): Promise<void> => {
   const reach = createReach({ log: engines.log, readModel: notificationsReadModel });
   const own = { inTurn: <T>(work: () => Promise<T>) => work(), moved: () => undefined };
   const deps = { ...engines, ...own, reader: engines.store, reach };
   const { signal } = new AbortController();
-  const of = { signal, horizon: null, statisticsHorizon: null, settled: new Map(), looked: new Map() };
+  const of = { signal, horizon, statisticsHorizon: null, settled: new Map(), looked: new Map() };
   const tenantsOwn = new Map([[tenantId, now - keptMs]]);
   for (const number of partitions)
     await until(() => passOver(deps, { ...of, partition: number, tenants: tenantsOwn }), { what: 'the pass' });
@@ -110,6 +115,28 @@ it("a tenant's own retention ends a batch with its last notification, in whichev
   await pass(hourMs, [partition]);
   await pass(hourMs, [home]);
   expect(await batch(batchId)).toBeNull();
+});
+
+it.each([
+  ["a tenant's own", null],
+  ["everybody's", 24 * hourMs],
+])('%s retention leaves what a restored backup holds, for as long as it keeps anything', async (_, everybodysMs) => {
+  // It waited for ten days, and is held since a restore.
+  const heldAt = noon + 240 * hourMs;
+  const { id, events } = withoutKey(lifeOf({ ...delivered, steps: ['final'] }, 2));
+  await appendAll(
+    engines.log,
+    events.map((event): DomainEvent =>
+      event.type === 'AttemptFailed' ? { ...event, occurredAt: heldAt, code: heldCode } : event,
+    ),
+  );
+  await until(async () => (await recordsThere([id])).length === 1, { what: 'the record' });
+  const after = async (ms: number) => {
+    now = heldAt + ms;
+    await pass(24 * hourMs, [partition], everybodysMs === null ? null : now - everybodysMs);
+    return recordsThere([id]);
+  };
+  expect([await after(hourMs), await after(23 * hourMs), await after(25 * hourMs)]).toEqual([[id], [id], []]);
 });
 
 /** Some whose number is this one. */

@@ -41,7 +41,12 @@ const delivered: Plan = {
 };
 
 /** When no key counts any more. */
-const later = { now: noon + 10 * dayMs, partitions: defaultPartitioning.partitions, daysBefore: null };
+const later = {
+  now: noon + 10 * dayMs,
+  horizon: noon + 5 * dayMs,
+  partitions: defaultPartitioning.partitions,
+  daysBefore: null,
+};
 
 const readerOf = (all: Folded) => ({
   async get<D extends object>(collection: string, ids: readonly string[]): Promise<ReadonlyMap<string, D>> {
@@ -131,6 +136,27 @@ it('what came without one goes at once', async () => {
   const history = entriesOf(life.map((event) => ({ ...event, notificationId }) as DomainEvent));
   const { forgettable } = await judge(readerOf(await allOf(history)), history, { ...later, now: noon + 1 });
   expect(idsOf(forgettable)).toEqual([notificationId]);
+});
+
+it('what a restored backup holds stays with all its events from then on, and not for good', async () => {
+  const heldAt = noon + 10 * dayMs;
+  const life = lifeOf({ ...delivered, steps: ['final'] }, 2);
+  const coded = (code: string) =>
+    entriesOf(life.map((event) => (event.type === 'AttemptFailed' ? { ...event, occurredAt: heldAt, code } : event)));
+  const at = async (afterMs: number, code = 'RESTORED') => {
+    const [history, now] = [coded(code), heldAt + afterMs];
+    const { kept, forgettable } = await judge(readerOf(await allOf(history)), history, {
+      ...later,
+      now,
+      horizon: now - 2 * dayMs,
+    });
+    return [kept.length, idsOf(forgettable).length];
+  };
+  for (const afterMs of [0, dayMs, 2 * dayMs]) expect(await at(afterMs)).toEqual([life.length, 0]);
+  expect(await at(2 * dayMs + 1)).toEqual([life.length, 1]);
+  // By a clock that was ahead.
+  expect(await at(-3 * dayMs)).toEqual([life.length, 1]);
+  expect(await at(0, '550')).toEqual([life.length, 1]);
 });
 
 it('a batch stays as long as one of its notifications does, and goes with what was said of it', async () => {

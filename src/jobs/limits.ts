@@ -16,7 +16,7 @@ export const leaseMs = 20_000;
 export const prolongEveryMs = 5_000;
 /** After a failure (the log or a store away), and while the records are too far behind, a job rests so long, and goes on from its mark. */
 export const troubleRestMs = 5_000;
-/** One that has not come on for so long never will. */
+/** One that has not come on for so long, of which somebody tried, never will. */
 export const stuckMaxMs = 24 * 60 * 60 * 1000;
 
 /** A page is a fifth of a second's work: at 500 a second 100 notifications, at 1 a second one. */

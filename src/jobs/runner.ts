@@ -3,7 +3,7 @@
 import type { Job } from '../domain/job.ts';
 import { filterOnceOver } from '../domain/job.ts';
 import type { JobStore, StoredJob } from '../ports/job-store.ts';
-import { StaleOwnerError } from '../ports/job-store.ts';
+import { StaleOwnerError, stillSince } from '../ports/job-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
@@ -49,13 +49,14 @@ export function runJobs(deps: RunnerDependencies): JobRunner {
     }
   };
 
-  /** The lease ends soon; nothing else of it is touched, so that its mark stays, and since when it hasn't moved. */
+  /** The lease ends soon; nothing else of it is touched, so that its mark stays, and since when it hasn't moved, but for the time in which nobody tried. */
   const rest = async (job: StoredJob): Promise<void> => {
     const now = clock.now();
-    const isHopeless = now - job.movedAt > stuckMaxMs;
+    const movedAt = stillSince(job, now);
+    const isHopeless = now - movedAt > stuckMaxMs;
     const changes = isHopeless
       ? { state: 'failed' as const, filter: filterOnceOver(job), endedAt: now, turnAt: now, leaseUntil: null }
-      : { leaseUntil: now + troubleRestMs };
+      : { movedAt, leaseUntil: now + troubleRestMs };
     const after = await jobs.save({ ...job, ...changes });
     if (after.endedAt !== null) noteEnd(after);
   };

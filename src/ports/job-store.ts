@@ -3,6 +3,7 @@
 //   add ──> queued ──claim──> running ──save, a page at a time──> done | stopped | failed ──a week──> forgotten
 //             ^──save (its turn is over)──┘  its process ended: whoever claims after `leaseUntil` goes on from the mark
 
+import { clocksDifferMs } from '../domain/lease.ts';
 import type { Job } from '../domain/job.ts';
 import type { JobId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { Position } from './event-log.ts';
@@ -45,6 +46,15 @@ export interface StoredJob extends Job {
   readonly leaseUntil: number | null;
 }
 
+/**
+ * UTC ms since when a running job counts as not coming on, for whoever has it next: `movedAt`, later by the time since its lease ended where that is so long
+ * that nobody can have tried: there was no process for it, or the clock was set.
+ */
+export function stillSince({ movedAt, leaseUntil }: Pick<StoredJob, 'movedAt' | 'leaseUntil'>, now: number): number {
+  const untriedMs = now - (leaseUntil ?? now);
+  return untriedMs > clocksDifferMs ? movedAt + untriedMs : movedAt;
+}
+
 /** Until when a running job is its owner's, UTC ms by the owner's clock: another time with each save. */
 export interface JobLease {
   readonly id: JobId;
@@ -71,7 +81,7 @@ export interface JobStore {
   /** One that hasn't begun is stopped at once, one that has by its owner, or by the next. What is over stays as it is. */
   askStop(tenantId: TenantId, id: JobId, now: number): Promise<StoredJob | null>;
   /**
-   * The job to go on with, running under a new epoch: one whose lease is over (it hasn't come on by that), else the queued one whose tenant has waited longest and has none running.
+   * The job to go on with, running under a new epoch: one whose lease is over (it hasn't come on by that, but for the time in which nobody tried: `stillSince`), else the queued one whose tenant has waited longest and has none running.
    * At once by several each gets another one. null: there is none.
    */
   claim(now: number, leaseUntil: number): Promise<StoredJob | null>;

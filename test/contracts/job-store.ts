@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { JobId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import { endedJobsMax, openJobsMax } from '../../src/domain/job.ts';
+import { clocksDifferMs } from '../../src/domain/lease.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
 import type { JobStore, StoredJob } from '../../src/ports/job-store.ts';
 import { StaleOwnerError } from '../../src/ports/job-store.ts';
@@ -162,6 +163,21 @@ export function jobStoreContract(name: string, open: () => Promise<JobStoreHarne
       await expect(store.save({ ...first, done: 9 })).rejects.toBeInstanceOf(StaleOwnerError);
       await expect(store.save(ended(first, later))).rejects.toBeInstanceOf(StaleOwnerError);
       expect(await store.find(first.tenantId, first.id)).toEqual(second);
+    });
+
+    it('counts for a day in which a job does not come on no time in which nobody had it', async () => {
+      const { store, other } = harness;
+      await add(storedJob('1'));
+      const first = await claimed(start);
+      // As often as its lease ends and somebody comes within a minute.
+      const second = await claimed(start + leaseMs + clocksDifferMs);
+      expect(second.movedAt).toBe(first.movedAt);
+      const downMs = 2 * 24 * 3_600_000;
+      const later = (second.leaseUntil ?? 0) + downMs;
+      const third = await other.claim(later, later + leaseMs);
+      expect(third).toEqual({ ...second, movedAt: start + downMs, epoch: 3, leaseUntil: later + leaseMs });
+      expect(await store.find(first.tenantId, first.id)).toEqual(third);
+      expect((await store.standing()).running).toEqual([{ id: 'job_1', movedAt: start + downMs }]);
     });
 
     it('goes on with what was taken on by a clock that was ahead, once it is set right', async () => {

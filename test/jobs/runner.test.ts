@@ -8,7 +8,7 @@ import { unavailable } from '../../src/domain/errors.ts';
 import type { JobId, TenantId } from '../../src/domain/ids.ts';
 import { partitionsOfTenant } from '../../src/domain/topics.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
-import { lookEveryMs, placesMax, stuckMaxMs, troubleRestMs, turnMs } from '../../src/jobs/limits.ts';
+import { leaseMs, lookEveryMs, placesMax, stuckMaxMs, troubleRestMs, turnMs } from '../../src/jobs/limits.ts';
 import type { JobRunner, RunnerDependencies } from '../../src/jobs/runner.ts';
 import { runJobs } from '../../src/jobs/runner.ts';
 import type { App } from '../support/app.ts';
@@ -176,12 +176,16 @@ describe('the runner', () => {
   }, 60_000);
 
   it('one that has not come on for a day is given up', async () => {
-    const { reader, clock, metrics } = app.deps;
+    const { reader, clock, metrics, jobs } = app.deps;
     const counted: unknown[] = [];
     const find_: typeof reader.find = async () => {
       throw new TypeError('a bug');
     };
     const id = await ask('a');
+    const begun = await jobs.claim(clock.now(), clock.now() + 1);
+    if (begun === null) throw new Error('there is one');
+    // Another minute, and it is a day.
+    await jobs.save({ ...begun, movedAt: clock.now() - stuckMaxMs + 60_000 });
     let later = 0;
     run({
       reader: { ...reader, find: find_ },
@@ -195,7 +199,10 @@ describe('the runner', () => {
     });
     await until(() => said('a job does not come on; trying again').length === 1);
     expect(await find('a', id)).toMatchObject({ state: 'running' });
-    later = stuckMaxMs + 1000;
+    for (let times = 2; times <= 3; times++) {
+      later += 35_000;
+      await until(() => said('a job does not come on; trying again').length === times);
+    }
     await until(async () => (await find('a', id))?.state === 'failed');
     // Of whom it was about nothing stays.
     expect((await find('a', id))?.filter).toEqual({});
@@ -203,6 +210,26 @@ describe('the runner', () => {
     expect(counted).toEqual([['herald_jobs_ended_total', { state: 'failed' }]]);
     expect((await app.deps.jobs.standing()).running).toEqual([]);
   }, 120_000);
+
+  it.each([
+    ['whose process was killed, and nobody ran for days', true],
+    ['in whose turn the clock is set days ahead', false],
+  ])('one %s is not given up for that', async (_, wasKilled) => {
+    const { reader, clock, jobs } = app.deps;
+    const daysMs = 2 * stuckMaxMs;
+    const id = await ask('a');
+    if (wasKilled) expect(await jobs.claim(clock.now(), clock.now() + leaseMs)).not.toBeNull();
+    let later = wasKilled ? daysMs : 0;
+    let tries = 0;
+    const find_: typeof reader.find = async (query) => {
+      if (tries++ > 0) return reader.find(query);
+      later = daysMs;
+      throw unavailable('The records are folded anew.');
+    };
+    run({ reader: { ...reader, find: find_ }, clock: { ...clock, now: () => clock.now() + later } });
+    await until(async () => said('a job has ended').length === 1, { timeoutMs: 30_000 });
+    expect([tries > 1, (await find('a', id))?.state]).toEqual([true, 'done']);
+  });
 
   it('another process has it by now: nothing of it is touched', async () => {
     const { jobs, reader, clock } = app.deps;

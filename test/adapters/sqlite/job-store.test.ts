@@ -48,6 +48,18 @@ describe('SQLite: a store of jobs', () => {
     await store.close();
   });
 
+  it('opened again after days counts none of them for a job that does not come on', async () => {
+    const before = open();
+    await before.add(job);
+    await before.claim(start, start + 20_000);
+    await before.close();
+    const later = start + 20_000 + 2 * 24 * 3_600_000;
+    await open().close();
+    const store = open();
+    expect(await store.claim(later, later + 20_000)).toMatchObject({ movedAt: later - 20_000, epoch: 2 });
+    await store.close();
+  });
+
   it('knows nothing of another log’s jobs', async () => {
     const before = open();
     await before.add(job);

@@ -6,6 +6,7 @@ import { MongoServerError } from 'mongodb';
 
 import type { TenantId, JobId } from '../../../domain/ids.ts';
 import { endedJobsKeptMs, endedJobsMax, openJobsMax, wholeTenant } from '../../../domain/job.ts';
+import { clocksDifferMs } from '../../../domain/lease.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
 import { StaleOwnerError } from '../../../ports/job-store.ts';
 import type { MongoConnection } from '../connection.ts';
@@ -45,7 +46,10 @@ export async function openMongoJobStore({ connection }: { readonly connection: M
   /** A pipeline: what it says follows from what is stored. */
   const claimedBy = (now: number, leaseUntil: number) => {
     const startedAt = { $ifNull: ['$startedAt', now] };
-    const movedAt = { $cond: [{ $eq: ['$state', 'queued'] }, now, '$movedAt'] };
+    // As `stillSince`.
+    const untriedMs = { $subtract: [now, { $ifNull: ['$leaseUntil', now] }] };
+    const stillSince = { $cond: [{ $gt: [untriedMs, clocksDifferMs] }, { $add: ['$movedAt', untriedMs] }, '$movedAt'] };
+    const movedAt = { $cond: [{ $eq: ['$state', 'queued'] }, now, stillSince] };
     const epoch = { $add: ['$epoch', 1] };
     return [{ $set: { state: 'running', leaseUntil, startedAt, movedAt, epoch } }];
   };

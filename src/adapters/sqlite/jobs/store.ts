@@ -5,7 +5,7 @@
 import type { JobId, TenantId } from '../../../domain/ids.ts';
 import { endedJobsKeptMs, endedJobsMax, filterOnceOver, openJobsMax } from '../../../domain/job.ts';
 import type { JobStore, StoredJob } from '../../../ports/job-store.ts';
-import { StaleOwnerError } from '../../../ports/job-store.ts';
+import { StaleOwnerError, stillSince } from '../../../ports/job-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
 
 export interface JobStoreOptions {
@@ -45,7 +45,7 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
     claim: async (now, leaseUntil) =>
       transaction(() => {
         const row = statement(expiredSql).get(now) ?? statement(headSql).get();
-        return row === undefined ? null : claimed(connection, jobOf(row), { now, leaseUntil });
+        return row === undefined ? null : claimed(connection, row, { now, leaseUntil });
       }),
     leasesAfter: async (time) =>
       statement(leasesSql)
@@ -54,7 +54,7 @@ export function openJobStore({ path, logId }: JobStoreOptions): JobStore {
     claimFrom: async ({ id, leaseUntil: stood }, now, leaseUntil) =>
       transaction(() => {
         const row = statement(leasedSql).get(id, stood);
-        return row === undefined ? null : claimed(connection, jobOf(row), { now, leaseUntil });
+        return row === undefined ? null : claimed(connection, row, { now, leaseUntil });
       }),
     save: async (job) =>
       transaction(() => {
@@ -155,14 +155,16 @@ function put(connection: Connection, job: StoredJob): void {
 
 function claimed(
   connection: Connection,
-  job: StoredJob,
+  row: Row,
   { now, leaseUntil }: { readonly now: number; readonly leaseUntil: number },
 ): StoredJob {
+  const job = jobOf(row);
   const running: StoredJob = {
     ...job,
     state: 'running',
     startedAt: job.startedAt ?? now,
-    movedAt: job.state === 'queued' ? now : job.movedAt,
+    // By the lease that its last owner had: a start has ended it since.
+    movedAt: job.state === 'queued' ? now : stillSince(documentIn(row), now),
     leaseUntil,
     epoch: job.epoch + 1,
   };
@@ -175,8 +177,18 @@ function jobAt(connection: Connection, tenantId: TenantId, id: JobId): StoredJob
   return row === undefined ? null : jobOf(row);
 }
 
-function jobOf(row: Readonly<Record<string, unknown>>): StoredJob {
+type Row = Readonly<Record<string, unknown>>;
+
+/** As it was written last. */
+function documentIn(row: Row): StoredJob {
+  return JSON.parse(String(row['document'])) as StoredJob;
+}
+
+function jobOf(row: Row): StoredJob {
   const { lease_until: leaseUntil } = row;
-  const document = JSON.parse(String(row['document'])) as StoredJob;
-  return { ...document, turnAt: Number(row['turn_at']), leaseUntil: leaseUntil === null ? null : Number(leaseUntil) };
+  return {
+    ...documentIn(row),
+    turnAt: Number(row['turn_at']),
+    leaseUntil: leaseUntil === null ? null : Number(leaseUntil),
+  };
 }

@@ -3,7 +3,7 @@
 import { compact } from '../adapters/sqlite/compact.ts';
 import type { Config } from './config.ts';
 import { isCluster } from './config.ts';
-import { isThere, openOrExplain } from './data-file.ts';
+import { isThere, logThereIn, openOrExplain } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 import { lockOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
@@ -12,10 +12,10 @@ import { StartError } from './start-error.ts';
 export async function compactFiles(config: Config): Promise<void> {
   if (isCluster(config))
     throw new StartError('compact is for DATA_DIR: Kafka and MongoDB give space back by themselves.');
+  const log = logThereIn(config);
   const lock = await lockOrExplain(config);
   try {
-    const { log, views } = dataFiles(config.DATA_DIR);
-    if (!isThere(log)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no log (log.db).`);
+    const { views } = dataFiles(config.DATA_DIR);
     for (const [path, kind] of [
       [log, 'log'],
       [views, 'views'],

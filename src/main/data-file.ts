@@ -4,6 +4,8 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { DamagedFileError, UnfitFileError } from '../ports/unfit-file.ts';
+import type { Config } from './config.ts';
+import { dataFiles } from './data-files.ts';
 import { StartError } from './start-error.ts';
 
 /** What may be done about a file that is damaged. */
@@ -26,6 +28,21 @@ export type DataFile = keyof typeof remedies;
 /** With something in it: an empty one holds no more than one that isn't there. */
 export function isThere(path: string): boolean {
   return [path, `${path}-wal`].some((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+}
+
+/** Of what works on a log that is there. @throws StartError where there is none: nothing is made then, neither the folder nor a lock in it */
+export function logThereIn({ DATA_DIR: dataDir }: Pick<Config, 'DATA_DIR'>): string {
+  const { log, settings, views } = dataFiles(dataDir);
+  if (isThere(log)) return log;
+  for (const other of [settings, views]) if (isThere(other)) refuseMissing(log, other);
+  throw new StartError(`DATA_DIR: ${dataDir} holds no log (log.db).`);
+}
+
+/** @throws StartError about a file that isn't there though another says that it should be */
+export function refuseMissing(missing: string, because: string): never {
+  throw new StartError(
+    `${missing} is not there, and ${because} says that it was: put it back from its backup. To begin with an empty one in its place, run "herald adopt".`,
+  );
 }
 
 /** The sentence about a file whose pages SQLite can't read as what they should be; null for any other error. */

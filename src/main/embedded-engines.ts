@@ -16,13 +16,13 @@ import { formerReadModels, readModels } from '../projections/index.ts';
 import { prepareReadModels } from '../projections/preparing.ts';
 import type { Config } from './config.ts';
 import { createDamageWatch } from './damage-watch.ts';
-import { isThere, openOrExplain } from './data-file.ts';
+import { isThere, logThereIn, openOrExplain, refuseMissing } from './data-file.ts';
 import { dataFiles } from './data-files.ts';
 import type { EngineDependencies, Engines, LogAndViews, LogBeside, LogBesideViews } from './engines.ts';
 import { measureDisk } from './disk-metrics.ts';
 import type { OpenSettings, RebuildBeside, ServingDependencies, TiedStores } from './engines.ts';
 import { eventLogShape } from './event-log-shape.ts';
-import { lockOrExplain, makeOrExplain } from './lock.ts';
+import { lockOrExplain } from './lock.ts';
 import { StartError } from './start-error.ts';
 
 /** @throws StartError while another process holds DATA_DIR, and when its files are damaged or don't belong together */
@@ -95,13 +95,13 @@ export async function openEmbeddedTied(deps: EngineDependencies): Promise<TiedSt
   return { tie: { identity: log.history, log: files.log, settings: files.settings }, settings, close };
 }
 
-/** What a rebuild and other work on the whole log needs; the read models follow this log then. */
+/** What a rebuild and other work on the whole log needs; the read models follow this log then. @throws StartError where there is none */
 export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise<LogAndViews> {
   const { config, clock, logger } = deps;
+  logThereIn(config);
   const opened = await openLocked(config);
   const { files, close } = opened;
   try {
-    if (!isThere(files.log) && isThere(files.views)) refuseMissing(files.log, files.views);
     const log = await openLog(deps, files.log);
     opened.add(log);
     const store = await openOrExplain(files.views, 'views', () => {
@@ -127,14 +127,13 @@ export async function openEmbeddedLogBeside({
   config,
   codec,
 }: Pick<EngineDependencies, 'config' | 'codec'>): Promise<LogBeside> {
-  const path = dataFiles(config.DATA_DIR).log;
-  if (!isThere(path)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no log (log.db).`);
+  const path = logThereIn(config);
   return openOrExplain(path, 'log', () => openLogBeside({ path, codec }));
 }
 
-/** The process that holds DATA_DIR folds its read models. */
+/** The process that holds DATA_DIR folds its read models, if it is a service. @throws StartError where there is no log */
 export async function isDataDirHeld(config: Config): Promise<boolean> {
-  await makeOrExplain(config);
+  logThereIn(config);
   try {
     lockDataDir(config.DATA_DIR).release();
     return false;
@@ -147,6 +146,7 @@ export async function isDataDirHeld(config: Config): Promise<boolean> {
 /** Beside the process that holds DATA_DIR: its folds wait for what is written here, some ms at the beginning of a rebuild. */
 export async function openEmbeddedRebuildBeside(deps: EngineDependencies): Promise<RebuildBeside> {
   const { config, clock, logger } = deps;
+  logThereIn(config);
   const { views: path } = dataFiles(config.DATA_DIR);
   if (!isThere(path)) throw new StartError(`DATA_DIR: ${config.DATA_DIR} holds no read models (views.db).`);
   const log = await openEmbeddedLogBeside(deps);
@@ -203,10 +203,4 @@ async function openLocked(config: Config) {
 
 function openLog({ codec, clock, logger, metrics }: EngineDependencies, path: string): Promise<SqliteEventLog> {
   return openOrExplain(path, 'log', () => openEventLog({ ...eventLogShape, path, codec, clock, logger, metrics }));
-}
-
-function refuseMissing(missing: string, because: string): never {
-  throw new StartError(
-    `${missing} is not there, and ${because} says that it was: put it back from its backup. To begin with an empty one in its place, run "herald adopt".`,
-  );
 }

@@ -13,6 +13,7 @@ import { openAdapters, type Adapters } from './adapters.ts';
 import type { Config } from './config.ts';
 import { isCluster, readConfig } from './config.ts';
 import { isMeant } from './confirm.ts';
+import { logThereIn } from './data-file.ts';
 import type { Erased } from './erase-recipient.ts';
 import { erasureOfRecipient } from './erase-recipient.ts';
 import { erasureOfTenant } from './erase-tenant.ts';
@@ -23,7 +24,7 @@ import { createProcess } from './process.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The exit code is 1 when anything is left. @throws UsageError; StartError while the service runs (embedded), and when there is no such tenant */
+/** The exit code is 1 when anything is left. @throws UsageError; StartError while the service runs and where there is no log (embedded), and when there is no such tenant */
 export async function eraseCommand(args: string[]): Promise<void> {
   const options = {
     tenant: { type: 'string' },
@@ -84,6 +85,7 @@ async function withService<T>(
   config: Config,
   work: (adapters: Adapters, reader: ReadModelReader) => Promise<T>,
 ): Promise<T> {
+  if (!isCluster(config)) logThereIn(config);
   const { signal } = new AbortController();
   const parts = createProcess(config);
   const adapters = await openAdapters({ ...parts, config, health: createHealth(), signal });

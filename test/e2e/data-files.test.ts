@@ -1,7 +1,7 @@
 // Every file of DATA_DIR exchanged, deleted and damaged under the service: folded anew or refused with a sentence, never silent, and nothing is sent twice.
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -90,6 +90,26 @@ async function sentence(dataDir: DataDir): Promise<string> {
   expect([code, stderr.trim().split('\n').length, stderr]).toEqual([1, 1, expect.not.stringMatching(/^\s+at /m)]);
   return stderr;
 }
+
+const onALog = [
+  ['rebuild'],
+  ['rebuild', '--watch'],
+  ['reconcile'],
+  ['dead-letters', 'list'],
+  ['compact'],
+  ['erase', '--tenant', 'tnt_1', '--recipient', 'EMAIL:ada@example.com'],
+];
+/** What each of them says in one sentence. */
+const commandsOnALog = async ({ environment }: DataDir) => {
+  const ended: unknown[] = [];
+  for (const args of onALog) {
+    const { code, stdout, stderr } = await command(args, environment);
+    ended.push([args[0], code, stdout, stderr.trimEnd()]);
+  }
+  return ended;
+};
+const commandsOnALogAre = (sentence: RegExp) =>
+  onALog.map(([name]) => [name, 1, '', expect.stringMatching(new RegExp(`^[^\\n]*${sentence.source}[^\\n]*$`))]);
 
 const foldedAnew = /removed and folded anew/;
 
@@ -196,11 +216,25 @@ describe('a file that is gone', () => {
     await installations.remove(folder, 'log.db');
     const before = contentsOf(folder);
     expect(await sentence(folder)).toContain(`${join(folder.path, 'log.db')} is not there`);
-    expect((await command(['rebuild'], folder.environment)).stderr).toContain('log.db is not there');
+    expect(await commandsOnALog(folder)).toEqual(commandsOnALogAre(/log\.db is not there/));
     expect(contentsOf(folder)).toEqual(before);
     await installations.put(folder, 'log.db', whole);
     await goesOnWith(folder, at([...first, ...second]));
   });
+
+  it('log.db and views.db: every command says so too, and makes nothing', async () => {
+    const folder = await installations.folder(whole);
+    for (const name of ['log.db', 'views.db']) await installations.remove(folder, name);
+    const before = contentsOf(folder);
+    expect(await commandsOnALog(folder)).toEqual(commandsOnALogAre(/log\.db is not there, and .*settings\.db says/));
+    expect(contentsOf(folder)).toEqual(before);
+  }, 120_000);
+
+  it('the whole folder: every command says so, and makes none', async () => {
+    const folder = await installations.folder();
+    expect(await commandsOnALog(folder)).toEqual(commandsOnALogAre(/holds no log \(log\.db\)/));
+    expect(existsSync(folder.path)).toBe(false);
+  }, 120_000);
 
   it('log.db, by a decision: an empty one is begun, and the read models with it', async () => {
     const folder = await installations.folder(whole);

@@ -2,13 +2,14 @@
 
 import type { CatchingUp } from '../projections/catching-up.ts';
 import type { FilledPlace, FillingPlace } from '../projections/filling.ts';
-import { createFilledPlace } from '../projections/filling.ts';
+import { createFilledPlace, fillingStillMs } from '../projections/filling.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { ReadModel } from '../projections/read-model.ts';
 import { isFormerInUse } from '../projections/replacement.ts';
 import type { BesideComparison } from '../ports/read-model-rebuild.ts';
 import type { EngineDependencies, RebuildBeside } from './engines.ts';
 import { createProgress } from './progress.ts';
+import { StartError } from './start-error.ts';
 
 export interface Watched {
   readonly log: FillingPlace['log'];
@@ -18,11 +19,16 @@ export interface Watched {
   >;
 }
 
+export interface WatchDependencies extends Pick<EngineDependencies, 'clock'> {
+  /** Whether a process folds the read models now. */
+  areFolded(): Promise<boolean>;
+}
+
 const lookEveryMs = 500;
 
-/** Resolves once none is under way any more. @throws Error when log or store are away */
+/** Resolves once none is under way any more. @throws StartError once nobody is there who would fold; Error when log or store are away */
 export async function untilRebuilt(
-  { clock }: Pick<EngineDependencies, 'clock'>,
+  { clock, areFolded }: WatchDependencies,
   beside: Watched,
   out: NodeJS.WriteStream = process.stderr,
 ): Promise<void> {
@@ -30,6 +36,7 @@ export async function untilRebuilt(
   const placeOf = createPlaces(beside);
   /** Of each that was seen: when it had been compared before, and how far it is. What is over counts as done: the bar doesn't go back. */
   const seen = new Map<string, { readonly comparedAt: number | null; progress: CatchingUp }>();
+  let last = { done: -1, at: clock.monotonic() };
   for (;;) {
     let isAnyLeft = false;
     for (const readModel of projectedReadModels) {
@@ -47,7 +54,16 @@ export async function untilRebuilt(
     }
     if (!isAnyLeft) break;
     const all = [...seen.values()].map((of) => of.progress);
-    progress.update(sumOf(all.map(({ done }) => done)), sumOf(all.map(({ total }) => total)));
+    const [done, total] = [sumOf(all.map((of) => of.done)), sumOf(all.map((of) => of.total))];
+    progress.update(done, total);
+    const now = clock.monotonic();
+    if (done !== last.done) last = { done, at: now };
+    else if (now - last.at >= fillingStillMs) {
+      last = { done, at: now };
+      if (!(await areFolded())) throw new StartError(nobodyFolds);
+      // What is filled to its end is compared then.
+      if (done < total) createProgress('rebuild', out).end(standsStill);
+    }
     await clock.sleep(lookEveryMs);
   }
   progress.end(seen.size === 0 ? 'none is under way' : `${[...seen.keys()].join(', ')} done`);
@@ -56,6 +72,10 @@ export async function untilRebuilt(
     if (comparison !== null && comparison.at !== comparedAt) createProgress(name, out).end(toldOfBeside(comparison));
   }
 }
+
+const nobodyFolds =
+  'Nobody folds the read models: what is begun goes on once a service with the role projector runs; "herald rebuild" while none does folds them by itself.';
+const standsStill = `nothing was folded for ${fillingStillMs / 1000} s; the lines of the processes with the role projector say why`;
 
 async function comparedAtOf({ store }: Watched, readModel: string): Promise<number | null> {
   return (await store.lastComparison(readModel))?.at ?? null;

@@ -16,21 +16,25 @@ import { patientLog } from './patient-log.ts';
 import { createProgress } from './progress.ts';
 import { untilRebuilt } from './rebuild-progress.ts';
 
-/** @throws StartError while the scheduler alone runs (cluster), and when the log can't be read for some minutes */
+/** @throws StartError while the scheduler alone runs (cluster), when there is no log or it can't be read for some minutes, and once nobody is there who would fold */
 export async function rebuildReadModels(config: Config): Promise<void> {
   const deps = dependenciesOf(config);
   await ((await areFolded(deps)) ? rebuildBeside(deps) : rebuildHere(deps));
 }
 
-/** Shows how far a rebuild is that is under way, until it is over. @throws StartError when there is nothing to be rebuilt */
+/** Shows how far a rebuild is that is under way, until it is over. @throws StartError when there is nothing to be rebuilt, and once nobody is there who would fold */
 export async function watchRebuilds(config: Config): Promise<void> {
   const deps = dependenciesOf(config);
   const beside = await openRebuildBeside(deps);
   try {
-    await untilRebuilt(deps, beside);
+    await untilRebuilt(watchOf(deps), beside);
   } finally {
     await beside.close();
   }
+}
+
+function watchOf(deps: EngineDependencies) {
+  return { clock: deps.clock, areFolded: () => areFolded(deps) };
 }
 
 function dependenciesOf(config: Config): EngineDependencies {
@@ -67,7 +71,7 @@ async function rebuildBeside(deps: EngineDependencies): Promise<void> {
     process.stderr.write(
       'the service that runs fills the read models beside those in use; the timers stay as they are\n',
     );
-    await untilRebuilt(deps, beside);
+    await untilRebuilt(watchOf(deps), beside);
   } finally {
     await beside.close();
   }

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createProgress } from '../../src/main/progress.ts';
+import type { WatchDependencies } from '../../src/main/rebuild-progress.ts';
 import { untilRebuilt } from '../../src/main/rebuild-progress.ts';
 import { noteWhenCaughtUp } from '../../src/projections/catching-up.ts';
 import { projectedReadModels } from '../../src/projections/index.ts';
@@ -41,10 +42,12 @@ function output(isTTY: boolean) {
 describe('herald rebuild --watch', () => {
   let engines: Engines;
   let running: RunningProjector[];
+  let folded: WatchDependencies;
   const names = projectedReadModels.map(({ definition }) => definition.name);
 
   beforeEach(async () => {
     engines = await openEngines();
+    folded = { clock: engines.clock, areFolded: async () => true };
     await appendAll(engines.log, Array.from({ length: notifications }, (_, i) => lifeOf(delivered, i + 1)).flat());
     running = [];
     const { signal } = new AbortController();
@@ -70,7 +73,7 @@ describe('herald rebuild --watch', () => {
   };
   const watch = async (isTTY: boolean) => {
     const shown = output(isTTY);
-    const over = untilRebuilt(engines, engines, shown.out);
+    const over = untilRebuilt(folded, engines, shown.out);
     await until(() => shown.text().includes('rebuild: '), { what: 'the first of it' });
     fill();
     await over;
@@ -99,8 +102,34 @@ describe('herald rebuild --watch', () => {
 
   it('says so when none is under way', async () => {
     const shown = output(false);
-    await untilRebuilt(engines, engines, shown.out);
+    await untilRebuilt(folded, engines, shown.out);
     expect(shown.text()).toBe('rebuild: none is under way\n');
+  });
+
+  it('says every half a minute that nothing is folded, and ends with a sentence once nobody is there who would', async () => {
+    await begin();
+    const shown = output(false);
+    let [ahead, asked] = [0, 0];
+    const clock: Engines['clock'] = {
+      ...engines.clock,
+      monotonic: () => engines.clock.monotonic() + ahead,
+      async sleep(ms) {
+        // Time passes as fast as it is waited for.
+        ahead += ms;
+      },
+    };
+    const areFolded = async () => {
+      expect(ahead).toBeGreaterThanOrEqual(++asked * 30_000);
+      return asked < 3;
+    };
+    await expect(untilRebuilt({ clock, areFolded }, engines, shown.out)).rejects.toThrow(
+      /^Nobody folds the read models: .*"herald rebuild" while none does/,
+    );
+    expect([asked, ahead < 100_000, shown.text().match(/^rebuild: nothing was folded for 30 s;/gm)?.length]).toEqual([
+      3,
+      true,
+      2,
+    ]);
   });
 });
 

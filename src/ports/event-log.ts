@@ -122,7 +122,10 @@ export interface ConsumeOptions {
    * ended (retention), and whoever reads what is left comes to the same. Absent: `lost`.
    */
   readonly deleted?: 'lost' | 'over';
-  /** Topics that speak of what the others hold: none of their events is handed out before what of the others is older, however long that takes to be read. Absent: none. */
+  /**
+   * Topics that speak of what the others hold: none of their events is handed out before what of the others is older, however long that takes to be read; nor
+   * behind what came after it beyond doubt and is here as well (`cameAfter`). Absent: none.
+   */
   readonly afterOthers?: ReadonlySet<Topic>;
   /** Events that trickle in may be gathered for so long, in ms, before they are handed out: it saves requests where the log is on another machine. Absent: 0. */
   readonly gatherMs?: number;

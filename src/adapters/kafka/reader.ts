@@ -178,7 +178,11 @@ export function createReader(
   const isBehind = ({ queue, failure, offset, end }: Source): boolean =>
     queue.head === undefined && failure === null && offset < end;
 
-  const oldest = createOldest(sources, ({ from: { topic } }) => afterOthers?.has(topic) === true);
+  const oldest = createOldest({
+    sources,
+    isLast: ({ from: { topic } }) => afterOthers?.has(topic) === true,
+    headOf: ({ source, record }) => decodeOr(source, record, true)?.head ?? null,
+  });
 
   /** Adds to `entries` what waits, as much as fits, decoded. @throws Error only while there are none */
   const pull = (entries: LogEntry[], limits: TakeLimits, waitsForAll: boolean): Pulled => {

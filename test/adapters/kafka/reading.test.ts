@@ -9,8 +9,9 @@ import { offsetOutOfRange } from '../../../src/adapters/kafka/kafka-errors.ts';
 import type { LogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
 import { createReader, type ReaderDependencies } from '../../../src/adapters/kafka/reader.ts';
 import type { EntryDecoder } from '../../../src/adapters/kafka/schemas.ts';
-import { retentionTopic, type Topic, workTopic } from '../../../src/domain/topics.ts';
-import type { PartitionReader } from '../../../src/ports/event-log.ts';
+import type { EventId, TenantId } from '../../../src/domain/ids.ts';
+import { deliveriesTopic, retentionTopic, type Topic, workTopic } from '../../../src/domain/topics.ts';
+import type { LogEntry, PartitionReader } from '../../../src/ports/event-log.ts';
 import { until } from '../../support/until.ts';
 import { batchOf } from './batches.ts';
 import { clock, type Line, loggerTo } from './log-world.ts';
@@ -20,6 +21,9 @@ const partition = 3;
 const leader = 1;
 const all = { eventsMax: 1000, bytesMax: 1_000_000 };
 const end = 110;
+const begin = 1_700_000_000_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const notLeader = 6;
 
 /** A broker whose answers wait until the test gives them. */
@@ -183,6 +187,28 @@ describe('a reader', () => {
     expect(taken).toEqual([topic, topic, topic, retentionTopic]);
   });
 
+  it('hands it out before what came after it beyond doubt, however far behind the log it reads', async () => {
+    const { reader, other, last } = await readerOfBoth(end - 4);
+    last.deliver(await holding(end - 1, 1, dayMs, dayMs));
+    other.deliver(await holding(end - 4, 1, 0, 0));
+    // By its leader's clock alone, by that of the process alone, and by both.
+    other.deliver(await holding(end - 3, 1, dayMs + hourMs, dayMs - 1));
+    other.deliver(await holding(end - 2, 1, dayMs + 2 * hourMs, dayMs + 59_000));
+    other.deliver(await holding(end - 1, 1, dayMs + 3 * hourMs, dayMs + 3 * hourMs));
+    const found = await allTaken(reader, 5);
+    expect(found.map(({ topic: of }) => of)).toEqual([topic, topic, topic, retentionTopic, topic]);
+  });
+
+  it('hands out what stands before it first also where that seems younger than what came after it', async () => {
+    const { reader, sources } = await readerOf(deliveriesTopic, topic, retentionTopic);
+    const [younger, ahead, last] = sources;
+    last?.deliver(await holding(end - 1, 1, 0, 0));
+    younger?.deliver(await holding(end - 1, 1, hourMs, hourMs));
+    ahead?.deliver(await holding(end - 1, 1, 2 * hourMs, -1));
+    const found = await allTaken(reader, 3);
+    expect(found.map(({ topic: of }) => of)).toEqual([topic, retentionTopic, deliveriesTopic]);
+  });
+
   it('goes on from where the log begins when what it wants was deleted, and says so', async () => {
     start = 80;
     const reader = readerAt(50);
@@ -245,27 +271,49 @@ async function taken(reader: PartitionReader, count: number): Promise<number[]> 
   return found;
 }
 
-/** One that reads a topic, and another which speaks of it; their fetcher is the test. */
+async function allTaken(reader: PartitionReader, count: number): Promise<LogEntry[]> {
+  const found: LogEntry[] = [];
+  while (found.length < count) found.push(...(await reader.take(all)));
+  return found;
+}
+
+/** One that reads a topic, and another which speaks of it. */
 async function readerOfBoth(from = end - 1) {
+  const { reader, sources, slept } = await readerOf({ of: topic, from }, retentionTopic);
+  const [other, last] = sources;
+  if (other === undefined || last === undefined) throw new Error('there are two');
+  return { reader, other, last, slept };
+}
+
+/** Of topics of which that of retention speaks of the others, from their last event on; their fetcher is the test. */
+async function readerOf(...of: readonly (Topic | { readonly of: Topic; readonly from: number })[]) {
   const sources: FetchSource[] = [];
   let slept = 0;
   const deps: ReaderDependencies = {
     fetcher: { add: (added) => void sources.push(...added), remove() {}, wake() {}, close() {} },
-    decoder: { ...decoder, decode: (record) => ({ ...decoder.decode(record), topic: record.topic }) },
+    decoder: {
+      ...decoder,
+      decode: (record) => ({ ...decoder.decode(record), topic: record.topic, head: headOf(record.value) }),
+    },
     clock: { ...clock, monotonic: () => slept * 1_000, sleep: async () => void slept++ },
     logger: loggerTo(lines),
     inOrderOfTime: true,
     afterOthers: new Set([retentionTopic]),
     bounds: async (places) => places.map(() => end),
   };
-  const places = [
-    { topic, name: topic, partition, offset: from },
-    { topic: retentionTopic, name: retentionTopic, partition, offset: end - 1 },
-  ];
+  const places = of.map((one) => {
+    const { of: name, from } = typeof one === 'string' ? { of: one, from: end - 1 } : one;
+    return { topic: name, name, partition, offset: from };
+  });
   const reader = createReader(deps, new AbortController().signal, places);
-  const [other, last] = sources;
-  if (other === undefined || last === undefined) throw new Error('there are two');
-  return { reader, other, last, slept: () => slept };
+  return { reader, sources, slept: () => slept };
+}
+
+/** Of what `holding` has made. */
+function headOf(value: Buffer): LogEntry['head'] {
+  const occurredAt = Number(value.toString());
+  if (Number.isNaN(occurredAt)) return null;
+  return { type: 'ProviderReported', eventId: 'event' as EventId, occurredAt, tenantId: 'tnt_a' as TenantId };
 }
 
 /** All that was promised until now has come. */
@@ -277,9 +325,11 @@ async function nextAsked() {
   return until(() => broker.out.shift(), { what: 'a request' });
 }
 
-async function holding(base: number, count: number, afterMs = 0): Promise<FetchedPartition> {
-  const values = offsets(0, count).map(() => ({ value: Buffer.from('event'), key: null, later: 0 }));
-  const bytes = await batchOf({ base, time: 1_700_000_000_000 + afterMs, values });
+/** @param happenedMs absent: it can't be read when it happened */
+async function holding(base: number, count: number, afterMs = 0, happenedMs?: number): Promise<FetchedPartition> {
+  const value = Buffer.from(happenedMs === undefined ? 'event' : String(begin + happenedMs));
+  const values = offsets(0, count).map(() => ({ value, key: null, later: 0 }));
+  const bytes = await batchOf({ base, time: begin + afterMs, values });
   return { topic, partition, errorCode: 0, highWatermark: end, bytes };
 }
 

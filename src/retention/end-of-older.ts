@@ -2,13 +2,15 @@
 
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog, LogEntry } from '../ports/event-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
 import { takenAt } from '../projections/taken-at.ts';
 
 export interface EndOfOlderDependencies {
   readonly log: Pick<EventLog, 'read' | 'ends' | 'offsetAt'>;
   readonly clock: Pick<Clock, 'now'>;
   inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Something was looked through. */
+  moved(): void;
 }
 
 /** What earlier passes have seen of a topic: everything below an offset, and where what is older ended by that. */
@@ -19,43 +21,55 @@ export interface Looked {
   readonly timeMs: number;
 }
 
-/** Looked through in one pass: some 20 ms. */
+/** Events looked through in one turn: some 20 ms. */
 const lookedMax = 2_000;
 
 /**
  * The first offset that isn't older than `timeMs`. Where the log's times are ahead of the clock, which was ahead once, it goes by when events happened, and past
- * those that happened by that clock: nothing would be old again before that day comes.
+ * those that happened by that clock: nothing would be old again before that day comes. All of them in one pass, however many: what is looked at again and again
+ * (horizon.ts) begins anew each time.
  * @param looked by topic, kept from pass to pass
  */
 export async function endOfOlder(
-  { log, clock, inTurn }: EndOfOlderDependencies,
+  { log, clock, inTurn, moved }: EndOfOlderDependencies,
   looked: Map<Topic, Looked>,
-  { topic, partition }: { readonly topic: Topic; readonly partition: number },
+  { topic, partition, signal }: { readonly topic: Topic; readonly partition: number; readonly signal: AbortSignal },
   timeMs: number,
 ): Promise<number> {
   const to = await log.offsetAt(topic, partition, timeMs);
   const end = (await log.ends(topic))[partition] ?? 0;
-  const isAhead = ({ appendedAt }: LogEntry): boolean => appendedAt > clock.now();
-  for await (const first of log.read({ topic, partition, from: to, to: end, aheadBytes: 1 })) {
-    if (isAhead(first)) return inTurn(lookOn);
+  let isAhead = false;
+  for await (const { appendedAt } of log.read({ topic, partition, from: to, to: end, aheadBytes: 1 })) {
+    isAhead = appendedAt > clock.now();
     break;
   }
-  return to;
+  if (!isAhead) return to;
+  let isThrough: boolean;
+  do {
+    isThrough = await inTurn(lookOn);
+    if (!isThrough) moved();
+  } while (!isThrough && !signal.aborted);
+  return Math.max(to, looked.get(topic)?.older ?? 0);
 
-  async function lookOn(): Promise<number> {
+  /** Answers whether it came to what is younger, or to the log's end. */
+  async function lookOn(): Promise<boolean> {
     const before = looked.get(topic);
     // Of a horizon that went back nothing is known.
     const known = before !== undefined && before.timeMs <= timeMs ? before : null;
-    const from = Math.max(to, known?.below ?? 0);
+    let below = Math.max(to, known?.below ?? 0);
     let older = Math.max(to, known?.older ?? 0);
-    for await (const entry of log.read({ topic, partition, from, to: Math.min(end, from + lookedMax) })) {
+    let left = lookedMax;
+    for await (const entry of log.read({ topic, partition, from: below, to: end })) {
       const now = clock.now();
       const at = takenAt(entry, now);
       if (at < timeMs) older = entry.offset + 1;
       // What happened by the clock that was ahead says nothing: whoever comes next does.
       else if (at <= now) break;
-      looked.set(topic, { below: entry.offset + 1, older, timeMs });
+      below = entry.offset + 1;
+      // Events, not offsets: what was trimmed leaves none, for as many as there were.
+      if (--left === 0) break;
     }
-    return older;
+    looked.set(topic, { below, older, timeMs });
+    return left > 0;
   }
 }

@@ -59,7 +59,7 @@ const trimmedTopics: readonly Topic[] = [...recordTopics, inboxTopic, deadLetter
 /** Answers whether it was done to its end: not while the records are behind the horizon. @throws Error when a store is away */
 export async function passOver(deps: PassDependencies, of: PassOf): Promise<boolean> {
   const { log, reader } = deps;
-  const { partition, horizon, statisticsHorizon } = of;
+  const { partition, signal, horizon, statisticsHorizon } = of;
   if (!(await reader.hasCaughtUp(records.definition.name))) return false;
   const positions = await reader.positions(records.definition.name, partition);
   const hasFolded = async (topic: Topic, to: number) =>
@@ -73,13 +73,13 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
   if (horizon !== null) {
     const ranges = new Map<Topic, number>();
     for (const topic of trimmedTopics)
-      ranges.set(topic, await endOfOlder(deps, of.looked, { topic, partition }, horizon));
+      ranges.set(topic, await endOfOlder(deps, of.looked, { topic, partition, signal }, horizon));
     // Of a record nothing is judged before all of it that is older than the horizon is folded.
     for (const [topic, to] of ranges) if (records.topics.includes(topic) && !(await hasFolded(topic, to))) return false;
     for (const [topic, to] of ranges) await walk(deps, of, { topic, to, daysBefore: null });
   }
   if (statisticsHorizon !== null) {
-    const to = await endOfOlder(deps, of.looked, { topic: retentionTopic, partition }, statisticsHorizon);
+    const to = await endOfOlder(deps, of.looked, { topic: retentionTopic, partition, signal }, statisticsHorizon);
     const staysFrom = await neededFrom(log, partition, to);
     await walk(deps, of, { topic: retentionTopic, to, daysBefore: bucketStart('day', statisticsHorizon), staysFrom });
   }

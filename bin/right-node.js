@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 
 const majorMin = 24;
 /** Whoever stops this process means what it runs: npm, a shell and a supervisor signal the process that they have started. */
-const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 
 export function isNewEnough(version) {
   return Number(version.split('.')[0]) >= majorMin;

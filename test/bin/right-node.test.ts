@@ -65,12 +65,12 @@ describe('node.js', () => {
     expect(JSON.parse(told)).toEqual(['--no-warnings', 'an argument']);
   });
 
-  it('passes SIGTERM on and waits for what it ran', async () => {
+  it.each(['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)('passes %s on and waits for what it ran', async (signal) => {
     const child = run(
-      'process.on("SIGTERM", () => setTimeout(() => process.exit(3), 50)); console.log("on"); setInterval(() => {}, 1000)',
+      `process.on("${signal}", () => setTimeout(() => process.exit(3), 50)); console.log("on"); setInterval(() => {}, 1000)`,
     );
     await once(child.stdout, 'data');
-    child.kill('SIGTERM');
+    child.kill(signal);
     expect(await once(child, 'exit')).toEqual([3, null]);
   });
 

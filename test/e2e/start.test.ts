@@ -227,20 +227,23 @@ describe('stopping', () => {
     await itsDataDir?.remove();
   });
 
-  it('finishes what is in flight on SIGTERM, however many of them come', async () => {
-    itsDataDir = await makeDataDir();
-    other = await startHerald(itsDataDir);
-    const answers = Array.from({ length: 50 }, (_, i) =>
-      (other as Herald).notify({ channel: 'IN_APP', recipient: `user-${i}`, body: 'bye' }).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    );
-    const first = await Promise.race(answers);
-    other.process.kill('SIGTERM');
-    const code = await other.stop();
-    expect(first).toBe(202);
-    expect(code).toBe(0);
-    for (const status of await Promise.all(answers)) expect([202, 0]).toContain(status);
-  });
+  it.each(['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
+    'finishes what is in flight on %s, however many of them come',
+    async (signal) => {
+      itsDataDir = await makeDataDir();
+      other = await startHerald(itsDataDir);
+      const answers = Array.from({ length: 50 }, (_, i) =>
+        (other as Herald).notify({ channel: 'IN_APP', recipient: `user-${i}`, body: 'bye' }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      );
+      const first = await Promise.race(answers);
+      other.process.kill(signal);
+      const code = await other.stop();
+      expect(first).toBe(202);
+      expect(code).toBe(0);
+      for (const status of await Promise.all(answers)) expect([202, 0]).toContain(status);
+    },
+  );
 });

@@ -54,7 +54,7 @@ it('of one whose reader goes', async () => {
   expect(left()).toEqual([]);
 });
 
-it('of one that is told to stop', async () => {
+it.each(['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)('of one that is told to stop, by %s', async (signal) => {
   const child = spawn(process.execPath, [...heraldCommand, ...toStdout], {
     env: processEnvironment(environment()),
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -63,7 +63,7 @@ it('of one that is told to stop', async () => {
   // What has begun to come isn't read on: it waits for its reader.
   await once(child.stdout, 'readable');
   expect(left()).toEqual([expect.stringMatching(/^herald-export-/)]);
-  child.kill('SIGTERM');
+  child.kill(signal);
   expect(await ended).toEqual([130, null]);
   expect(left()).toEqual([]);
 });

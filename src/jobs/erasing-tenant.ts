@@ -49,6 +49,13 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     return (await Promise.all(waits)).every((isReached) => isReached);
   };
 
+  /** Whether the log has still what was said first, and these; one that was put back from an earlier time hasn't, however far it has grown since. */
+  const areSaid = async (tenantId: TenantId, positions: readonly Position[]): Promise<boolean> => {
+    if (!log.isTenantErased(tenantId)) return false;
+    const ends = await Promise.all(positions.map(({ topic }) => log.ends(topic)));
+    return positions.every(({ partition, offset }, i) => offset < (ends[i]?.[partition] ?? 0));
+  };
+
   /** One that names nothing stands behind all that were appended before it. */
   const forgetNothing = async (tenantId: TenantId): Promise<readonly Position[]> => {
     const numbers = partitionsOfTenant(tenantId, log.partitioning);
@@ -106,6 +113,10 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     const waitsFor = (positions: readonly Position[]): ReadOn => {
       return { next: { kind: 'log', place, offset, awaited: positions }, done };
     };
+    const isBegun = place > 0 || offset > 0 || awaited !== undefined;
+    // Whatever was done in that log is undone with it.
+    if (isBegun && !(await areSaid(tenantId, awaited ?? [])))
+      return { next: { kind: 'log', place: 0, offset: 0 }, done: 0 };
     if (place === 0 && offset === 0) {
       const positions = awaited ?? (await commands.eraseTenant(tenantId));
       // From then on nothing of it is folded any more: what is named goes for good.

@@ -22,7 +22,7 @@ export interface TurnDependencies extends WorkDependencies {
 }
 
 /**
- * Resolves with the job as it is stored then: over, or queued behind others; or running still, to be laid down with this mark: the records lack what it waits for.
+ * Resolves with the job as it is stored then: over, or queued behind others; or running still, to be laid down with this mark: a read model lacks what it waits for.
  * @throws StaleOwnerError when somebody else has it; whatever the log and the stores say, with the job running and its mark as it was
  */
 export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Promise<StoredJob> {
@@ -73,7 +73,8 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
   const readOn = async (job: StoredJob, mark: LogMark): Promise<StoredJob> => {
     const takesLong: TakesLong = (doing) => prolonging(job, doing);
     const { next, done } = (await work.readOn?.(job, mark, takesLong)) ?? { next: { kind: 'end' }, done: job.done };
-    return save(moved({ ...job, done, mark: { next, planned: [] } }));
+    const read = { ...job, done, mark: { next, planned: [] } };
+    return save(lacksFolds(job) && lacksFolds(read) ? read : moved(read));
   };
 
   let job = await caughtUp(claimed);
@@ -82,6 +83,7 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
   while (!job.isStopAsked && job.mark.next.kind !== 'end' && !signal.aborted && clock.monotonic() < until) {
     if (job.mark.next.kind === 'log') {
       job = await readOn(job, job.mark.next);
+      if (lacksFolds(job) && !job.isStopAsked) return job;
       continue;
     }
     const begun = clock.monotonic();
@@ -100,6 +102,11 @@ export async function takeTurn(deps: TurnDependencies, claimed: StoredJob): Prom
 
 function lacksRecords({ mark, isStopAsked }: StoredJob): boolean {
   return mark.awaited !== undefined && !isStopAsked;
+}
+
+/** Of what it has said in the log behind the records. */
+function lacksFolds({ mark: { next } }: StoredJob): boolean {
+  return next.kind === 'log' && next.awaited !== undefined;
 }
 
 function markOf(next: readonly (string | number | null)[] | null, { readOn }: Work): ListMark {

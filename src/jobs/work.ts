@@ -30,7 +30,7 @@ export interface WorkDependencies {
     | 'eraseTenant'
     | 'forgetOfTenant'
   >;
-  readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning'>;
+  readonly log: Pick<EventLog, 'ends' | 'read' | 'partitioning' | 'isTenantErased'>;
   readonly secretBox: Pick<SecretBox, 'open'>;
   /** null: what is in the log stays in its bytes until the log's retention ends it. */
   readonly bytes: ErasedBytes | null;

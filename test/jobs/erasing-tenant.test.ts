@@ -81,6 +81,32 @@ const dyingAt = (n: number): Partial<TurnDependencies> => {
   };
 };
 
+/** Of a search that stands where it was, and how often it was said that the tenant is erased. */
+async function standing() {
+  const { clock, reader } = app.deps;
+  let said = 0;
+  const commands: TurnDependencies['commands'] = {
+    ...app.commands,
+    eraseTenant: (of) => {
+      said++;
+      return app.commands.eraseTenant(of);
+    },
+  };
+  // Five seconds are a tenth of one.
+  const quick = {
+    ...clock,
+    monotonic: () => clock.monotonic() * 50,
+    sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 50, signal),
+  };
+  const { name } = searchReadModel.definition;
+  const stood = await Promise.all(Array.from({ length: 12 }, (_, partition) => reader.positions(name, partition)));
+  const behind: TurnDependencies['reader'] = {
+    ...reader,
+    positions: async (of, partition) => (of === name && stood[partition]) || reader.positions(of, partition),
+  };
+  return { more: { commands, reader: behind, clock: quick }, said: () => said };
+}
+
 /** Every document that names a tenant, by collection and id: all collections are read, whatever indexes they have. */
 async function documentsWith(text: string): Promise<string[]> {
   const found: string[] = [];
@@ -155,34 +181,65 @@ describe('the erasure of a tenant', () => {
   it('waits for the same however long a read model stays behind: of what is said anew each time that never has it', async () => {
     tenant = await filled();
     await asked();
-    const { clock, reader } = app.deps;
-    let said = 0;
-    const commands: TurnDependencies['commands'] = {
-      ...app.commands,
-      eraseTenant: (of) => {
-        said++;
-        return app.commands.eraseTenant(of);
+    const { more, said } = await standing();
+    const first = await turn(await claimed(), more);
+    let job = first;
+    for (let turns = 0; turns < 3; turns++) {
+      // Laid down, as one that doesn't come on: the watchdog tells, and a day of it is enough.
+      expect(job).toMatchObject({ state: 'running', movedAt: first.movedAt });
+      expect(job).toMatchObject({ mark: { next: { kind: 'log', awaited: expect.any(Array) } } });
+      job = await turn(await laterOwner(job, turns), more);
+    }
+    expect(said()).toBe(1);
+    expect(await turn(await laterOwner(job, 3), { commands: more.commands })).toMatchObject({ state: 'done' });
+    expect(said()).toBe(2);
+    await isGone();
+  }, 120_000);
+
+  it.each([
+    { where: 'ends before it', endOf: () => 0 },
+    { where: 'has grown past that since', endOf: (end: number) => end },
+  ])(
+    'says it again where the log was put back from before it meanwhile, and $where',
+    async ({ endOf }) => {
+      tenant = await filled();
+      await asked();
+      const { more, said } = await standing();
+      const waiting = await turn(await claimed(), more);
+      const { log } = app.deps;
+      const isThere = () => said() > 1;
+      const putBack: TurnDependencies['log'] = {
+        ...log,
+        ends: async (topic) => (await log.ends(topic)).map((end) => (isThere() ? end : endOf(end))),
+        isTenantErased: (id) => isThere() && log.isTenantErased(id),
+      };
+      const done = await turn(await laterOwner(waiting, 0), { commands: more.commands, log: putBack });
+      expect(done).toMatchObject({ state: 'done', done: many + 1 });
+      // First, in the log that was put back, and at the end.
+      expect(said()).toBe(3);
+      await isGone();
+    },
+    120_000,
+  );
+
+  it('begins anew where the log was put back from before it while it went through it', async () => {
+    tenant = await filled();
+    await asked();
+    const { more, said } = await standing();
+    const { commands } = more;
+    const jobs: TurnDependencies['jobs'] = {
+      save({ mark, ...job }) {
+        if (mark.next.kind === 'log' && mark.next.place > 5) throw new Error('killed');
+        return app.deps.jobs.save({ ...job, mark });
       },
     };
-    // Five seconds are a tenth of one, and the search stands where it was.
-    const quick = {
-      ...clock,
-      monotonic: () => clock.monotonic() * 50,
-      sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 50, signal),
-    };
-    const { name } = searchReadModel.definition;
-    const stood = await Promise.all(Array.from({ length: 12 }, (_, partition) => reader.positions(name, partition)));
-    const behind: TurnDependencies['reader'] = {
-      ...reader,
-      positions: async (of, partition) => (of === name && stood[partition]) || reader.positions(of, partition),
-    };
-    let job = await turn(await claimed(), { commands, reader: behind, clock: quick });
-    for (let turns = 0; turns < 3; turns++) {
-      expect(job).toMatchObject({ state: 'queued', mark: { next: { kind: 'log', awaited: expect.any(Array) } } });
-      job = await turn(await claimed(), { commands, reader: behind, clock: quick });
-    }
-    expect(said).toBe(1);
-    expect(await turn(await claimed(), { commands })).toMatchObject({ state: 'done' });
+    const first = await claimed();
+    await expect(turn(first, { commands, jobs })).rejects.toThrow('killed');
+    expect(said()).toBe(1);
+    const { log } = app.deps;
+    const putBack = { ...log, isTenantErased: (id: TenantId) => said() > 1 && log.isTenantErased(id) };
+    expect(await turn(await laterOwner(first, 0), { commands, log: putBack })).toMatchObject({ state: 'done' });
+    expect(said()).toBe(3);
     await isGone();
   }, 120_000);
 

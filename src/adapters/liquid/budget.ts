@@ -1,6 +1,6 @@
 // What one render may still use up: filters, and every value that is read, printed or taken for a key.
 
-import { templateLimits } from './limits.ts';
+import { templateLimits, tooMuchMemory } from './limits.ts';
 import { LimitError } from './template-error.ts';
 
 /** liquidjs's filters call `use` with the characters or items that they handle; see limits.ts for what else is charged. */
@@ -22,7 +22,7 @@ export function createBudget(limit: number, message: string): Budget {
 
 /** Of what a render may handle: on the caller's thread little, in the worker more. */
 export function memoryBudget(limit: number): Budget {
-  return createBudget(limit, 'takes too much memory to render');
+  return createBudget(limit, tooMuchMemory);
 }
 
 /** An output, a filter, a key of a path: small things of which a template may have tens of thousands. @throws LimitError */

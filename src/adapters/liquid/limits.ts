@@ -36,7 +36,7 @@ export const templateLimits = {
   stepsMax: 50_000,
   /** Processor time of one render in the worker: 5 times what all steps take; then the thread is ended. */
   renderCpuMsMax: 250,
-  /** The same by the clock, for a machine with no processor to spare: then its caller gets 503, and the template isn't refused. */
+  /** The same by the clock, for a machine with no processor to spare: then its caller gets 503, and may try again. */
   renderMsMax: 2000,
   /** What the worker's heap may grow to: 64 MiB for values and twice its own 15 MiB. */
   workerHeapMiB: 96,
@@ -52,8 +52,9 @@ export const templateLimits = {
   queuePerOwnerMax: 64,
   /** A job that waited longer is answered 503: its caller has given up, or soon will. */
   queueMsMax: 2000,
-  /** Sources refused after they broke a limit, the oldest forgotten first; 100 bytes each. */
-  refusedMax: 1000,
+  /** Sources of which something broke a limit, and of each the data that did, the oldest forgotten first: 16,000 of 200 bytes are 3 MiB. */
+  refusedSourcesMax: 1000,
+  refusedDataMax: 16,
   /** Names that a preview tells of: as many as a source has outputs at most, 500 KiB of them. */
   missingNamesMax: 2000,
   missingNameCharactersMax: 256,
@@ -62,6 +63,10 @@ export const templateLimits = {
   /** Formats of dates; longer than any real one. */
   dateFormatCharactersMax: 256,
 } as const;
+
+const remedy = 'shorter lists in data or a simpler template would do';
+export const tooLong = `takes too long to render: ${remedy}`;
+export const tooMuchMemory = `takes too much memory to render: ${remedy}`;
 
 /** What the clock decides, not what a template takes: for want of a processor its caller gets 503, and nothing is refused for good. */
 export type Patience = { readonly [Name in 'renderMsMax' | 'queueMsMax' | 'workerStartMsMax']: number };

@@ -5,8 +5,8 @@ import { assertNever } from '../../domain/assert-never.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { type Patience, templateLimits } from './limits.ts';
-import { createRefusedSources, type OwnedSource } from './refused-sources.ts';
+import { type Patience, templateLimits, tooLong, tooMuchMemory } from './limits.ts';
+import { createRefusedRenderings } from './refused-renderings.ts';
 import { type RenderThread, startRenderThread, ThreadLostError } from './render-thread.ts';
 import { nowhere, TemplateError } from './template-error.ts';
 import type { WorkerAnswer, WorkerJob } from './worker-messages.ts';
@@ -40,9 +40,9 @@ export function createTagRenderer({
   readonly workerUrl: URL;
   readonly patience: Patience;
 }): TagRenderer {
-  const { queueMax, queuePerOwnerMax, refusedMax, threadsMax, heldUpMs } = templateLimits;
+  const { queueMax, queuePerOwnerMax, refusedSourcesMax, refusedDataMax, threadsMax, heldUpMs } = templateLimits;
   const queue = createFairQueue<Waiting>({ jobsMax: queueMax, jobsPerOwnerMax: queuePerOwnerMax });
-  const refused = createRefusedSources({ sourcesMax: refusedMax });
+  const refused = createRefusedRenderings({ sourcesMax: refusedSourcesMax, dataMax: refusedDataMax });
   const seats: Seat[] = [{ thread: null, isWorking: false }];
   let closed = false;
 
@@ -57,11 +57,11 @@ export function createTagRenderer({
   }
 
   async function answer(seat: Seat, waiting: Waiting): Promise<void> {
-    const { owner, job, resolve, reject } = waiting;
+    const { job, resolve, reject } = waiting;
     let heldUp: NodeJS.Timeout | undefined;
     try {
       // It may have been refused while it waited.
-      throwIfRefused({ owner, source: job.source });
+      refused.throwIfRefused(waiting);
       if (seat.thread === null || seat.thread.isLost) seat.thread = startRenderThread(workerUrl, patience);
       await seat.thread.started;
       heldUp = setTimeout(relieve, heldUpMs);
@@ -82,12 +82,6 @@ export function createTagRenderer({
   }
 
   /** @throws TemplateError */
-  function throwIfRefused(owned: OwnedSource): void {
-    const reason = refused.reasonOf(owned);
-    if (reason !== null) throw new TemplateError('limit', `${reason}; it is refused until it is changed`, nowhere);
-  }
-
-  /** @throws TemplateError */
   function rendered(waiting: Waiting, answer: WorkerAnswer): string {
     if (answer.kind === 'rendered') {
       for (const name of answer.missing) waiting.job.missing?.add(name);
@@ -95,16 +89,16 @@ export function createTagRenderer({
     }
     if (answer.kind === 'ready') throw new Error('the template worker answered out of turn');
     const { kind, message, line, column } = answer.error;
-    if (kind === 'limit') refuse(waiting, message);
-    throw new TemplateError(kind, message, { line, column });
+    const error = new TemplateError(kind, message, { line, column });
+    throw kind === 'limit' ? refuse(waiting, error) : error;
   }
 
   function afterLoss(waiting: Waiting, error: ThreadLostError): Error {
     switch (error.reason) {
       case 'time':
-        return refuse(waiting, 'takes too long to render');
+        return refuse(waiting, new TemplateError('limit', tooLong, nowhere));
       case 'memory':
-        return refuse(waiting, 'takes too much memory to render');
+        return refuse(waiting, new TemplateError('limit', tooMuchMemory, nowhere));
       case 'ended':
         return stopping();
       case 'late':
@@ -119,15 +113,18 @@ export function createTagRenderer({
     }
   }
 
-  function refuse({ owner, job }: Waiting, reason: string): TemplateError {
-    const sourceHash = refused.add({ owner, source: job.source }, reason);
-    logger.warn('a template broke a limit and is refused from now on', { sourceHash, reason });
-    return new TemplateError('limit', reason, nowhere);
+  function refuse(waiting: Waiting, error: TemplateError): TemplateError {
+    const sourceHash = refused.add(waiting, error);
+    logger.warn('a template broke a limit and is not rendered with these data again', {
+      sourceHash,
+      reason: error.message,
+    });
+    return error;
   }
 
   return {
     async render(job, owner) {
-      throwIfRefused({ owner, source: job.source });
+      refused.throwIfRefused({ owner, job });
       if (closed) throw stopping();
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       if (!queue.push(owner, { owner, job, queuedAt: performance.now(), resolve, reject })) throw busy();

@@ -3,7 +3,7 @@
 import { Context, type Emitter, type Liquid, type Template, toValueSync } from 'liquidjs';
 import { createBudget, memoryBudget } from './budget.ts';
 import { type Frame, readPath } from './frame.ts';
-import { templateLimits } from './limits.ts';
+import { templateLimits, tooLong } from './limits.ts';
 import type { MissingNames } from './missing-names.ts';
 import { nowhere, TemplateError, toTemplateError } from './template-error.ts';
 import { type Key, propertyOf, toText } from './values.ts';
@@ -36,7 +36,7 @@ export class TemplateContext extends Context {
 
   constructor(liquid: Liquid, { data, html, now, missing }: TaggedInput) {
     const memory = memoryBudget(templateLimits.memoryInWorkerMax);
-    const steps = createBudget(templateLimits.stepsMax, 'takes too long to render');
+    const steps = createBudget(templateLimits.stepsMax, tooLong);
     const memoryLimit = { use: memory.use } as unknown as Context['memoryLimit'];
     const renderLimit = { check: () => steps.use(1) } as unknown as Context['renderLimit'];
     super(data, liquid.options, { sync: true }, { memoryLimit, renderLimit, liquid });

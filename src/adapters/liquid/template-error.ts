@@ -2,7 +2,7 @@
 
 import { LiquidError } from 'liquidjs';
 
-/** `limit`: it cost too much, and its source is refused from then on. `invalid`: everything else that its author or caller must mend. */
+/** `limit`: it cost too much, and isn't rendered with these data again. `invalid`: everything else that its author or caller must mend. */
 export class TemplateError extends Error {
   readonly kind: 'invalid' | 'limit';
   /** From 1; null when it isn't about one place. */

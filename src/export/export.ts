@@ -66,7 +66,7 @@ export async function exportToFolder(options: ExportOptions): Promise<Manifest> 
   const scratch = join(folder, scratchFolder);
   const source = sourceOf({ ...state, log, scratch, pieceRows: Math.min(usualPieceRows, options.roundRows) });
   const openPart = await partsOf(state.format, table.columns);
-  const roundOf = ({ round }: Progress) => beginRound({ ...state, folder, table, openPart, round });
+  const roundOf = ({ round }: Progress) => beginRound({ ...state, folder, table, openPart, number: round });
   let read = state.ranges.reduce((sum, { events }) => sum + events, 0);
   let round = roundOf(state);
   let readOfRound = 0;
@@ -76,7 +76,7 @@ export async function exportToFolder(options: ExportOptions): Promise<Manifest> 
     state.files.push(...files);
     state.rows += round.rows;
     state.next = next;
-    state.round++;
+    state.round = round.nextNumber;
     writeProgress(folder, state);
     round = roundOf(state);
     readOfRound = 0;

@@ -1,4 +1,5 @@
-// The files of one round: one, or one for each day or tenant. They are there, whole and on the disk, once the round has ended; until then they end in .tmp.
+// The files of one round: one, or one for each day or tenant, and further ones where their footers would take too much memory. They are there, whole and on
+// the disk, once the round has ended; until then they end in .tmp.
 //
 //   events-00001.ndjson      day=2026-11-22/events-00001.ndjson      tenant=tnt_.../events-00001.ndjson
 
@@ -19,11 +20,14 @@ export interface RoundOptions {
   readonly format: Format;
   readonly split: Split;
   readonly openPart: OpenPart;
-  readonly round: number;
+  /** Of the first files. */
+  readonly number: number;
 }
 
 export interface Round {
   readonly rows: number;
+  /** Of the next round's files. */
+  readonly nextNumber: number;
   add(rows: readonly Row[]): void;
   /** Durable when it returns. */
   end(): ExportedFile[];
@@ -31,34 +35,56 @@ export interface Round {
 
 /** Of what waits in the memory of all files of a round, about. */
 const heldBytesMax = 24 * 1024 * 1024;
+/** Of what stays in memory until the files end, of all of them: some 1,900 groups of rows of events, 750 of notifications. */
+const footerBytesMax = 32 * 1024 * 1024;
 /** Hive's name for rows that belong nowhere, which DuckDB and Spark read as null. */
 const nowhere = '__HIVE_DEFAULT_PARTITION__';
 
 export function beginRound(options: RoundOptions): Round {
-  const { folder, table, format, split, openPart, round } = options;
-  const name = `${table.name}-${String(round).padStart(5, '0')}.${format}`;
+  const { folder, table, format, split, openPart } = options;
   const folderOf = folderBy(split, table);
-  const parts = new Map<string, { readonly part: Part; rows: number }>();
+  const open = new Map<string, { readonly path: string; readonly part: Part; rows: number }>();
+  const ended: { readonly path: string; readonly rows: number }[] = [];
+  let { number } = options;
   let rows = 0;
 
   const partOf = (within: string) => {
-    const known = parts.get(within);
+    const known = open.get(within);
     if (known !== undefined) return known;
     mkdirSync(join(folder, within), { recursive: true });
-    const opened = { part: openPart(join(folder, within, `${name}.tmp`)), rows: 0 };
-    parts.set(within, opened);
+    const path = join(folder, within, `${table.name}-${String(number).padStart(5, '0')}.${format}`);
+    const opened = { path, part: openPart(`${path}.tmp`), rows: 0 };
+    open.set(within, opened);
     return opened;
   };
 
+  /** The fullest first: a group of rows is the better the larger it is. */
   const flushBeyondMax = () => {
-    let held = 0;
-    for (const { part } of parts.values()) held += part.heldBytes;
-    if (held > heldBytesMax) for (const { part } of parts.values()) part.flush();
+    const parts = [...open.values()].map(({ part }) => part);
+    let held = parts.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+    if (held <= heldBytesMax) return;
+    for (const part of parts.sort((one, other) => other.heldBytes - one.heldBytes)) {
+      if (held <= heldBytesMax / 2) return;
+      held -= part.heldBytes;
+      part.flush();
+    }
+  };
+
+  const endFiles = () => {
+    for (const [within, { path, part, rows }] of open) {
+      part.end();
+      open.delete(within);
+      ended.push({ path, rows });
+    }
+    number++;
   };
 
   return {
     get rows() {
       return rows;
+    },
+    get nextNumber() {
+      return number;
     },
     add(added) {
       for (const row of added) {
@@ -68,18 +94,18 @@ export function beginRound(options: RoundOptions): Round {
       }
       rows += added.length;
       flushBeyondMax();
+      let footerBytes = 0;
+      for (const { part } of open.values()) footerBytes += part.footerBytes;
+      if (footerBytes > footerBytesMax) endFiles();
     },
     end() {
-      const files: ExportedFile[] = [];
-      for (const [within, { part, rows }] of parts) {
-        const path = join(folder, within, name);
-        part.end();
+      if (open.size > 0) endFiles();
+      return ended.map(({ path, rows }) => {
         sync(`${path}.tmp`);
         renameSync(`${path}.tmp`, path);
         sync(dirname(path));
-        files.push({ path: relative(folder, path).split(sep).join('/'), rows, ...digestOf(path) });
-      }
-      return files;
+        return { path: relative(folder, path).split(sep).join('/'), rows, ...digestOf(path) };
+      });
     },
   };
 }

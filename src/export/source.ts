@@ -44,6 +44,8 @@ export interface SourceOptions {
 export const usualPieceRows = 500;
 /** And so much is read for it at most. */
 const pieceEvents = 5_000;
+/** Of its rows' texts: 500 of the largest requests are 100 MiB. */
+const pieceChars = 4 * 1024 * 1024;
 
 /** One range after another: units are ranges, and how far one is its offset. */
 export function eventsSource({ log, ranges, filter, pieceRows }: SourceOptions): Source {
@@ -53,16 +55,22 @@ export function eventsSource({ log, ranges, filter, pieceRows }: SourceOptions):
   async function* piecesOf(range: Range, unit: number, from: number): AsyncGenerator<Piece> {
     const { topic, partition, to } = range;
     let rows: Row[] = [];
+    let chars = 0;
     let read = 0;
     deleted += to - from;
     for await (const entry of log.read({ topic, partition, from, to })) {
       read++;
-      if (isWanted(entry)) rows.push(eventRow(entry));
-      if (rows.length < pieceRows && read < pieceEvents) continue;
+      if (isWanted(entry)) {
+        const row = eventRow(entry);
+        rows.push(row);
+        chars += charsOf(row);
+      }
+      if (rows.length < pieceRows && chars < pieceChars && read < pieceEvents) continue;
       range.events += read;
       deleted -= read;
       yield { rows, read, next: { unit, at: entry.offset + 1 } };
       rows = [];
+      chars = 0;
       read = 0;
     }
     range.events += read;
@@ -80,4 +88,10 @@ export function eventsSource({ log, ranges, filter, pieceRows }: SourceOptions):
       }
     },
   };
+}
+
+function charsOf(row: Row): number {
+  let chars = 0;
+  for (const cell of row) if (typeof cell === 'string') chars += cell.length;
+  return chars;
 }

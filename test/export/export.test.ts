@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { topicOf } from '../../src/domain/topics.ts';
+import { beginning, eventsSource, usualPieceRows } from '../../src/export/source.ts';
 import type { Engines } from '../projections/engines.ts';
 import { appendAll, openEngines } from '../projections/engines.ts';
 import { anyEvent } from '../support/events.ts';
@@ -191,6 +192,27 @@ describe('an export of events', () => {
       );
     }
     expect(idsOf(exporting.rows('days'))).toEqual(idsOf(events));
+  });
+
+  it('comes in pieces of few rows where they are long: 500 of the largest requests would be 100 MiB', async () => {
+    const request = someEvents(200, 21).find((event) => event.type === 'NotificationRequested');
+    if (request?.type !== 'NotificationRequested') throw new Error('no request');
+    const body = 'x'.repeat(190 * 1024);
+    const events = Array.from({ length: 60 }, (_, i): DomainEvent => {
+      return { ...request, eventId: `long-${i}` as typeof request.eventId, request: { ...request.request, body } };
+    });
+    await appendAll(engines.log, events);
+    const place = { topic: topicOf(request), partition: request.partition };
+    const source = eventsSource({
+      log: { ...engines.log, id: engines.log.history.id },
+      ranges: [{ ...place, from: 0, to: 60, events: 0 }],
+      filter: everything,
+      pieceRows: usualPieceRows,
+    });
+    const sizes: number[] = [];
+    for await (const { rows } of source.pieces(beginning)) sizes.push(rows.length);
+    expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(60);
+    expect(Math.max(...sizes)).toBeLessThan(25);
   });
 
   it('tells of bytes that do not decode, so that its rows are as many as the log has events', async () => {

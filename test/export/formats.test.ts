@@ -1,5 +1,6 @@
 // CSV and Parquet hold what NDJSON holds.
 
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -89,6 +90,36 @@ describe('a file of an export', () => {
     }));
     expect(read).toEqual([...wanted, ...wanted]);
     expect(parquetMetadata(file).row_groups.map(({ num_rows }) => num_rows)).toEqual([4n, 4n]);
+  });
+
+  it('in Parquet tells of each group the least and the greatest of what is short: bounds of bodies would stand in memory until the file ends', async () => {
+    const path = join(folder, 'long.parquet');
+    const part = (await partsOf('parquet', columns))(path);
+    const group = (text: string, json: string) => {
+      part.add([text, 1, time, true, json]);
+      part.flush();
+    };
+    group('short', '"short"');
+    group('x'.repeat(190 * 1024), `"${'x'.repeat(190 * 1024)}"`);
+    const { footerBytes } = part;
+    part.end();
+    const { row_groups } = parquetMetadata(new Uint8Array(readFileSync(path)).buffer);
+    const bounds = row_groups.map((of) => of.columns.map(({ meta_data }) => meta_data?.statistics?.max_value ?? null));
+    expect(bounds).toEqual([
+      ['short', 1n, new Date(time), true, '"short"'],
+      [null, 1n, new Date(time), true, null],
+    ]);
+    expect(footerBytes).toBe(2 * columns.length * 1024);
+  });
+
+  it('in Parquet is on the disk with each group: thousands of files wait for their next one', async () => {
+    const path = join(folder, 'flushed.parquet');
+    const part = (await partsOf('parquet', columns))(path);
+    const text = randomBytes(10_000).toString('latin1');
+    part.add([text, 1, time, true, null]);
+    part.flush();
+    expect(readFileSync(path).byteLength).toBeGreaterThan(10_000);
+    part.end();
   });
 
   it('that holds nothing is one that can be read', async () => {

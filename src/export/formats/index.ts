@@ -12,6 +12,8 @@ export type Format = (typeof formats)[number];
 export interface Part {
   /** Of what waits in memory, about. */
   readonly heldBytes: number;
+  /** Of what stays in memory until its end, whatever is flushed, about. */
+  readonly footerBytes: number;
   add(row: Row): void;
   /** Writes what waits. @throws Error when it can't be written */
   flush(): void;

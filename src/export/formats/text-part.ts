@@ -21,6 +21,7 @@ export function openTextPart(path: string, { head, line }: LineFormat): Part {
     get heldBytes() {
       return held.length;
     },
+    footerBytes: 0,
     add(row) {
       held += line(row);
       if (held.length >= pieceBytes) flush();

@@ -39,7 +39,7 @@ export function openSettingsBeside(config: Config, parts: Process): Promise<Sett
 
 /** None where there are none. */
 export function openJobsBeside(config: Config, parts: { readonly logger: Logger }): Promise<JobsBeside> {
-  return isCluster(config) ? clusterJobs(config, parts) : embeddedJobs(config);
+  return isCluster(config) ? clusterJobs(config, parts) : openEmbeddedJobsBeside(config);
 }
 
 /**
@@ -56,7 +56,7 @@ async function embeddedSettings({ DATA_DIR: dataDir }: Config): Promise<Settings
   const { openSettingsBeside: open } = await import('../adapters/sqlite/settings/store.ts');
   if (!isThere(files.settings)) throw new StartError(`DATA_DIR: ${dataDir} holds no settings (settings.db).`);
   const settings = await openOrExplain(files.settings, 'settings', () => open({ path: files.settings }));
-  const { jobs, close } = await embeddedJobs({ DATA_DIR: dataDir });
+  const { jobs, close } = await openEmbeddedJobsBeside({ DATA_DIR: dataDir });
   return {
     settings,
     jobs,
@@ -68,7 +68,8 @@ async function embeddedSettings({ DATA_DIR: dataDir }: Config): Promise<Settings
   };
 }
 
-async function embeddedJobs({ DATA_DIR: dataDir }: Pick<Config, 'DATA_DIR'>): Promise<JobsBeside> {
+/** Of DATA_DIR, whichever engines are named. None where there are none. */
+export async function openEmbeddedJobsBeside({ DATA_DIR: dataDir }: Pick<Config, 'DATA_DIR'>): Promise<JobsBeside> {
   const path = dataFiles(dataDir).jobs;
   if (!isThere(path)) return { jobs: { find: async () => null, listOpen: async () => [] }, close: async () => {} };
   const { openJobsBeside: open } = await import('../adapters/sqlite/jobs/store.ts');

@@ -10,7 +10,10 @@ import { dataFiles } from './data-files.ts';
 export const alreadyCopied = 'the copy was complete before, nothing was left to do';
 
 /** A line per topic. */
-export function copiedSummary({ topics, goneEvents, positions }: CopyResult, settings: CopiedSettings): string {
+export function copiedSummary(
+  { topics, goneEvents, positions }: CopyResult,
+  settings: CopiedSettings & { readonly keys: number },
+): string {
   const rows: [string, string, string][] = [
     ['topic', 'log.db', 'Kafka'],
     ...topics.map(({ topic, source, target }): [string, string, string] => [topic, String(source), String(target)]),
@@ -18,8 +21,8 @@ export function copiedSummary({ topics, goneEvents, positions }: CopyResult, set
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, from, to]) => `${name.padEnd(width)}${from.padStart(12)}${to.padStart(12)}`);
-  const { tenants, providers, templates } = settings;
-  const rest = `positions of groups: ${positions}; tenants: ${tenants}, providers: ${providers}, templates: ${templates}`;
+  const { tenants, providers, templates, keys } = settings;
+  const rest = `positions of groups: ${positions}; tenants: ${tenants}, providers: ${providers}, templates: ${templates}, idempotency keys: ${keys}`;
   const gone = goneEvents === 0 ? '' : `of the events ${goneEvents} had ended with RETENTION, and are in neither\n`;
   return `${lines.join('\n')}\n${gone}${rest}\n`;
 }
@@ -34,7 +37,7 @@ export function whatToStartWith(config: Config): string {
     config.AUTH_JWKS_URL === null && existsSync(issuerKey)
       ? `Bearer tokens of the embedded issuer go on holding where ${issuerKey} is in the DATA_DIR of the process.\n`
       : '';
-  return `Copied. ${secret}\n${issuer}Don't start the embedded service on this DATA_DIR again: it would send what is retried and scheduled a second time.\n`;
+  return `Copied. ${secret}\n${issuer}Don't start the embedded service on this DATA_DIR again: it would send what is retried and scheduled a second time. Jobs that are over stay there: GET /jobs/:id knows none of them.\n`;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,20 +1,28 @@
-// herald copy-log --to kafka: an embedded log with its groups' positions, and the settings, into the engines that many processes share.
+// herald copy-log --to kafka: an embedded log with its groups' positions, the settings and the keys of the last 24 h, into the engines that many processes
+// share. Jobs aren't copied: none is under way.
 //
-//   DATA_DIR (locked) ──> settings ──> MongoDB        read models aren't copied: they fold themselves anew from the log
-//                     └─> log.db ────> Kafka
+//   DATA_DIR (locked) ──> settings, keys ──> MongoDB        read models aren't copied: they fold themselves anew from the log
+//                     └─> log.db ──────────> Kafka
 
 import { existsSync } from 'node:fs';
 
 import { openKafkaCopyTarget } from '../adapters/kafka/copy-target.ts';
 import { connectMongo, type MongoConnection } from '../adapters/mongodb/connection.ts';
 import { hasFoldedReadModels } from '../adapters/mongodb/read-models/folded.ts';
+import { openMongoIdempotencyStore } from '../adapters/mongodb/idempotency/store.ts';
 import { openMongoSettingsStore } from '../adapters/mongodb/settings/store.ts';
 import { openCopySource, type SqliteCopySource } from '../adapters/sqlite/event-log/copy-source.ts';
+import { openKeysBeside } from '../adapters/sqlite/idempotency/store.ts';
 import { openSettingsStore } from '../adapters/sqlite/settings/store.ts';
+import type { Topic } from '../domain/topics.ts';
 import { CopyRefusedError } from '../ports/event-log-copy.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { SettingsStore } from '../ports/settings-store.ts';
+import { copyKeys } from '../replay/copy-keys.ts';
 import { copyLog } from '../replay/copy-log.ts';
-import { copySettings, type CopiedSettings } from '../replay/copy-settings.ts';
+import { allTenants, copySettings, type CopiedSettings } from '../replay/copy-settings.ts';
+import { openEmbeddedJobsBeside } from './beside.ts';
 import { kafkaSettingsOf } from './cluster-engines.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import { isCluster } from './config.ts';
@@ -28,7 +36,7 @@ import { secretBoxOf } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import { opensFirstTenant } from './tie.ts';
 
-/** Interrupted, it is run again and goes on. @throws StartError when there is nothing to copy from or no log to copy into */
+/** Interrupted, it is run again and goes on. @throws StartError when there is nothing to copy from, a job isn't over, or there is no log to copy into */
 export async function copyLogToKafka(config: Config): Promise<void> {
   if (!isCluster(config))
     throw new StartError('KAFKA_BROKERS, SCHEMA_REGISTRY_URL, MONGODB_URL, REDIS_URL: say which engines to copy into.');
@@ -40,6 +48,7 @@ export async function copyLogToKafka(config: Config): Promise<void> {
   const settings = await openOrExplain(files.settings, 'settings', () => openSettingsStore({ path: files.settings }));
   try {
     await checkSecret(config, settings);
+    await refuseOpenJobs(config, settings);
     const source = await openOrExplain(files.log, 'log', () => openCopySource(files.log));
     try {
       await copyInto(config, { source, settings });
@@ -54,6 +63,9 @@ export async function copyLogToKafka(config: Config): Promise<void> {
   }
 }
 
+/** Jobs by name. */
+const toldMax = 20;
+
 interface Embedded {
   readonly source: SqliteCopySource;
   readonly settings: SettingsStore;
@@ -64,6 +76,7 @@ async function copyInto(config: ClusterConfig, { source, settings }: Embedded): 
   const targets = await openTargets(config, running);
   const progress = createProgress('copy-log');
   let copied: CopiedSettings = { tenants: 0, providers: 0, templates: 0 };
+  let keys = 0;
   try {
     const result = await copyLog({
       source,
@@ -71,13 +84,14 @@ async function copyInto(config: ClusterConfig, { source, settings }: Embedded): 
       async copySettings() {
         await refuseUsedReadModels(targets.connection);
         copied = await copySettings({ source: settings, target: targets.settings });
+        keys = await copyKeysOf(config, source, { target: targets.keys, clock: running.clock });
       },
       onProgress: progress.update,
     });
     if (result === null) progress.end(alreadyCopied);
     else {
       progress.end(`${result.foundEvents} events found from before, all there now`);
-      process.stdout.write(copiedSummary(result, copied));
+      process.stdout.write(copiedSummary(result, { ...copied, keys }));
     }
     process.stdout.write(whatToStartWith(config));
   } finally {
@@ -90,18 +104,58 @@ async function openTargets(config: ClusterConfig, { clock, logger }: Process) {
   const { signal } = new AbortController();
   const connection = await connectMongo({ url: config.MONGODB_URL, logger, signal });
   const settings = await openMongoSettingsStore({ connection, logger, clock });
+  const keys = await openMongoIdempotencyStore({ connection });
   const kafka = { settings: kafkaSettingsOf(config), registryUrl: config.SCHEMA_REGISTRY_URL };
   const log = openKafkaCopyTarget({ ...kafka, clock, logger, signal });
   return {
     connection,
     log,
     settings,
+    keys,
     async close() {
       await log.close();
       await settings.close();
       await connection.close();
     },
   };
+}
+
+/** What they name stays known, though records are folded anew first. */
+async function copyKeysOf(
+  { DATA_DIR: dataDir }: Config,
+  source: SqliteCopySource,
+  { target, clock }: { readonly target: IdempotencyStore; readonly clock: Clock },
+): Promise<number> {
+  const { id } = source;
+  const path = dataFiles(dataDir).idempotency;
+  if (id === null || !isThere(path)) return 0;
+  const ends = new Map<Topic, readonly number[]>();
+  for (const topic of source.topics) ends.set(topic, await source.ends(topic));
+  return openOrExplain(path, 'idempotency', async () => {
+    const keys = openKeysBeside({ path }, { id, ends });
+    try {
+      return await copyKeys({ source: keys.pages(clock.now()), target });
+    } finally {
+      keys.close();
+    }
+  });
+}
+
+/** Of a job that isn't over nobody would know any more: an erasure that was answered 202 would end half done. */
+async function refuseOpenJobs(config: ClusterConfig, settings: SettingsStore): Promise<void> {
+  const { jobs, close } = await openEmbeddedJobsBeside(config);
+  try {
+    const open: string[] = [];
+    for await (const tenantId of allTenants(settings))
+      for (const { id, kind } of await jobs.listOpen(tenantId)) open.push(`${id} (${kind}, ${tenantId})`);
+    if (open.length === 0) return;
+    const told = [...open.slice(0, toldMax), ...(open.length > toldMax ? [`${open.length - toldMax} more`] : [])];
+    throw new StartError(
+      `These jobs aren't over, and aren't copied: ${told.join(', ')}. Start the embedded service until GET /jobs/:id says that they are (DELETE /jobs/:id stops one), then copy.`,
+    );
+  } finally {
+    await close();
+  }
 }
 
 /** Read models that follow another log would pass over the events of this one. */

@@ -11,6 +11,8 @@ import { formatVersion, hasChecksums } from './catalog.ts';
 import { isWhole } from './checksum.ts';
 
 export interface SqliteCopySource extends EventLogCopySource {
+  /** Made with the log, for good; null: no process of this version has opened it. */
+  readonly id: string | null;
   close(): void;
 }
 
@@ -76,6 +78,7 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
     Number(counted.get(idOf(topic), partition, offset)?.['count']);
 
   return {
+    id: idIn(db),
     identity: identityOf(db, { topicIds, numbers, rows, trimmedTo }),
     partitioning,
     topics: [...topicIds.keys()],
@@ -113,6 +116,11 @@ function sourceOn(db: DatabaseSync): SqliteCopySource {
       if (db.isOpen) db.close();
     },
   };
+}
+
+function idIn(db: DatabaseSync): string | null {
+  const id = db.prepare("SELECT value FROM meta WHERE key = 'id'").get()?.['value'];
+  return id === undefined ? null : String(id);
 }
 
 /** In the place of a damaged event: what is a dead letter here is one in the copy. Every event begins with its id, so nothing is none. */

@@ -4,6 +4,8 @@
 //
 // One process at a time opens it to serve: what a former one had under way is nobody's any more.
 
+import type { SQLOutputValue } from 'node:sqlite';
+
 import { keyLifetimeMs } from '../../../domain/idempotency.ts';
 import type { NotificationId, TenantId } from '../../../domain/ids.ts';
 import type { Position } from '../../../ports/event-log.ts';
@@ -66,6 +68,44 @@ export function openIdempotencyStore({ path, history }: IdempotencyStoreOptions)
     },
   };
 }
+
+/** Of a log that nobody writes any more, to be copied: as they hold, and no more of another log or of a time that this one doesn't have. */
+export interface KeysBeside {
+  /** Those that hold at `now`, some at a time; of what was under way nobody has the lease. */
+  pages(now: number): Iterable<readonly KeyEntry[]>;
+  close(): void;
+}
+
+/** Its file is read alone. @throws Error when it can't be opened */
+export function openKeysBeside({ path }: Pick<IdempotencyStoreOptions, 'path'>, log: KeysOf): KeysBeside {
+  const connection = openConnection(path, { readOnly: true, holds: 'idempotency' });
+  const known = connection.statement('SELECT log_id FROM idempotency').get()?.['log_id'];
+  const isInLog = ({ position }: KeyEntry) =>
+    position === null || position.offset < (log.ends.get(position.topic)?.[position.partition] ?? 0);
+  return {
+    *pages(now) {
+      if (known !== log.id) return;
+      for (let after = 0; ;) {
+        const rows = connection.statement(pageSql).all(after, now, keysPerPage);
+        if (rows.length === 0) return;
+        after = Number(rows.at(-1)?.['rowid']);
+        const entries = rows.map(entryOf).filter(isInLog);
+        yield entries.map((entry) => (entry.leaseUntil === null ? entry : { ...entry, leaseUntil: 0 }));
+      }
+    },
+    close: () => connection.close(),
+  };
+}
+
+interface KeysOf {
+  readonly id: string;
+  /** How far it goes. */
+  readonly ends: Reach;
+}
+
+/** As many as a batch has. */
+const keysPerPage = 500;
+const pageSql = 'SELECT rowid, * FROM keys WHERE rowid > ? AND expires_at > ? ORDER BY rowid LIMIT ?';
 
 const schemaSql = `
   CREATE TABLE IF NOT EXISTS idempotency (one INTEGER PRIMARY KEY CHECK (one = 1), log_id TEXT NOT NULL);
@@ -156,7 +196,10 @@ function put(connection: Connection, entry: KeyEntry): void {
 function entryAt(connection: Connection, { tenantId, keyHash }: KeyPlace, now: number): KeyEntry | null {
   const sql = 'SELECT * FROM keys WHERE tenant_id = ? AND key_hash = ? AND expires_at > ?';
   const row = connection.statement(sql).get(tenantId, keyHash, now);
-  if (row === undefined) return null;
+  return row === undefined ? null : entryOf(row);
+}
+
+function entryOf(row: Readonly<Record<string, SQLOutputValue>>): KeyEntry {
   const { lease_until: leaseUntil, position } = row;
   return {
     tenantId: String(row['tenant_id']) as TenantId,

@@ -5,7 +5,7 @@ import type { Breaker, BreakerState, Sign } from '../domain/breaker.ts';
 import { admit, afterAttempt, closedBreaker, stateOf } from '../domain/breaker.ts';
 import { retryAfterMaxMs } from '../domain/delivery-outcome.ts';
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
-import type { Channel, ProviderRole } from '../domain/events.ts';
+import type { Channel, ProviderRole, WorkEvent } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -126,13 +126,17 @@ export function createBreakers(by: {
   }
 
   function isKeptTooLong({ event }: WorkItem, key: string): boolean {
-    const waitedMs = clock.now() - Math.max(event.requestedAt, event.request.sendAt ?? 0);
     const known = kept.get(key);
-    if (known?.breaker.kind !== 'open' || !known.breaker.isAsked || clock.monotonic() >= known.breaker.until)
-      return waitedMs > keptMaxMs;
-    // What a person sends again has waited since its round began at most, which isn't told: it is counted from when the breaker opened.
-    const askedMs = event.round === 1 ? waitedMs : clock.monotonic() - known.since;
-    return askedMs > keptMaxMs + retryAfterMaxMs;
+    const waitedMs = waitedOf(event, known?.since ?? clock.monotonic());
+    const isPaused = known?.breaker.kind === 'open' && known.breaker.isAsked && clock.monotonic() < known.breaker.until;
+    return waitedMs > keptMaxMs + (isPaused ? retryAfterMaxMs : 0);
+  }
+
+  /** What a person sends again waits since then alone. What is due of such a round doesn't tell when that was: it counts from when the breaker opened. */
+  function waitedOf(event: WorkEvent, openSince: number): number {
+    if (event.type === 'RetryRequested') return clock.now() - event.occurredAt;
+    const waitedMs = clock.now() - Math.max(event.requestedAt, event.request.sendAt ?? 0);
+    return event.round === 1 ? waitedMs : Math.min(waitedMs, clock.monotonic() - openSince);
   }
 
   function tell({ means, tenantId }: Pass, before: Breaker, after: Breaker): void {

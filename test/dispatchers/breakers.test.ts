@@ -13,7 +13,7 @@ import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import { retryable } from './harness.ts';
-import { requested, retryRequested } from './work-events.ts';
+import { due, requested, retryRequested } from './work-events.ts';
 
 const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
@@ -97,5 +97,35 @@ describe('a receiver that asks for a pause each time it is tried', () => {
     const old = { ...requested(), requestedAt: Date.now() - 30 * day };
     expect(attempt(requested(), pause)).toBe('made');
     expect(attempt(retryRequested(old, 2, 4), pause)).toBe('waits');
+  });
+});
+
+describe('a receiver that is down, and what a person sends again to it of a month ago', () => {
+  const old = { ...requested(), requestedAt: Date.now() - 30 * day };
+  const again = (): WorkEvent => ({ ...retryRequested(old, 2, 4), occurredAt: Date.now() + passedMs });
+  const dueAgain = (): WorkEvent => ({ ...due(old, 5, 4), round: 2 });
+  beforeEach(() => {
+    for (let failures = 0; failures < 10; failures++) expect(attempt(requested(), retryable())).toBe('made');
+  });
+
+  it('is tried by one at a time, as by what is new', () => {
+    expect(attempt(again(), retryable())).toBe('waits');
+    expect(attempt(dueAgain(), retryable())).toBe('waits');
+    passedMs += 1_000;
+    expect(attempt(again(), retryable())).toBe('probe');
+    expect(attempt(again(), retryable())).toBe('waits');
+    expect(attempt(dueAgain(), retryable())).toBe('waits');
+  });
+
+  it('keeps none of it for longer than all retries take together', () => {
+    const first = again();
+    while (passedMs <= hour) {
+      expect(attempt(first, retryable())).not.toBe('made');
+      passedMs += 60_000;
+      attempt(requested(), retryable());
+    }
+    expect(attempt(first, retryable())).toBe('made');
+    expect(attempt(dueAgain(), retryable())).toBe('made');
+    expect(attempt(again(), retryable())).toBe('waits');
   });
 });

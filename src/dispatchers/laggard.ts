@@ -18,14 +18,25 @@ export interface Held {
   readonly offsets: Set<number>;
   /** The greatest that was finished while it held something; -1: none. */
   finishedMax: number;
+  /** Of those that were finished between two that it holds at least one, in any order. */
+  finishedBetween: number[];
+}
+
+/** All of the tenant's in [from, to). */
+export interface Run {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** What is unfinished of a lagging tenant: these, and all from `resume` on, as far as was read. */
 export interface LaggardState {
   /** Ascending, below `resume`. */
-  readonly unfinished: readonly number[];
+  readonly unfinished: readonly Run[];
   readonly resume: number;
 }
+
+/** Of the tenant's events: one that it finished between two that it holds counts for all that are between them, so no more are kept than it holds, and some. */
+const finishedBetweenSpare = 64;
 
 export interface Laggard {
   readonly key: TenantKey;
@@ -42,7 +53,7 @@ export interface Laggard {
   /** It lagged at the restart. */
   readonly isOfBefore: boolean;
   /** It began to lag before all was read that had been read before the restart: what of that was left in the log, ascending. */
-  readonly leftAgain: number[];
+  readonly leftAgain: Run[];
 }
 
 /** Its surplus is in the log alone: what comes of it has to wait until that is taken. */
@@ -55,7 +66,16 @@ export function isBehind({ next, to }: Laggard): boolean {
 }
 
 export function firstOf({ unfinished, resume }: LaggardState): number {
-  return unfinished[0] ?? resume;
+  return unfinished[0]?.from ?? resume;
+}
+
+/** Of an event of the tenant. */
+export function saysFinished({ unfinished, resume }: LaggardState, offset: number): boolean {
+  return offset < resume && !unfinished.some(({ from, to }) => from <= offset && offset < to);
+}
+
+export function singleRun(offset: number): Run {
+  return { from: offset, to: offset + 1 };
 }
 
 /** Of a restart, where all had been read below `readTo`: everything of it is to be read again, but for what is finished. */
@@ -66,7 +86,7 @@ export function restoredLaggard(key: TenantKey, state: LaggardState, readTo: num
 
 /** Whether the event at `next` or beyond was finished before the restart. */
 export function wasFinished({ restored }: Laggard, offset: number): boolean {
-  return restored !== null && offset < restored.resume && !restored.unfinished.includes(offset);
+  return restored !== null && saysFinished(restored, offset);
 }
 
 /** Read on: it was finished before the restart, when its tenant didn't lag yet. */
@@ -90,17 +110,49 @@ export function moveOn(laggard: Laggard, next: number): void {
 
 export function noteFinished(held: Held, offset: number): void {
   held.finishedMax = Math.max(held.finishedMax, offset);
+  held.finishedBetween.push(offset);
+  if (held.finishedBetween.length <= 2 * held.offsets.size + finishedBetweenSpare) return;
+  held.finishedBetween = runsOf(held, [...held.offsets]).flatMap(({ before }) => before ?? []);
 }
 
-export function stateOf({ held, next, restored }: Laggard): LaggardState {
+/** What is unfinished, each event by itself. */
+export function stateOf(laggard: Laggard): LaggardState {
+  return stateBy(laggard, (taken) => taken.map(singleRun));
+}
+
+/** The same in fewer runs: what nothing was finished between is one, so that a few that ended in the middle of many that wait are told by a few. */
+export function joinedStateOf(laggard: Laggard): LaggardState {
+  const { held } = laggard;
+  return held === null ? stateOf(laggard) : stateBy(laggard, (taken) => runsOf(held, taken));
+}
+
+function stateBy({ held, next, restored }: Laggard, runs: (taken: readonly number[]) => readonly Run[]): LaggardState {
   const taken = held === null ? [] : [...held.offsets];
   if (restored !== null) {
+    const left = restored.unfinished.filter(({ from, to }) => to > next && from < restored.resume);
     return {
-      unfinished: [...taken, ...restored.unfinished.filter((offset) => offset >= next && offset < restored.resume)],
+      unfinished: [...runs(taken), ...left.map(({ from, to }) => ({ from: Math.max(from, next), to }))],
       resume: restored.resume,
     };
   }
   const resume = (held?.finishedMax ?? -1) + 1;
   const unfinished = taken.filter((offset) => offset < resume);
-  return unfinished.length > 0 ? { unfinished, resume } : { unfinished, resume: taken[0] ?? next };
+  return unfinished.length > 0
+    ? { unfinished: runs(unfinished), resume }
+    : { unfinished: [], resume: taken[0] ?? next };
+}
+
+/** @param offsets of those that it holds, the first ones */
+function runsOf({ finishedBetween }: Held, offsets: readonly number[]): (Run & { readonly before: number | null })[] {
+  const finished = finishedBetween.toSorted((a, b) => a - b);
+  const runs: { from: number; to: number; before: number | null }[] = [];
+  let at = 0;
+  for (const offset of offsets) {
+    const run = runs.at(-1);
+    const finishedFrom = at;
+    while ((finished[at] ?? Infinity) < offset) at++;
+    if (run !== undefined && at === finishedFrom) run.to = offset + 1;
+    else runs.push({ from: offset, to: offset + 1, before: run === undefined ? null : (finished[at - 1] ?? null) });
+  }
+  return runs;
 }

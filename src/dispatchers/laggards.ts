@@ -1,8 +1,8 @@
 // The tenants of one partition that speak for themselves, and what each tenant holds of it.
 
 import type { TenantId } from '../domain/ids.ts';
-import type { Held, Laggard, LaggardState, TenantKey } from './laggard.ts';
-import { isBehind, newLaggard, restoredLaggard, stateOf } from './laggard.ts';
+import type { Held, Laggard, TenantKey } from './laggard.ts';
+import { isBehind, joinedStateOf, newLaggard, restoredLaggard, stateOf } from './laggard.ts';
 import { tenantKey } from './position-text.ts';
 import type { PartitionState } from './position-text.ts';
 
@@ -38,7 +38,7 @@ export function createLaggards(restored: PartitionState['laggards'], readTo: num
   function heldBy(tenantId: TenantId): Held {
     const known = held.get(tenantId);
     if (known !== undefined) return known;
-    const fresh: Held = { tenantId, bytes: 0, offsets: new Set(), finishedMax: -1 };
+    const fresh: Held = { tenantId, bytes: 0, offsets: new Set(), finishedMax: -1, finishedBetween: [] };
     held.set(tenantId, fresh);
     return fresh;
   }
@@ -94,9 +94,10 @@ export function createLaggards(restored: PartitionState['laggards'], readTo: num
     release: (by) => void held.delete(by.tenantId),
     all: () => byKey.values(),
     states: () =>
-      [...byKey.values()].map((laggard): LaggardState & { key: TenantKey } => ({
+      [...byKey.values()].map((laggard) => ({
         key: laggard.key,
         ...stateOf(laggard),
+        joined: () => joinedStateOf(laggard),
       })),
   };
 }

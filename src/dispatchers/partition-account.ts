@@ -11,7 +11,7 @@ import { comeBackTo } from './come-back.ts';
 import type { ComeBack } from './come-back.ts';
 import { decodeFinished } from './finished-bitmap.ts';
 import type { Held, Laggard } from './laggard.ts';
-import { isBehind, moveOn, noteFinished, noteFinishedBefore } from './laggard.ts';
+import { isBehind, moveOn, noteFinished, noteFinishedBefore, singleRun } from './laggard.ts';
 import { createLaggards } from './laggards.ts';
 import { createOffsetWindow } from './offset-window.ts';
 import { decodePosition, encodePosition, laggardsMax } from './position-text.ts';
@@ -132,7 +132,7 @@ export function createPartitionAccount(
   }
 
   function leave(laggard: Laggard, offset: number): Admission {
-    if (offset < readBefore) laggard.leftAgain.push(offset);
+    if (offset < readBefore) laggard.leftAgain.push(singleRun(offset));
     return 'surplus';
   }
 

@@ -2,14 +2,15 @@
 //
 //   <bitmap>                   of the window, from the offset on: nobody lags
 //   <bitmap>.<numbers>         the window's mark (as far beyond the offset), then of each lagging tenant its hash, and what of it is unfinished
+//   <bitmap>..<numbers>        the same in runs, where each offset by itself is too much: so much waits, and some in the middle of it is finished
 //
-// Numbers are 7 bits a byte, the least first, each offset as the distance to the one before it. A text that isn't one of these says nothing: then what is
-// finished beyond the offset is done again.
+// Numbers are 7 bits a byte, the least first, each offset as the distance to the one before it. A text that isn't one of these says nothing (so does the third
+// form to versions that don't know it): then what is finished beyond the offset is done again.
 
 import { murmur3 } from '../domain/murmur.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
-import type { LaggardState, TenantKey } from './laggard.ts';
-import { firstOf } from './laggard.ts';
+import type { LaggardState, Run, TenantKey } from './laggard.ts';
+import { firstOf, singleRun } from './laggard.ts';
 
 /** 64 bits of hash: no two tenants of a number have the same. */
 export function tenantKey(tenantId: string): TenantKey {
@@ -20,8 +21,10 @@ export function tenantKey(tenantId: string): TenantKey {
 export interface PartitionState {
   /** Of the window: its mark, with its bitmap. */
   readonly window: CommittedPosition;
-  readonly laggards: readonly (LaggardState & { readonly key: TenantKey })[];
+  readonly laggards: readonly (NamedState & { readonly joined?: () => LaggardState })[];
 }
+
+type NamedState = LaggardState & { readonly key: TenantKey };
 
 /** One has 8 bytes of hash and three numbers of at most 4: 64 x 20 bytes, and room for the distances of some 250 events under way. */
 export const laggardsMax = 64;
@@ -29,17 +32,30 @@ const laggardBytesMin = 20;
 /** 2,047 characters of the 4,096; the bitmap has 2,048, and a point is between them. */
 const laggardBytesMax = 1_535;
 
-const textPattern = /^([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/;
+const textPattern = /^([A-Za-z0-9_-]*)\.(\.?)([A-Za-z0-9_-]+)$/;
+
+/** The numbers of one run, the first counted from where the one before it ended. */
+type NumbersOfRun = (run: Run, before: number) => readonly number[];
+
+const single: NumbersOfRun = ({ from }, before) => [from - before];
+const fromTo: NumbersOfRun = ({ from, to }, before) => [from - before, to - from];
 
 export function encodePosition({ window, laggards }: PartitionState): CommittedPosition {
   if (laggards.length === 0) return window;
   const offset = laggards.reduce((least, laggard) => Math.min(least, firstOf(laggard)), window.offset);
-  const bytes = numberBytes(window.offset - offset);
-  for (const [i, laggard] of laggards.entries()) {
-    const left = laggardBytesMax - bytes.length - (laggards.length - i) * laggardBytesMin;
-    bytes.push(...laggardBytes(laggard, offset, Math.max(0, left)));
-  }
-  return { offset, metadata: `${window.metadata}.${Buffer.from(bytes).toString('base64url')}` };
+  const mark = window.offset - offset;
+  const each = laggards.every(hasSinglesOnly) ? bytesOf(laggards, offset, mark, single) : null;
+  if (each?.isCut === false) return { offset, metadata: `${window.metadata}.${textOf(each.bytes)}` };
+  const joined = laggards.map(({ key, ...state }) => ({ key, ...(state.joined?.() ?? state) }));
+  return { offset, metadata: `${window.metadata}..${textOf(bytesOf(joined, offset, mark, fromTo).bytes)}` };
+}
+
+function hasSinglesOnly({ unfinished }: LaggardState): boolean {
+  return unfinished.every(({ from, to }) => to - from === 1);
+}
+
+function textOf(bytes: readonly number[]): string {
+  return Buffer.from(bytes).toString('base64url');
 }
 
 /** Of a bitmap that another byte can be put behind. */
@@ -57,14 +73,15 @@ export function pulsed({ offset, metadata }: CommittedPosition): CommittedPositi
 }
 
 export function decodePosition(position: CommittedPosition): PartitionState {
-  const [, bitmap = '', text = ''] = textPattern.exec(position.metadata) ?? [];
+  const [, bitmap = '', second = '', text = ''] = textPattern.exec(position.metadata) ?? [];
   if (text === '') return { window: position, laggards: [] };
   const { offset } = position;
   const numbers = numbersOf(Buffer.from(text, 'base64url'));
+  const runFrom = second === '' ? singleFrom : fromToFrom;
   try {
     const window = { offset: offset + numbers.next(), metadata: bitmap };
-    const laggards: (LaggardState & { key: TenantKey })[] = [];
-    while (numbers.hasMore()) laggards.push(laggardFrom(numbers, offset));
+    const laggards: NamedState[] = [];
+    while (numbers.hasMore()) laggards.push(laggardFrom(numbers, offset, runFrom));
     return { window, laggards };
   } catch (err) {
     if (err instanceof CutError) return { window: { offset, metadata: '' }, laggards: [] };
@@ -72,33 +89,70 @@ export function decodePosition(position: CommittedPosition): PartitionState {
   }
 }
 
+function bytesOf(
+  laggards: readonly NamedState[],
+  offset: number,
+  mark: number,
+  numbersOfRun: NumbersOfRun,
+): { readonly bytes: readonly number[]; readonly isCut: boolean } {
+  const bytes = numberBytes(mark);
+  let isCut = false;
+  for (const [i, laggard] of laggards.entries()) {
+    const left = laggardBytesMax - bytes.length - (laggards.length - i) * laggardBytesMin;
+    const own = laggardBytes(laggard, offset, Math.max(0, left), numbersOfRun);
+    bytes.push(...own.bytes);
+    isCut ||= own.isCut;
+  }
+  return { bytes, isCut };
+}
+
 /** What is too long is cut: from there on everything of the tenant counts as unfinished. */
-function laggardBytes(laggard: LaggardState & { key: TenantKey }, offset: number, listBytesMax: number): number[] {
-  const { key, unfinished, resume } = laggard;
+function laggardBytes(
+  { key, unfinished, resume }: NamedState,
+  offset: number,
+  listBytesMax: number,
+  numbersOfRun: NumbersOfRun,
+): { readonly bytes: readonly number[]; readonly isCut: boolean } {
   const words = Buffer.alloc(8);
   for (const [i, word] of key.split(':').entries()) words.writeUInt32BE(Number(word), i * 4);
   const list: number[] = [];
   let listed = 0;
   let before = offset;
-  let end = resume;
-  for (const one of unfinished) {
-    const distance = numberBytes(one - before);
-    if (list.length + distance.length > listBytesMax) {
-      end = one;
-      break;
-    }
-    list.push(...distance);
+  for (const run of unfinished) {
+    const numbers = numbersOfRun(run, before);
+    const bytes = numbers.flatMap(numberBytes);
+    if (list.length + bytes.length > listBytesMax) break;
+    list.push(...bytes);
     listed++;
-    before = one;
+    before = numbers.reduce((sum, number) => sum + number, before);
   }
-  return [...words, ...numberBytes(listed), ...list, ...numberBytes(end - before)];
+  const end = unfinished[listed]?.from ?? resume;
+  const bytes = [...words, ...numberBytes(listed), ...list, ...numberBytes(end - before)];
+  return { bytes, isCut: listed < unfinished.length };
 }
 
-function laggardFrom(numbers: Numbers, offset: number): LaggardState & { key: TenantKey } {
+type RunFrom = (numbers: Numbers, before: number) => { readonly run: Run; readonly end: number };
+
+const singleFrom: RunFrom = (numbers, before) => {
+  const from = before + numbers.next();
+  return { run: singleRun(from), end: from };
+};
+
+const fromToFrom: RunFrom = (numbers, before) => {
+  const from = before + numbers.next();
+  const to = from + numbers.next();
+  return { run: { from, to }, end: to };
+};
+
+function laggardFrom(numbers: Numbers, offset: number, runFrom: RunFrom): NamedState {
   const key = `${numbers.word()}:${numbers.word()}`;
-  const unfinished: number[] = [];
+  const unfinished: Run[] = [];
   let before = offset;
-  for (let left = numbers.next(); left > 0; left--) unfinished.push((before += numbers.next()));
+  for (let left = numbers.next(); left > 0; left--) {
+    const { run, end } = runFrom(numbers, before);
+    unfinished.push(run);
+    before = end;
+  }
   return { key, unfinished, resume: before + numbers.next() };
 }
 

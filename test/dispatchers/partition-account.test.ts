@@ -245,15 +245,16 @@ describe('a tenant is in others’ way', () => {
 
 describe('the text of a position', () => {
   it('is read back as it was written, and fits into a commit, however many lag and however much of each is under way', () => {
-    const anyState = fc.array(
-      fc.record({ first: fc.nat(3_000_000), steps: fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 40 }) }),
-      { minLength: 1, maxLength: laggardsMax },
-    );
+    const anyRun = fc.record({ step: fc.integer({ min: 1, max: 5_000 }), length: fc.constantFrom(1, 1, 1, 300) });
+    const anyState = fc.array(fc.record({ first: fc.nat(3_000_000), runs: fc.array(anyRun, { maxLength: 40 }) }), {
+      minLength: 1,
+      maxLength: laggardsMax,
+    });
     fc.assert(
       fc.property(anyState, fc.nat(3_000_000), (tenants, mark) => {
-        const laggards = tenants.map(({ first, steps }, i) => {
+        const laggards = tenants.map(({ first, runs }, i) => {
           let at = 1_000_000_000 + first;
-          const unfinished = steps.map((step) => (at += step));
+          const unfinished = runs.map(({ step, length }) => ({ from: (at += step), to: (at += length) }));
           return { key: tenantKey(`tnt_${i}`), unfinished, resume: at + 1 };
         });
         const window = { offset: 1_000_000_000 + mark, metadata: 'A'.repeat(2048) };
@@ -266,9 +267,38 @@ describe('the text of a position', () => {
           const whole = laggards[i];
           // What was cut counts as unfinished from there on.
           expect(whole?.unfinished.slice(0, unfinished.length)).toEqual(unfinished);
-          expect(resume).toBe(whole?.unfinished[unfinished.length] ?? whole?.resume);
+          expect(resume).toBe(whole?.unfinished[unfinished.length]?.from ?? whole?.resume);
         }
       }),
+    );
+  });
+
+  it('says of 64 tenants that wait, each with some that ended in the middle of hundreds, all that is finished', () => {
+    const tenants = Array.from({ length: laggardsMax }, (_, i) => `tnt_${i}` as TenantId);
+    const log = Array.from({ length: laggardsMax * 200 }, (_, offset): Work => {
+      const tenantId = tenants[offset % laggardsMax] as TenantId;
+      return { tenantId, offset, bytes: 1 };
+    });
+    const memory = laggardsMax * 120;
+    // Each the 60th to the 70th of what it holds: cancelled one by one, while all wait.
+    const ended = log.filter(({ offset }) => offset >= 60 * laggardsMax && offset < 70 * laggardsMax);
+    let life = reader(log, start, memory);
+    life.readOn(log.length);
+    for (const work of ended) life.finish(work);
+    for (let restarts = 0; restarts < 3; restarts++) {
+      life = reader(log, life.account.position(), memory);
+      life.readOn(log.length);
+      while (life.comeBack(1_000));
+      const again = new Set(life.taken.map(({ offset }) => offset));
+      expect(ended.filter(({ offset }) => again.has(offset))).toEqual([]);
+    }
+    for (let rounds = 0; rounds < 1_000 && life.open.size > 0; rounds++) {
+      for (const work of life.open) life.finish(work);
+      life.readOn(log.length);
+      while (life.comeBack(1_000));
+    }
+    expect(life.taken.map(({ offset }) => offset).toSorted((a, b) => a - b)).toEqual(
+      log.filter((work) => !ended.includes(work)).map(({ offset }) => offset),
     );
   });
 

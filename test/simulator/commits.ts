@@ -3,6 +3,7 @@
 
 import { decodeFinished } from '../../src/dispatchers/finished-bitmap.ts';
 import { decodePosition, tenantKey } from '../../src/dispatchers/position-text.ts';
+import { saysFinished } from '../../src/dispatchers/laggard.ts';
 import type { TenantKey } from '../../src/dispatchers/laggard.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import type { CommittedPosition, LogEntry } from '../../src/ports/event-log.ts';
@@ -30,7 +31,7 @@ export function createCommitWitness(fault: (text: string) => void): CommitWitnes
     const isFinished = ({ offset, head }: LogEntry): boolean => {
       const laggard = head === null ? undefined : lagging.get(keyOf(head.tenantId));
       if (laggard === undefined) return offset < window.offset || beyond.has(offset);
-      return offset < laggard.resume && !laggard.unfinished.includes(offset);
+      return saysFinished(laggard, offset);
     };
     const place = `${topic}/${partition}`;
     const forgotten = said.get(place)?.find((entry) => !isFinished(entry));

@@ -1,5 +1,6 @@
 // Which record of several partitions comes next: the oldest by the log's times; and what speaks of the others behind what they held of before it.
 
+import type { Moment } from '../../ports/after-others.ts';
 import { cameAfter } from '../../ports/after-others.ts';
 import type { EventHead } from '../../ports/event-log.ts';
 import type { StoredRecord } from './record-batch.ts';
@@ -26,34 +27,51 @@ export interface OldestOf<L extends Line> {
   headOf(head: Head<L>): EventHead | null;
 }
 
+/** A record that speaks of the others, as it was met. */
+interface Met<L extends Line> {
+  readonly offset: number;
+  readonly moment: Moment;
+  /** Where the others ended. */
+  readonly ends: Map<L, number>;
+  /** What of each was looked at last, and whether that came after it. */
+  readonly seen: Map<L, { readonly offset: number; readonly isAfter: boolean }>;
+}
+
 /** Answers null where there is none, or where it has to wait for what isn't here of the others. */
 export function createOldest<L extends Line>({ sources, isLast, headOf }: OldestOf<L>): () => Head<L> | null {
   const others = sources.filter((source) => !isLast(source));
-  /** Of each source that speaks of the others: its head, and where the others ended when that was met. */
-  const met = new Map<L, { readonly offset: number; readonly ends: Map<L, number> }>();
+  const met = new Map<L, Met<L>>();
 
-  const endsWhenMet = ({ source, record: { offset } }: Head<L>): Map<L, number> => {
+  const metAs = (speaking: Head<L>): Met<L> => {
+    const { source, record } = speaking;
     const known = met.get(source);
-    const ends = known?.offset === offset ? known.ends : new Map<L, number>();
-    met.set(source, { offset, ends });
-    for (const other of others) if (!ends.has(other) && other.end < Infinity) ends.set(other, other.end);
-    return ends;
+    const now: Met<L> =
+      known?.offset === record.offset
+        ? known
+        : { offset: record.offset, moment: { ...record, head: headOf(speaking) }, ends: new Map(), seen: new Map() };
+    met.set(source, now);
+    for (const other of others) if (!now.ends.has(other) && other.end < Infinity) now.ends.set(other, other.end);
+    return now;
   };
 
-  const isAfter = (other: L, speaking: Head<L>): boolean => {
+  /** Each record is looked at once: while something waits this is asked with every one that goes before it. */
+  const isAfter = (other: L, { moment, seen }: Met<L>): boolean => {
     const record = other.queue.head;
-    if (record === undefined || record.appendedAt <= speaking.record.appendedAt) return false;
-    const head = headOf({ source: other, record });
-    return cameAfter({ ...record, head }, { ...speaking.record, head: headOf(speaking) });
+    if (record === undefined || record.appendedAt <= moment.appendedAt) return false;
+    const known = seen.get(other);
+    if (known?.offset === record.offset) return known.isAfter;
+    const isLater = cameAfter({ ...record, head: headOf({ source: other, record }) }, moment);
+    seen.set(other, { offset: record.offset, isAfter: isLater });
+    return isLater;
   };
 
   return () => {
     const found = oldestOf(sources);
     if (found === null || !isLast(found.source)) return found;
     // Where the others ended then is far behind it for whoever reads the log from its beginning, so what came after it beyond doubt is told by the next of each.
-    const ends = endsWhenMet(found);
+    const speaking = metAs(found);
     const before = others.filter(
-      (other) => positionOf(other) < (ends.get(other) ?? Infinity) && !isAfter(other, found),
+      (other) => positionOf(other) < (speaking.ends.get(other) ?? Infinity) && !isAfter(other, speaking),
     );
     if (before.length === 0) return found;
     // Of those that aren't here the others don't wait any longer.

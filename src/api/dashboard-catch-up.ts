@@ -1,11 +1,11 @@
 // Brings a dashboard's stream up to date: what the log has of its tenant behind its marks, read from the log, told once the read model has it.
 //
-//   marks ──> ends of the log ──> the tenant's turn ──> read what is between, in the order of time ──> wait for the read model ──> tell, as fast as it is read
+//   marks ──> ends of the log ──> the tenant's turn ──> read what is between, in the order of time ──> wait for the read model ──> leave out what is overtaken ──> tell, as fast as it is read
 //
 // Whatever streams of a tenant wait for its turn are read for once, together.
 
-import type { TenantId } from '../domain/ids.ts';
-import { createStatusFilter } from '../domain/status-change.ts';
+import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { Status } from '../domain/notification.ts';
 import type { Topic } from '../domain/topics.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -16,6 +16,7 @@ import { positionsOf, waitUntil } from '../projections/wait.ts';
 import type { Announcement } from './dashboard-announcements.ts';
 import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
+import { overtakenOf, presentOf } from './dashboard-overtaken.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
 import { createCatchUpTurns } from './catch-up-turns.ts';
@@ -28,7 +29,7 @@ export interface CatchUpDependencies {
 }
 
 /** A stream that has missed more begins anew: reading so many takes the log a second or two. Other tenants' events of its numbers count. */
-const eventsMissedMax = 20_000;
+export const eventsMissedMax = 20_000;
 /** So many readings at once, one of a tenant: with at most 20,000 announcements of 500 bytes each 160 MB, if all were the tenant's own. */
 const atOnceMax = 16;
 /** For the read model to have what the log has. */
@@ -42,18 +43,6 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   /** Streams that are behind, until their tenant's turn: they are read for together. */
   const waitingOf = new Map<TenantId, readonly Waiting[]>();
   const endsNow = createLogEnds(log, recordTopics);
-
-  const slotsBehind = (marks: DashboardMarks, ends: LogEnds): Slots =>
-    recordTopics.flatMap((topic) =>
-      marks.partitions
-        .map((partition) => ({
-          topic,
-          partition,
-          from: marks.offset(topic, partition),
-          to: ends.get(topic)?.[partition] ?? 0,
-        }))
-        .filter(({ from, to }) => from < to),
-    );
 
   const readSlots = async (tenantId: TenantId, slots: Slots): Promise<Announcement[]> => {
     const found: Announcement[] = [];
@@ -88,7 +77,8 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
       const areThere = await waitUntil({ reader, clock }, definition.name, foldedWithinMs, () =>
         areFolded(tenantId, slots),
       );
-      await Promise.all(together.map(async (one) => one.end(areThere && (await tellInTime(one, missed)))));
+      if (areThere) return tookMs + (await tellAll(tenantId, together, missed));
+      for (const one of together) one.end(false);
       return tookMs;
     } catch (err) {
       for (const one of together) one.fail(err);
@@ -100,24 +90,72 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     takeTurn(tenantId, () => turns.as(tenantId, () => bringUp(tenantId)));
 
   /** False for a reader that takes too long: others of its tenant wait, and it goes on from where it is when it comes again. */
-  const tellInTime = async (one: Waiting, missed: readonly Announcement[]): Promise<boolean> => {
+  const tellInTime = async (
+    one: Waiting,
+    all: readonly Announcement[],
+    overtaken: ReadonlySet<NotificationId>,
+  ): Promise<boolean> => {
     const over = new AbortController();
     const inTime = clock.sleep(toldWithinMs, over.signal).then(() => false);
-    const isTold = await Promise.race([tell(one, missed), inTime]);
+    const isTold = await Promise.race([tell(one, all, overtaken), inTime]);
     over.abort();
     return isTold;
   };
 
-  const tell = async ({ slots, told }: Waiting, missed: readonly Announcement[]): Promise<boolean> => {
-    const filter = createStatusFilter(() => eventsMissedMax);
-    const fromOf = new Map(slots.map(({ topic, partition, from }) => [`${topic} ${partition}`, from]));
-    for (const one of missed) {
-      if (one.offset < (fromOf.get(`${one.topic} ${one.partition}`) ?? Infinity)) continue;
-      if (!filter.isLater(one.notificationId, one.change)) continue;
-      if (turns.isOver()) await turns.next();
-      if (!(await told.missed(one))) return false;
+  const tell = async (
+    { slots, told }: Waiting,
+    all: readonly Announcement[],
+    overtaken: ReadonlySet<NotificationId>,
+  ): Promise<boolean> => {
+    for (const one of missedOf(all, slots)) {
+      if (overtaken.has(one.notificationId)) told.overtaken(one);
+      else {
+        if (turns.isOver()) await turns.next();
+        if (!(await told.missed(one))) return false;
+      }
     }
     return true;
+  };
+
+  /** Answers the ms that looking at the records took. */
+  const tellAll = async (
+    tenantId: TenantId,
+    together: readonly Waiting[],
+    all: readonly Announcement[],
+  ): Promise<number> => {
+    let present: ReadonlyMap<NotificationId, Status> = new Map();
+    const tookMs = await turns.spent(tenantId, async () => {
+      present = await presentOf({ reader, turns }, all);
+    });
+    const behind: { readonly one: Waiting; readonly overtaken: Set<NotificationId> }[] = [];
+    for (const one of together) {
+      if (turns.isOver()) await turns.next();
+      behind.push({ one, overtaken: overtakenOf(missedOf(all, one.slots), present) });
+    }
+    const isAny = behind.some(({ overtaken }) => overtaken.size > 0);
+    const coming = isAny ? await readComing(tenantId, together, present) : [];
+    await Promise.all(
+      behind.map(async ({ one, overtaken }) => {
+        for (const later of coming) if (later.offset >= endOf(one.ends, later)) overtaken.delete(later.notificationId);
+        one.end(await tellInTime(one, all, overtaken));
+      }),
+    );
+    return tookMs;
+  };
+
+  /** What led to those statuses behind the ends that the streams began with: they hear of it once they are up to date, so that it doesn't overtake what they missed. */
+  const readComing = async (
+    tenantId: TenantId,
+    together: readonly Waiting[],
+    present: ReadonlyMap<NotificationId, Status>,
+  ): Promise<Announcement[]> => {
+    const now = await endsNow();
+    const slots = together.map(({ marks, ends }) =>
+      slotsBetween(marks.partitions, (topic, partition) => endOf(ends, { topic, partition }), now),
+    );
+    const all = slots.reduce(union, []);
+    if (eventsIn(all) > eventsMissedMax) return [];
+    return (await readSlots(tenantId, all)).filter((one) => present.get(one.notificationId) === one.change.status);
   };
 
   /**
@@ -125,7 +163,8 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
    * Rejects when the log or the read model is away.
    */
   return async (tenantId: TenantId, marks: DashboardMarks, told: Told): Promise<boolean> => {
-    const slots = slotsBehind(marks, await endsNow());
+    const ends = await endsNow();
+    const slots = slotsBetween(marks.partitions, marks.offset, ends);
     if (eventsIn(slots) > eventsMissedMax) {
       for (const { topic, partition, to } of slots) marks.pass({ topic, partition, offset: to - 1 });
       told.began({ isWhole: false });
@@ -135,7 +174,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     if (slots.length === 0) return true;
     const { promise, resolve: end, reject: fail } = Promise.withResolvers<boolean>();
     const others = waitingOf.get(tenantId) ?? [];
-    waitingOf.set(tenantId, [...others, { slots, told, end, fail }]);
+    waitingOf.set(tenantId, [...others, { marks, ends, slots, told, end, fail }]);
     if (others.length === 0) void bringUpInTurn(tenantId);
     return promise;
   };
@@ -144,8 +183,10 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
 export interface Told {
   /** `isWhole` false: too much was missed, the stream goes on from the log's end. */
   began(how: { readonly isWhole: boolean }): void;
-  /** Once its reader has room; false when it has gone. */
+  /** Once its reader has room; false when it has gone. In the order of time; what isn't later than what was told before isn't news. */
   missed(announcement: Announcement): Promise<boolean>;
+  /** A later status of its notification was told already. */
+  overtaken(announcement: Announcement): void;
 }
 
 /** A part of the log. */
@@ -160,6 +201,9 @@ type Slots = readonly Slot[];
 
 /** A stream that is behind. */
 interface Waiting {
+  readonly marks: Pick<DashboardMarks, 'partitions'>;
+  /** What comes behind them it is told live. */
+  readonly ends: LogEnds;
   readonly slots: Slots;
   readonly told: Told;
   end(isDone: boolean): void;
@@ -178,6 +222,35 @@ function taken(waiting: readonly Waiting[]) {
     (fits ? together : others).push(one);
   }
   return { together, slots, others };
+}
+
+function slotsBetween(
+  partitions: readonly number[],
+  from: (topic: Topic, partition: number) => number,
+  ends: LogEnds,
+): Slots {
+  return recordTopics.flatMap((topic) =>
+    partitions
+      .map((partition) => ({
+        topic,
+        partition,
+        from: from(topic, partition),
+        to: endOf(ends, { topic, partition }),
+      }))
+      .filter(({ from, to }) => from < to),
+  );
+}
+
+type Place = Pick<Slot, 'topic' | 'partition'>;
+
+function endOf(ends: LogEnds, { topic, partition }: Place): number {
+  return ends.get(topic)?.[partition] ?? 0;
+}
+
+/** Of what was read for many streams what one of them is behind in. */
+function* missedOf(all: readonly Announcement[], slots: Slots): Generator<Announcement> {
+  const fromOf = new Map(slots.map(({ topic, partition, from }) => [`${topic} ${partition}`, from]));
+  for (const one of all) if (one.offset >= (fromOf.get(`${one.topic} ${one.partition}`) ?? Infinity)) yield one;
 }
 
 function union(a: Slots, b: Slots): Slots {

@@ -3,7 +3,7 @@
 //   log.tail ──> announcement ──> waits for the read model's position ──> every stream of the tenant: each tenant's by themselves, however many others' there are
 //   a stream's marks ──> dashboard-catch-up.ts ──> that stream alone; what is announced meanwhile is held for it
 
-import type { TenantId } from '../domain/ids.ts';
+import type { NotificationId, TenantId } from '../domain/ids.ts';
 import { createStatusFilter, type StatusFilter } from '../domain/status-change.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
@@ -12,9 +12,10 @@ import { notificationsReadModel, recordTopics } from '../projections/notificatio
 import type { Announcement } from './dashboard-announcements.ts';
 import { announcementOf } from './dashboard-announcements.ts';
 import type { CatchUpDependencies } from './dashboard-catch-up.ts';
-import { createCatchUp } from './dashboard-catch-up.ts';
+import { createCatchUp, eventsMissedMax } from './dashboard-catch-up.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
 import { parseDashboardMarks } from './dashboard-marks.ts';
+import { overtakenOf, presentOf } from './dashboard-overtaken.ts';
 import type { DashboardWaiting, WaitingSum } from './dashboard-waiting.ts';
 import { createDashboardWaiting } from './dashboard-waiting.ts';
 import type { EventStream } from './event-stream.ts';
@@ -63,6 +64,10 @@ interface Listening {
   /** Something has come or was folded since that telling began. */
   isChanged: boolean;
 }
+
+type Overtaken = ReadonlySet<NotificationId>;
+
+const nobody: Overtaken = new Set();
 
 export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 
@@ -121,7 +126,8 @@ export function createDashboardStreams(deps: Dependencies) {
       while (of.isChanged) {
         of.isChanged = false;
         const folded = await of.waiting.takeFolded((partition) => positionsOf(reader, name, { tenantId, partition }));
-        for (const one of folded) await announce(of, one);
+        const overtaken = await turns.as(tenantId, () => overtakenNow(of, folded));
+        for (const one of folded) await announce(of, one, overtaken);
       }
     } catch (err) {
       logger.warn('the dashboard streams wait for the read model', { err });
@@ -131,9 +137,23 @@ export function createDashboardStreams(deps: Dependencies) {
     }
   };
 
+  /** Of those of which what was told may be forgotten. While the read model is away nobody is: what was taken is told all the same. */
+  const overtakenNow = async ({ filter }: Listening, folded: readonly Announcement[]): Promise<Overtaken> => {
+    const unknown = folded.filter((one) => filter.mayHaveForgotten(one.notificationId));
+    if (unknown.length === 0) return nobody;
+    return presentOf({ reader, turns }, unknown).then(
+      (present) => overtakenOf(unknown, present),
+      () => nobody,
+    );
+  };
+
   /** One after another, so that each stream has them in their order; whoever else is on the thread has its turn between streams. */
-  const announce = async ({ filter, listeners }: Listening, one: Announcement): Promise<void> => {
-    if (!filter.isLater(one.notificationId, one.change)) return;
+  const announce = async ({ filter, listeners }: Listening, one: Announcement, overtaken: Overtaken): Promise<void> => {
+    if (overtaken.has(one.notificationId) || !filter.isLater(one.notificationId, one.change)) {
+      // It isn't behind any of them that is up to date: else it would be told once they are resumed.
+      for (const { marks, held } of listeners) if (held === null) marks.pass(one);
+      return;
+    }
     for (const listener of listeners) {
       if (turns.as(one.tenantId, turns.isOver)) await turns.as(one.tenantId, turns.next);
       if (listener.held === null) turns.as(one.tenantId, () => turns.piece(() => tellOne(listener, one)));
@@ -147,19 +167,25 @@ export function createDashboardStreams(deps: Dependencies) {
     resumes: DashboardBeginning['resumes'],
   ): Promise<void> => {
     const { stream, marks } = listener;
+    const filter = createStatusFilter(() => eventsMissedMax);
+    const tellIfLater = (one: Announcement): void => {
+      if (filter.isLater(one.notificationId, one.change)) tellOne(listener, one);
+      else marks.pass(one);
+    };
     try {
       const isDone = await catchUp(tenantId, marks, {
         began: ({ isWhole }) => sayConnected(tenantId, listener, resumes === 'lost' || (resumes === 'yes' && !isWhole)),
         async missed(one) {
           const isOpen = await stream.room();
-          if (isOpen) turns.as(tenantId, () => turns.piece(() => tellOne(listener, one)));
+          if (isOpen) turns.as(tenantId, () => turns.piece(() => tellIfLater(one)));
           return isOpen;
         },
+        overtaken: (one) => void marks.pass(one),
       });
       if (!isDone) return stream.end();
       const held = listener.held ?? [];
       listener.held = null;
-      for (const one of held) tellOne(listener, one);
+      for (const one of held) tellIfLater(one);
     } catch (err) {
       logger.warn('a dashboard stream could not be brought up to date', { tenantId, err });
       stream.end();

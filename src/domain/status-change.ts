@@ -46,7 +46,10 @@ export type StatusFilter = ReturnType<typeof createStatusFilter>;
  */
 export function createStatusFilter(notificationsMax: () => number) {
   const announced = new Map<NotificationId, number>();
+  let hasForgotten = false;
   return {
+    /** Whether something may have been announced of it that isn't remembered. */
+    mayHaveForgotten: (id: NotificationId): boolean => hasForgotten && !announced.has(id),
     /** Whether the change is news. */
     isLater(id: NotificationId, change: StatusChange): boolean {
       const before = announced.get(id);
@@ -58,6 +61,7 @@ export function createStatusFilter(notificationsMax: () => number) {
       for (const [oldest] of announced) {
         if (announced.size <= max || ++forgotten > 2) break;
         announced.delete(oldest);
+        hasForgotten = true;
       }
       return true;
     },

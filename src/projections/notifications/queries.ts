@@ -39,6 +39,17 @@ export function whichNotifications(
   return found as Promise<ReadonlyMap<NotificationId, object>>;
 }
 
+/** Of those of which there is a document, whosever it is: without reading it. */
+export async function statusesOf(
+  reader: ReadModelReader,
+  ids: readonly NotificationId[],
+): Promise<ReadonlyMap<NotificationId, Status>> {
+  const found = await reader.get<Pick<NotificationDocument, 'status'>>(notificationsCollection.name, ids, {
+    fields: ['status'],
+  });
+  return new Map([...found].map(([id, { status }]) => [id as NotificationId, status]));
+}
+
 export async function listNotifications(
   reader: ReadModelReader,
   tenantId: TenantId,

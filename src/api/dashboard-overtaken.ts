@@ -1,0 +1,45 @@
+// Which notifications have got further than what is about to be told of them: topics are read side by side, so that the work that one was begun by may come after its outcome was told.
+
+import type { NotificationId } from '../domain/ids.ts';
+import type { Status } from '../domain/notification.ts';
+import type { StatusChange } from '../domain/status-change.ts';
+import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { ThreadTurns } from '../ports/thread-turns.ts';
+import { statusesOf } from '../projections/notifications/queries.ts';
+import type { Announcement } from './dashboard-announcements.ts';
+
+/** Of a page a few ms of the thread. */
+const pageMax = 500;
+
+/** What their records say now, which have these changes at least. One that isn't kept any more is absent. */
+export async function presentOf(
+  { reader, turns }: { readonly reader: ReadModelReader; readonly turns: ThreadTurns },
+  announcements: readonly Announcement[],
+): Promise<ReadonlyMap<NotificationId, Status>> {
+  const ids = [...new Set(announcements.map((one) => one.notificationId))];
+  const present = new Map<NotificationId, Status>();
+  for (let i = 0; i < ids.length; i += pageMax) {
+    if (turns.isOver()) await turns.next();
+    const page = ids.slice(i, i + pageMax);
+    for (const [id, status] of await statusesOf(reader, page)) present.set(id, status);
+  }
+  return present;
+}
+
+/**
+ * Those whose record has another status than the last of these changes leads to: a later one was told already, or is to come. By the status alone, since
+ * what changes it to and fro between two topics never leads to the same one.
+ */
+export function overtakenOf(
+  announcements: Iterable<Announcement>,
+  present: ReadonlyMap<NotificationId, Status>,
+): Set<NotificationId> {
+  const last = new Map<NotificationId, StatusChange>();
+  for (const { notificationId, change } of announcements) {
+    const before = last.get(notificationId);
+    if (before === undefined || before.rank < change.rank) last.set(notificationId, change);
+  }
+  const overtaken = new Set<NotificationId>();
+  for (const [id, { status }] of last) if ((present.get(id) ?? status) !== status) overtaken.add(id);
+  return overtaken;
+}

@@ -1,0 +1,193 @@
+// A dashboard's stream where its topics come in another order than they were written in: no notification goes back, whatever was told before a cut, and none is missed.
+
+import { expect, it } from '@jest/globals';
+
+import { createClock } from '../../src/adapters/node/clock.ts';
+import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
+import { parseDashboardMarks } from '../../src/api/dashboard-marks.ts';
+import { createDashboardStreams } from '../../src/api/dashboard-stream.ts';
+import type { EventStream, StreamMessage } from '../../src/api/event-stream.ts';
+import type { NotificationEvent } from '../../src/domain/events.ts';
+import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
+import type { Status } from '../../src/domain/notification.ts';
+import type { Topic } from '../../src/domain/topics.ts';
+import { defaultPartitioning, deliveriesTopic, partitionsOfTenant, workTopic } from '../../src/domain/topics.ts';
+import type { LogEntry } from '../../src/ports/event-log.ts';
+import { recordTopics } from '../../src/projections/notifications/index.ts';
+import { requested } from '../support/requested.ts';
+import { until } from '../support/until.ts';
+
+const work = workTopic('EMAIL', 'HIGH');
+const tenantId = 'tnt_one' as TenantId;
+const [partition = 0] = partitionsOfTenant(tenantId, defaultPartitioning);
+const silent = (): void => undefined;
+
+/** A log, and a read model that has all of it; the tail brings what the test says, when it says so. */
+function world() {
+  const log: LogEntry[] = [];
+  const statuses = new Map<string, { readonly status: Status }>();
+  let tailed: (entry: LogEntry) => void = silent;
+  let changed: () => void = silent;
+  let beforeRead = async (): Promise<void> => undefined;
+  const of = (topic: Topic, number: number): LogEntry[] =>
+    log.filter((entry) => entry.topic === topic && entry.partition === number);
+  const streams = createDashboardStreams({
+    log: {
+      partitioning: defaultPartitioning,
+      tail(_: unknown, listener: (entry: LogEntry) => void) {
+        tailed = listener;
+        return silent;
+      },
+      async *read(slot: { topic: Topic; partition: number; from: number; to: number }) {
+        await beforeRead();
+        for (const entry of of(slot.topic, slot.partition))
+          if (entry.offset >= slot.from && entry.offset < slot.to) yield entry;
+      },
+      ends: async (topic: Topic) =>
+        Array.from({ length: defaultPartitioning.partitions }, (_, number) => of(topic, number).length),
+    },
+    reader: {
+      get: async (_: unknown, ids: readonly string[]) =>
+        new Map(ids.flatMap((id) => (statuses.has(id) ? [[id, statuses.get(id)]] : []))),
+      positions: async () => new Map(recordTopics.map((topic) => [topic, of(topic, partition).length])),
+      ahead: async () => null,
+      onChange(_: unknown, listener: () => void) {
+        changed = listener;
+        return silent;
+      },
+    },
+    turns: createThreadTurns({ gauges: silent }),
+    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    clock: createClock(),
+  } as unknown as Parameters<typeof createDashboardStreams>[0]);
+
+  const written = (topic: Topic, event: NotificationEvent, status: Status): LogEntry => {
+    const offset = of(topic, partition).length;
+    const head = { tenantId } as LogEntry['head'];
+    const entry = { topic, partition, offset, appendedAt: log.length, size: 1, head, event, undecodable: null };
+    log.push(entry);
+    statuses.set(event.notificationId, { status });
+    return entry;
+  };
+  const idOf = (n: number): NotificationId => `notif_${n}` as NotificationId;
+  return {
+    idOf,
+    asked: (n: number, topic: Topic = work) =>
+      written(topic, { ...requested(partition, n), tenantId, notificationId: idOf(n) }, 'QUEUED'),
+    delivered: (n: number) =>
+      written(
+        deliveriesTopic,
+        {
+          ...requested(partition, n),
+          tenantId,
+          notificationId: idOf(n),
+          type: 'AttemptSucceeded',
+          attempt: 1,
+        } as unknown as NotificationEvent,
+        'DELIVERED',
+      ),
+    tail(...entries: LogEntry[]) {
+      for (const entry of entries) tailed(entry);
+      changed();
+    },
+    onRead(call: () => Promise<void>) {
+      beforeRead = call;
+    },
+    async open(lastEventId: string | null, by: TenantId = tenantId) {
+      const told: string[] = [];
+      let id = '';
+      const stream = {
+        send(message: StreamMessage) {
+          id = message.id ?? id;
+          const data = 'json' in message ? JSON.parse(String(message.json)) : null;
+          told.push(data === null ? 'connected' : `${data.notificationId} ${data.status}`);
+          return true;
+        },
+        hasRoom: true,
+        room: async () => true,
+        end: silent,
+      } as unknown as EventStream;
+      const close = streams.add(by, stream, await streams.beginning(by, lastEventId));
+      await until(() => told.length > 0, { what: 'connected' });
+      return { told, close, lastId: () => id };
+    },
+  };
+}
+
+/** The log's tail brings the outcome; the work, which was before it, hasn't come. */
+async function outcomeTold() {
+  const one = world();
+  const stream = await one.open(null);
+  const [asked, delivered] = [one.asked(1), one.delivered(1)];
+  one.tail(delivered);
+  await until(() => stream.told.length === 2, { what: 'DELIVERED' });
+  return { one, stream, asked };
+}
+
+it('cut after the outcome and before the work came, it is not told of the work when it is resumed', async () => {
+  const { one, stream } = await outcomeTold();
+  stream.close();
+  const resumed = await one.open(stream.lastId());
+  one.tail(one.asked(2));
+  await until(() => resumed.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+  expect(resumed.told).toEqual(['connected', 'notif_2 QUEUED']);
+});
+
+it('work that comes behind its outcome is not told, and is behind the next id', async () => {
+  const { one, stream, asked } = await outcomeTold();
+  one.tail(asked);
+  one.tail(one.delivered(2));
+  await until(() => stream.told.length === 3, { what: 'the next one' });
+  expect(stream.told).toEqual(['connected', 'notif_1 DELIVERED', 'notif_2 DELIVERED']);
+  const marks = parseDashboardMarks(stream.lastId(), partitionsOfTenant(tenantId, defaultPartitioning));
+  expect(marks?.offset(work, partition)).toBe(1);
+});
+
+it('what was missed is told, also where its outcome comes while it is read', async () => {
+  const one = world();
+  const stream = await one.open(null);
+  stream.close();
+  const asked = one.asked(1);
+  let delivered: LogEntry | null = null;
+  one.onRead(async () => {
+    if (delivered === null) one.tail(asked, (delivered = one.delivered(1)));
+  });
+  const resumed = await one.open(stream.lastId());
+  await until(() => resumed.told.length === 3, { what: 'both' });
+  expect(resumed.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_1 DELIVERED']);
+});
+
+it('work that comes while its outcome is caught up with is not told behind it', async () => {
+  const one = world();
+  const stream = await one.open(null);
+  stream.close();
+  one.delivered(1);
+  let isRead = false;
+  one.onRead(async () => {
+    if (isRead) return;
+    isRead = true;
+    const late = one.asked(1);
+    one.delivered(1);
+    one.tail(late);
+  });
+  const resumed = await one.open(stream.lastId());
+  one.tail(one.asked(2));
+  await until(() => resumed.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+  expect(resumed.told).toEqual(['connected', 'notif_1 DELIVERED', 'notif_2 QUEUED']);
+});
+
+it('work that comes when its outcome is forgotten, since so many others were told of, is not told', async () => {
+  const one = world();
+  // Each has a part of what is remembered: a hundred at least.
+  for (let n = 0; n < 600; n++) await one.open(null, `tnt_other${n}` as TenantId);
+  const stream = await one.open(null);
+  // Of a topic of its own: no other's mark is past it.
+  const [asked, delivered] = [one.asked(0, workTopic('EMAIL', 'BULK')), one.delivered(0)];
+  one.tail(delivered);
+  for (let n = 1; n <= 150; n++) one.tail(one.asked(n));
+  await until(() => stream.told.length === 152, { what: 'all' });
+  one.tail(asked);
+  one.tail(one.asked(200));
+  await until(() => stream.told.includes('notif_200 QUEUED'), { what: 'the last one' });
+  expect(stream.told.filter((told) => told.startsWith('notif_0 '))).toEqual(['notif_0 DELIVERED']);
+});

@@ -19,7 +19,7 @@ export function attemptKey(delivery: Delivery): string {
 /** Everything that must not be kept of an answer. */
 function secretsOf(context: DeliveryContext): readonly string[] {
   const { provider } = context;
-  const secrets = [...context.secrets, context.webhookSecret];
+  const secrets = [...context.secrets, context.webhookSecret, context.formerSigner ?? ''];
   if (provider !== null) secrets.push(provider.apiKey, provider.previousApiKey ?? '');
   return secrets;
 }

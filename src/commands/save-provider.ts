@@ -4,7 +4,7 @@ import { assertNever } from '../domain/assert-never.ts';
 import { badField, DomainError } from '../domain/errors.ts';
 import type { Channel, ProviderRole } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
-import { isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
+import { deletedProvider, isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
 import { callbackSecretProblems } from '../ports/callbacks.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
@@ -48,7 +48,8 @@ export function saveProvider(deps: SaveProviderDependencies) {
       );
     }
     const known = (await deps.settings.settings(tenantId))?.providers ?? [];
-    const stored = known.find((one) => one.channel === channel && one.role === role) ?? null;
+    const before = known.find((one) => one.channel === channel && one.role === role) ?? null;
+    const stored = before?.provider === deletedProvider ? null : before;
     const context = sealedFor.provider(tenantId, channel, role);
     const storedKey = stored === null ? null : openable(() => deps.secretBox.open(stored.sealedApiKey, context));
     const apiKey = isMasked(input.apiKey) ? keptKey(stored, storedKey, provider, config) : input.apiKey;
@@ -66,7 +67,7 @@ export function saveProvider(deps: SaveProviderDependencies) {
       role,
       provider: provider.name,
       sealedApiKey: deps.secretBox.seal(apiKey, context),
-      ...(await previousKey(deps, input, { stored, storedKey, apiKey, now })),
+      ...(await previousKey(deps, input, { before, storedKey, apiKey, now })),
       ...sealedCallbackSecret(deps.secretBox, input, callbackSecret),
       config,
       enabled,
@@ -162,24 +163,30 @@ function openable(open: () => string): string | null {
 }
 
 interface Before {
-  readonly stored: StoredProvider | null;
+  /** Also one that is deleted, whose secret may sign as well. */
+  readonly before: StoredProvider | null;
   /** null: there is none, or it can't be opened. */
   readonly storedKey: string | null;
   readonly apiKey: string;
   readonly now: number;
 }
 
-/** A webhook's receivers get signatures by both secrets for 24 h after a change; the first own secret takes over from the tenant's `whsec_` one. */
+/**
+ * A webhook's receivers get signatures by both for 24 h whenever what signs is another: an enabled provider's key, else the tenant's `whsec_` secret. So it is
+ * when one is saved, gets another key, is disabled or enabled; and when it is deleted (delete-provider.ts).
+ */
 async function previousKey(
   deps: SaveProviderDependencies,
-  { tenantId, channel }: SaveProviderInput,
-  { stored, storedKey, apiKey, now }: Before,
+  { tenantId, channel, enabled }: SaveProviderInput,
+  { before, storedKey, apiKey, now }: Before,
 ): Promise<Pick<StoredProvider, 'sealedPreviousApiKey' | 'previousUntil'>> {
   if (channel !== 'WEBHOOK') return { sealedPreviousApiKey: null, previousUntil: null };
-  if (stored !== null && storedKey === apiKey) {
-    return { sealedPreviousApiKey: renewed(deps.secretBox, stored), previousUntil: stored.previousUntil };
+  const wasEnabled = before?.enabled === true;
+  if (wasEnabled === enabled && (!enabled || storedKey === apiKey)) {
+    if (before === null) return { sealedPreviousApiKey: null, previousUntil: null };
+    return { sealedPreviousApiKey: renewed(deps.secretBox, before), previousUntil: before.previousUntil };
   }
-  const previous = stored?.enabled === true ? storedKey : await ownSecret(deps, tenantId);
+  const previous = wasEnabled ? storedKey : await ownSecret(deps, tenantId);
   if (previous === null) return { sealedPreviousApiKey: null, previousUntil: null };
   return {
     sealedPreviousApiKey: deps.secretBox.seal(previous, sealedFor.provider(tenantId, channel)),

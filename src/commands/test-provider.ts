@@ -12,7 +12,7 @@ import { SecretBoxError } from '../ports/secret-box.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
 
 export interface TestProviderDependencies {
-  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback' | 'webhookSecret' | 'secretsOf' | 'refresh'>;
+  readonly directory: Pick<TenantDirectory, 'provider' | 'fallback' | 'settings' | 'refresh'>;
   readonly registry: Pick<ProviderRegistry, 'find' | 'builtIn'>;
   readonly clock: Pick<Clock, 'now' | 'uuidV7' | 'sleep'>;
   readonly logger: Pick<Logger, 'error'>;
@@ -85,11 +85,12 @@ async function attempt(
   { tenant, provider, settings, recipient }: Attempt,
 ): Promise<DeliveryOutcome> {
   const { directory, clock } = deps;
-  const [webhookSecret, secrets] = await Promise.all([
-    // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
-    provider.channel === 'WEBHOOK' && settings === null ? directory.webhookSecret(tenant.id) : '',
-    directory.secretsOf(tenant.id),
-  ]);
+  const known = await directory.settings(tenant.id);
+  // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
+  const signs = provider.channel === 'WEBHOOK' && settings === null ? known : null;
+  const webhookSecret = signs?.webhookSecret() ?? '';
+  const formerSigner = signs?.formerSigner(clock.now()) ?? null;
+  const secrets = known?.secrets(clock.now()) ?? [];
   const deadline = new AbortController();
   const ended = new AbortController();
   const notificationId = notificationIdOf(clock.uuidV7());
@@ -103,7 +104,7 @@ async function attempt(
     traceparent: null,
   };
   const sending = provider
-    .send(delivery, { provider: settings, webhookSecret, secrets, signal: deadline.signal })
+    .send(delivery, { provider: settings, webhookSecret, formerSigner, secrets, signal: deadline.signal })
     .catch((err: unknown) => {
       deps.logger.error('a provider threw', { err, provider: provider.name });
       return troubled('SYSTEM', 'The test could not be made.');

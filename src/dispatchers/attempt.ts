@@ -72,6 +72,7 @@ export async function send(
   const context: DeliveryContext = {
     provider: means.settings,
     webhookSecret: means.webhookSecret,
+    formerSigner: means.formerSigner ?? null,
     secrets: means.secrets,
     callbackUrl: means.callbackUrl,
     signal: attempt.controller.signal,
@@ -158,7 +159,8 @@ const thrown: DeliveryOutcome = {
 
 /** The error with its stack, the tenant's secrets taken out: nobody knows what a bug says. */
 function describe(err: unknown, means: ReadyMeans): string {
-  const { settings, webhookSecret, secrets } = means;
+  const { settings, webhookSecret, formerSigner, secrets } = means;
   const text = err instanceof Error ? (err.stack ?? err.message) : String(err);
-  return redactionOf([...secrets, webhookSecret, settings?.apiKey ?? '', settings?.previousApiKey ?? '']).applied(text);
+  const ofProvider = [settings?.apiKey ?? '', settings?.previousApiKey ?? ''];
+  return redactionOf([...secrets, webhookSecret, formerSigner ?? '', ...ofProvider]).applied(text);
 }

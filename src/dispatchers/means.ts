@@ -17,6 +17,8 @@ export interface ReadyMeans {
   /** null where the channel needs none and none is set. */
   readonly settings: ProviderSettings | null;
   readonly webhookSecret: string;
+  /** As in its DeliveryContext. */
+  readonly formerSigner?: string | null;
   readonly secrets: readonly string[];
   /** Where its reports go. Absent: nowhere. */
   readonly callbackUrl?: string | undefined;
@@ -56,11 +58,13 @@ export function createFindMeans(from: {
     const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
     if (provider === null) return noProvider(stored);
     // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
-    const webhookSecret = channel === 'WEBHOOK' && settings === null ? needed(tenantId, known).webhookSecret() : '';
+    const signs = channel === 'WEBHOOK' && settings === null ? needed(tenantId, known) : null;
+    const webhookSecret = signs?.webhookSecret() ?? '';
+    const formerSigner = signs?.formerSigner(now) ?? null;
     const secrets = known?.secrets(now) ?? [];
     const maxPerSecond = maxPerSecondOf(settings);
     const callbackUrl = callbackUrlOf(tenantId, provider);
-    const by = { provider, settings, webhookSecret, secrets, callbackUrl };
+    const by = { provider, settings, webhookSecret, formerSigner, secrets, callbackUrl };
     return { kind: 'ready', role: 'primary', ...by, maxPerSecond, fallback };
   }
 

@@ -25,6 +25,8 @@ export interface DeliveryContext {
   readonly provider: ProviderSettings | null;
   /** The tenant's own signing secret; for WEBHOOK without a provider. */
   readonly webhookSecret: string;
+  /** Signs as well as that one. Absent or null: nothing does. */
+  readonly formerSigner?: string | null;
   /** Cut out of everything that is kept of an answer. */
   readonly secrets: readonly string[];
   /** Where the provider is to report to what becomes of it, where that is said with each message. Absent: nowhere. */

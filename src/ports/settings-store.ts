@@ -44,8 +44,10 @@ export interface StoredProvider {
   readonly channel: Channel;
   /** A channel has one of each at most. */
   readonly role: ProviderRole;
+  /** `deletedProvider`: it is deleted, and its previous key signs as well. */
   readonly provider: string;
   readonly sealedApiKey: string;
+  /** For WEBHOOK: what signed before the last change of what signs, a key or the tenant's own secret; also where this one is disabled. */
   readonly sealedPreviousApiKey: string | null;
   /** UTC ms until when the previous key signs as well. */
   readonly previousUntil: number | null;

@@ -16,6 +16,8 @@ export interface DeliverySettings {
   provider(channel: Channel, role: ProviderRole, now: number): ProviderSettings | null;
   /** `whsec_...`, the tenant's own. @throws SecretBoxError when it can't be opened */
   webhookSecret(): string;
+  /** What signed webhooks until their provider was disabled or deleted, as long as it signs beside the tenant's own secret; null: nothing does. @param now UTC ms */
+  formerSigner(now: number): string | null;
   /** Everything of the tenant that must never be told to anyone: API keys, signing secrets; as far as it can be opened. @param now UTC ms */
   secrets(now: number): readonly string[];
 }

@@ -232,6 +232,7 @@ function directoryOf(channel: Channel, given: Partial<KnownSettings> = {}): Deli
       return {
         provider: (_, role) => (role === 'primary' ? primary() : fallback()),
         webhookSecret,
+        formerSigner: () => null,
         secrets: () => secrets,
       };
     },

@@ -122,6 +122,7 @@ export function createDirectory(by: {
       ask(() => ({
         provider: (_, role) => providerOf(tenantId, role),
         webhookSecret: () => 'whsec_key',
+        formerSigner: () => null,
         secrets: () => [],
       })),
     refresh: () => ask(() => undefined),

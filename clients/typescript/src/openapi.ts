@@ -360,7 +360,7 @@ export interface paths {
     put?: never;
     /**
      * Save or update the provider of a channel
-     * @description An `apiKey` with bullets keeps the stored one. WEBHOOK’s provider is `custom`: its `apiKey` is a signing secret of the tenant’s own; after a change both sign for 24 h. EMAIL and SMS may have a second one, `"role":"fallback"`: it takes over while the first one isn’t called (after three failures in a row, or when its credentials are refused), and the first takes it back.
+     * @description An `apiKey` with bullets keeps the stored one. WEBHOOK’s provider is `custom`: its `apiKey` is a signing secret of the tenant’s own, in the place of `whsec_...` while it is enabled. Whenever another one signs from now on (it is saved, changed, disabled, enabled or deleted), the one so far signs as well for 24 h. EMAIL and SMS may have a second one, `"role":"fallback"`: it takes over while the first one isn’t called (after three failures in a row, or when its credentials are refused), and the first takes it back.
      */
     post: operations['saveProvider'];
     delete?: never;
@@ -419,7 +419,10 @@ export interface paths {
     get?: never;
     put?: never;
     post?: never;
-    /** Delete the provider of a channel */
+    /**
+     * Delete the provider of a channel
+     * @description WEBHOOK is signed by the tenant’s own secret then, and by the deleted one as well for 24 h.
+     */
     delete: operations['deleteProvider'];
     options?: never;
     head?: never;
@@ -1182,7 +1185,7 @@ export interface components {
         requests: number;
         windowSeconds: number;
       };
-      /** @description Signs webhooks, unless the tenant has a provider for WEBHOOK. */
+      /** @description Signs webhooks, unless the tenant has a provider for WEBHOOK that is enabled. */
       webhookSecret: string;
     };
     /** @description A request that was refused. */

@@ -4,7 +4,7 @@
 import type { Channel, ProviderRole } from '../../domain/events.ts';
 import type { ApiKeyId } from '../../domain/ids.ts';
 import type { ProviderSettings, Scope, Tenant, TenantShare } from '../../domain/tenant.ts';
-import { mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
+import { deletedProvider, mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
 import { type SecretBox, SecretBoxError } from '../../ports/secret-box.ts';
 import type { StoredApiKey, StoredNamedKey, StoredProvider, TenantSettings } from '../../ports/settings-store.ts';
 import type { DeliverySettings } from '../../ports/tenant-directory.ts';
@@ -32,8 +32,8 @@ const objectsBytes = 2048;
 const heldPerCharacter = 3;
 
 export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): KnownTenant {
-  const { tenant: stored, share, keys, namedKeys, providers } = settings;
-  const { sealedWebhookSecret, ...tenant } = stored;
+  const { tenant: storedTenant, share, keys, namedKeys, providers } = settings;
+  const { sealedWebhookSecret, ...tenant } = storedTenant;
   const { id } = tenant;
   const opened = new Map<StoredProvider, ProviderSettings>();
   let apiKey: string | null = null;
@@ -43,8 +43,12 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
   const openKey = (key: StoredApiKey) => secretBox.open(key.sealedKey, sealedFor.apiKey(id));
   const openNamedKey = (key: StoredNamedKey) => secretBox.open(key.sealedKey, sealedFor.namedKey(id, key.id));
   const openWebhookSecret = () => (webhookSecret ??= secretBox.open(sealedWebhookSecret, sealedFor.webhookSecret(id)));
-  const find = (channel: Channel, role: ProviderRole) =>
+  const stored = (channel: Channel, role: ProviderRole) =>
     providers.find((provider) => provider.channel === channel && provider.role === role);
+  const find = (channel: Channel, role: ProviderRole) => {
+    const found = stored(channel, role);
+    return found?.provider === deletedProvider ? undefined : found;
+  };
 
   return {
     tenant,
@@ -72,6 +76,11 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
       return (apiKey ??= openKey(current));
     },
     webhookSecret: openWebhookSecret,
+    formerSigner(now) {
+      const former = stored('WEBHOOK', 'primary');
+      const isOver = former === undefined || former.enabled || hasEnded(former.previousUntil, now);
+      return isOver ? null : openedPreviousKey(former, secretBox);
+    },
     secrets(now) {
       if (now < secrets.until) return secrets.all;
       const validKeys = keys.filter((key) => !hasEnded(key.expiresAt, now));
@@ -96,7 +105,7 @@ export function hasEnded(expiresAt: number | null, now: number): boolean {
 }
 
 function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderSettings {
-  const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey } = provider;
+  const { tenantId, channel, role, sealedApiKey } = provider;
   const context = sealedFor.provider(tenantId, channel, role);
   const callbackSecret = openedCallbackSecret(provider, secretBox);
   return {
@@ -105,15 +114,19 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
     role,
     provider: provider.provider,
     apiKey: secretBox.open(sealedApiKey, context),
-    // One that can't be opened signs nothing; the current one does.
-    previousApiKey:
-      sealedPreviousApiKey === null ? null : openable(() => secretBox.open(sealedPreviousApiKey, context)),
+    previousApiKey: openedPreviousKey(provider, secretBox),
     ...(callbackSecret === null ? {} : { callbackSecret }),
     config: provider.config,
     enabled: provider.enabled,
     createdAt: provider.createdAt,
     updatedAt: provider.updatedAt,
   };
+}
+
+/** One that can't be opened signs nothing; the current one does. */
+function openedPreviousKey(provider: StoredProvider, secretBox: SecretBox): string | null {
+  const { tenantId, channel, role, sealedPreviousApiKey: sealed } = provider;
+  return sealed === null ? null : openable(() => secretBox.open(sealed, sealedFor.provider(tenantId, channel, role)));
 }
 
 /** One that can't be opened verifies nothing: reports are refused, and what is sent goes out all the same. */
@@ -126,11 +139,11 @@ function openedCallbackSecret(provider: StoredProvider, secretBox: SecretBox): s
 
 function providerSecrets(provider: StoredProvider, secretBox: SecretBox, now: number): (string | null)[] {
   const context = sealedFor.provider(provider.tenantId, provider.channel, provider.role);
-  const { sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
+  const { sealedApiKey, previousUntil } = provider;
   const current = openable(() => secretBox.open(sealedApiKey, context));
   const callbackSecret = openedCallbackSecret(provider, secretBox);
-  if (sealedPreviousApiKey === null || hasEnded(previousUntil, now)) return [current, callbackSecret];
-  return [current, callbackSecret, openable(() => secretBox.open(sealedPreviousApiKey, context))];
+  if (hasEnded(previousUntil, now)) return [current, callbackSecret];
+  return [current, callbackSecret, openedPreviousKey(provider, secretBox)];
 }
 
 function distinct(secrets: readonly (string | null)[]): string[] {

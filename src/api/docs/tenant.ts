@@ -45,7 +45,7 @@ const show: OperationDocs = {
         limits: z
           .object({ requests: z.int().min(1), windowSeconds: z.number() })
           .describe('`requests` that send (`/notify`, retries, tests of providers) in `windowSeconds`.'),
-        webhookSecret: text.describe('Signs webhooks, unless the tenant has a provider for WEBHOOK.'),
+        webhookSecret: text.describe('Signs webhooks, unless the tenant has a provider for WEBHOOK that is enabled.'),
       })
       .meta({ id: 'Tenant' }),
     {

@@ -7,7 +7,7 @@ import { breakerStates, notedState } from '../../domain/breaker.ts';
 import { badField, notFound } from '../../domain/errors.ts';
 import type { Channel } from '../../domain/events.ts';
 import { channels, providerRoles } from '../../domain/events.ts';
-import { bullets, maskSecret, sealedFor } from '../../domain/tenant.ts';
+import { bullets, deletedProvider, maskSecret, sealedFor } from '../../domain/tenant.ts';
 import type { CallbackAddresses } from '../../ports/callback-addresses.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Outbound } from '../../ports/outbound.ts';
@@ -85,7 +85,8 @@ export function createProviderHandlers(deps: Dependencies) {
   const list = endpoint('bearer', {
     async handle({ tenant }) {
       const [stored, notes] = await Promise.all([settings.settings(tenant.id), settings.breakers(tenant.id)]);
-      const providers = (stored?.providers ?? []).map((provider) => shown(provider, notes));
+      const saved = (stored?.providers ?? []).filter(({ provider }) => provider !== deletedProvider);
+      const providers = saved.map((provider) => shown(provider, notes));
       return ok(providers.sort((a, b) => placeOf(a) - placeOf(b)));
     },
   });

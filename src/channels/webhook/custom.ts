@@ -48,7 +48,7 @@ export function customWebhook(dependencies: { readonly outbound: Outbound; reado
       const body = Buffer.from(bodyOf(delivery));
       const id = attemptKey(delivery);
       const timestamp = String(Math.floor(now / 1000));
-      const secrets = secretsFor(context.provider, context.webhookSecret);
+      const secrets = secretsFor(context);
       const signature = signer.sign(secrets, { id, timestamp, body });
       const headers = headersOf(delivery, { id, timestamp, signature });
       const { signal } = context;
@@ -95,9 +95,10 @@ function headersOf(
   return headers;
 }
 
-function secretsFor(provider: DeliveryContext['provider'], ownSecret: string): readonly string[] {
-  if (provider === null) return [ownSecret];
-  return provider.previousApiKey === null ? [provider.apiKey] : [provider.apiKey, provider.previousApiKey];
+function secretsFor({ provider, webhookSecret, formerSigner = null }: DeliveryContext): readonly string[] {
+  const [secret, former] =
+    provider === null ? [webhookSecret, formerSigner] : [provider.apiKey, provider.previousApiKey];
+  return former === null ? [secret] : [secret, former];
 }
 
 function refusal(response: OutboundResponse, context: DeliveryContext, now: number): DeliveryOutcome {

@@ -23,7 +23,7 @@ export interface HistoryAsked {
   /** null: all of them. */
   readonly type: HistoryType | null;
   readonly notificationId: NotificationId | null;
-  /** So many events of others, and of the tenant's that aren't asked for, are passed over; then it pauses. */
+  /** So many events of others, those of erased tenants among them, and of the tenant's that aren't asked for, are passed over; then it pauses. */
   readonly passedMax: number;
   /** Whether reading should pause, whatever was found: asked between events. */
   isOver(): boolean;
@@ -49,7 +49,7 @@ export interface TenantHistory {
 }
 
 interface Dependencies {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: Pick<EventLog, 'read' | 'isTenantErased'>;
   readonly turns: ThreadTurns;
 }
 
@@ -74,7 +74,8 @@ const eventMs = 0.004;
 export function openTenantHistory({ log, turns }: Dependencies, asked: HistoryAsked): TenantHistory {
   const sources = asked.ranges.map((range): Source => ({
     range,
-    entries: log.read({ ...range, aheadBytes })[Symbol.asyncIterator](),
+    // Of erased tenants too, and passed over here: a long stretch of theirs, passed over within the log, would hold a page up for longer than it may take.
+    entries: log.read({ ...range, aheadBytes, ofErased: 'shown' })[Symbol.asyncIterator](),
     next: null,
     place: range.from,
   }));
@@ -109,7 +110,7 @@ export function openTenantHistory({ log, turns }: Dependencies, asked: HistoryAs
       if (source === null) return null;
       const { next: entry } = source;
       const event = entry === null ? null : wantedOf(entry, asked);
-      if (entry !== null && event !== null) return { entry, event, source };
+      if (entry !== null && event !== null && !log.isTenantErased(asked.tenantId)) return { entry, event, source };
       if (passed >= asked.passedMax || (passed > 0 && asked.isOver())) return null;
       await pass(source);
     }

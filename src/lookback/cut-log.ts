@@ -31,8 +31,7 @@ export function cutLog(log: LogBeside, cut: Cut): LogBeside {
     id: log.id,
     partitioning: log.partitioning,
     ends: async (topic) => cut.get(topic) ?? Array.from({ length: log.partitioning.partitions }, () => 0),
-    read: ({ topic, partition, from, to }) =>
-      log.read({ topic, partition, from, to: Math.min(to, endOf(topic, partition)) }),
+    read: (range) => log.read({ ...range, to: Math.min(range.to, endOf(range.topic, range.partition)) }),
     offsetAt: async (topic, partition, timeMs) =>
       Math.min(await log.offsetAt(topic, partition, timeMs), endOf(topic, partition)),
   };

@@ -95,7 +95,8 @@ async function neededFrom({ starts, read, ends, offsetAt }: PassDependencies['lo
   if (to > ((await starts(retentionTopic))[partition] ?? 0))
     for (const topic of trimmedTopics) {
       const [from = 0, end = 0] = [(await starts(topic))[partition], (await ends(topic))[partition]];
-      for await (const { appendedAt } of read({ topic, partition, from, to: end, aheadBytes: 1 })) {
+      // Of an erased tenant's too: it is no younger than the first of others, which may be far.
+      for await (const { appendedAt } of read({ topic, partition, from, to: end, aheadBytes: 1, ofErased: 'shown' })) {
         oldestAt = Math.min(oldestAt, appendedAt);
         break;
       }

@@ -178,4 +178,46 @@ describe('a tenant’s history', () => {
     const [notificationId = null] = named.notificationIds;
     expect((await pageOf(asked({ notificationId }))).ids).toEqual([named.eventId]);
   });
+
+  it('pauses within a long stretch of an erased tenant’s, with a place that has moved', async () => {
+    const gone = 'tnt_gone' as TenantId;
+    const [slot] = slots;
+    const one = events.find(isTold);
+    if (slot === undefined || one === undefined) throw new Error('there are some');
+    const last = 5_000;
+    const entryAt = (offset: number): LogEntry => {
+      const tenantId = offset === last ? own : gone;
+      const { type, eventId, occurredAt } = one;
+      const head = { type, eventId, occurredAt, tenantId };
+      return { ...slot, offset, appendedAt: offset, size: 1, head, event: one, undecodable: null };
+    };
+    let read = 0;
+    const ofGone: Pick<EventLog, 'read' | 'isTenantErased'> = {
+      isTenantErased: (id) => id === gone,
+      async *read({ from, to, ofErased }) {
+        for (let offset = from; offset <= Math.min(last, to - 1); offset++) {
+          read++;
+          if (ofErased === 'shown' || offset === last) yield entryAt(offset);
+        }
+      },
+    };
+    const history = openTenantHistory(
+      { log: ofGone, turns: wholeTurns },
+      asked({ ranges: [{ ...slot, from: 0, to: last + 1 }], passedMax: 1_000 }),
+    );
+    expect(await history.peek()).toBeNull();
+    expect(history.places()).toEqual([1_000]);
+    expect(history.isAtEnd()).toBe(false);
+    expect(read).toBeLessThan(1_100);
+    expect(history.beginnings()).toEqual([0]);
+    await history.close();
+  });
+
+  it('has nothing of a tenant that was erased meanwhile', async () => {
+    const erased = { ...log, isTenantErased: (id: TenantId) => id === own };
+    const history = openTenantHistory({ log: erased, turns: wholeTurns }, asked());
+    expect(await history.peek()).toBeNull();
+    expect(history.isAtEnd()).toBe(true);
+    await history.close();
+  });
 });

@@ -9,9 +9,10 @@ import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
 import { noTrace } from '../../src/domain/trace-context.ts';
 import { allTopics, inboxPartition, settingsTopic } from '../../src/domain/topics.ts';
+import { erasing } from '../../src/jobs/erasing.ts';
 import type { TurnDependencies } from '../../src/jobs/turn.ts';
 import { takeTurn } from '../../src/jobs/turn.ts';
-import type { Position } from '../../src/ports/event-log.ts';
+import type { EventLog, Position } from '../../src/ports/event-log.ts';
 import type { StoredJob } from '../../src/ports/job-store.ts';
 import type { InboxItemDocument } from '../../src/projections/inbox/documents.ts';
 import { itemsCollection } from '../../src/projections/inbox/documents.ts';
@@ -249,6 +250,29 @@ describe('an erasure', () => {
     },
     60_000,
   );
+});
+
+it('reads through an erased tenant’s events in bounded steps, too: the lease ends within a stretch of theirs that is long', async () => {
+  tenant = await app.tenant(`tenant-${tenants++}`);
+  await asked();
+  const job = await claimed();
+  const { log } = app.deps;
+  const stretched: Pick<EventLog, 'ends' | 'read' | 'partitioning' | 'isTenantErased'> = {
+    partitioning: log.partitioning,
+    isTenantErased: (id) => id === 'tnt_gone',
+    ends: async () => Array.from({ length: log.partitioning.partitions }, () => 20_000),
+    async *read({ topic, partition, from, to, ofErased }) {
+      const head = { ...envelope('of it'), tenantId: 'tnt_gone' as TenantId, type: 'InboxRead' as const };
+      if (ofErased !== 'shown') return;
+      for (let offset = from; offset < to; offset++)
+        yield { topic, partition, offset, appendedAt: 0, size: 1, head, event: null, undecodable: null };
+    },
+  };
+  const work = erasing({ ...app.deps, commands: app.commands, bytes: null, log: stretched });
+  const read = await work.readOn?.(job, { kind: 'log', place: 0, offset: 0 }, async () => true);
+  expect(read?.next).toMatchObject({ kind: 'log', place: 0 });
+  expect(read?.next).not.toMatchObject({ offset: 0 });
+  await app.deps.jobs.save({ ...job, state: 'done', endedAt: Date.now() });
 });
 
 const itemOf = async (id: string) => (await app.deps.reader.get<InboxItemDocument>(itemsCollection.name, [id])).get(id);

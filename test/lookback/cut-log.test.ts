@@ -73,4 +73,20 @@ describe('the log as of a moment', () => {
     expect(await entriesOf(cut)).toEqual(['0:0:1', '0:1:2']);
     expect(await cut.ends('notifications.inbox')).toEqual([0]);
   });
+
+  it('is read as whoever asks wants it', async () => {
+    const asked: unknown[] = [];
+    const whole = logOf([[1, 2, 3]]);
+    const log: LogBeside = {
+      ...whole,
+      read(range) {
+        asked.push(range);
+        return whole.read(range);
+      },
+    };
+    const cut = cutLog(log, new Map([[topic, [2]]]));
+    const range = { topic, partition: 0, from: 0, aheadBytes: 1, ofErased: 'shown' } as const;
+    for await (const { offset } of cut.read({ ...range, to: 9 })) expect(offset).toBeLessThan(2);
+    expect(asked).toEqual([{ ...range, to: 2 }]);
+  });
 });

@@ -10,7 +10,7 @@ import type { SqliteEventLog } from '../../src/adapters/sqlite/event-log/event-l
 import { openEventLog } from '../../src/adapters/sqlite/event-log/event-log.ts';
 import { createCodec } from '../../src/codec/index.ts';
 import { allTopics, defaultPartitioning, type Topic, topicOf } from '../../src/domain/topics.ts';
-import type { LogEntry } from '../../src/ports/event-log.ts';
+import type { EventLog, LogEntry } from '../../src/ports/event-log.ts';
 import { trimEventsMax } from '../../src/ports/event-log.ts';
 import type { Looked } from '../../src/retention/end-of-older.ts';
 import { endOfOlder } from '../../src/retention/end-of-older.ts';
@@ -141,4 +141,34 @@ it('is the end where all is older', async () => {
   await appendAt(0, 10);
   now = noon + 100 * dayMs;
   expect(await olderThanAMonth()).toBe(2);
+});
+
+it('is found behind no more than one event of an erased tenant, however many there are, and past what happened by its clock', async () => {
+  await appendAt(0, 20);
+  const ofErased: LogEntry[] = [];
+  for await (const entry of log.read({ ...place, from: 1, to: 2 })) ofErased.push(entry);
+  const [one] = ofErased;
+  if (one === undefined) throw new Error('it is there');
+  const end = 10_000;
+  let fetched = 0;
+  // All from the horizon on is of an erased tenant, as Kafka has it until RETENTION ends.
+  const erased: Pick<EventLog, 'read' | 'ends' | 'offsetAt'> = {
+    ends: async () => Array.from({ length: 12 }, () => end),
+    offsetAt: async () => 1,
+    async *read({ from, to, ofErased: asked }) {
+      for (let offset = from; offset < Math.min(to, end); offset++) {
+        fetched++;
+        if (asked === 'shown') yield { ...one, offset };
+      }
+    },
+  };
+  const moved = () => void moves++;
+  const found = () => endOfOlder({ log: erased, clock, inTurn, moved }, looked, { ...place, signal }, now - 30 * dayMs);
+  now = noon + 45 * dayMs;
+  expect(await found()).toBe(1);
+  expect(fetched).toBe(1);
+  // By a clock that was ahead: all are looked through in a pass, 2,000 a turn.
+  now = noon + dayMs;
+  await found();
+  expect(looked.get(place.topic)?.below).toBe(end);
 });

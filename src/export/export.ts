@@ -23,7 +23,7 @@ import {
   writeManifest,
   writeProgress,
 } from './manifest.ts';
-import { type ExportedLog, rangesOf } from './plan.ts';
+import { checkEnds, checkLog, type ExportedLog, rangesOf } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf, tables } from './tables/index.ts';
 
@@ -56,11 +56,11 @@ const readPerRow = 10;
 /** Of the process that holds the folder. */
 const lockFiles = ['lock.db', 'lock.db-journal', 'lock.pid'];
 
-/** @throws ExportRefusedError when the folder isn't empty, and holds no export that this is the rest of; Error when something can't be read or written */
+/** @throws ExportRefusedError when the folder isn't empty, and holds no export of this log that this is the rest of; Error when something can't be read or written */
 export async function exportToFolder(options: ExportOptions): Promise<Manifest> {
   const { folder, log, clock, onProgress } = options;
   mkdirSync(folder, { recursive: true });
-  const state = resumed(options) ?? (await begun(options));
+  const state = (await resumed(options)) ?? (await begun(options));
   const table = tables[state.table];
   sweep(folder, table, state.files);
   const scratch = join(folder, scratchFolder);
@@ -100,8 +100,8 @@ export async function exportToFolder(options: ExportOptions): Promise<Manifest> 
 }
 
 /** The export that stands in the folder, to go on with; null: it is empty. @throws ExportRefusedError */
-function resumed(options: ExportOptions): Progress | null {
-  const { folder } = options;
+async function resumed(options: ExportOptions): Promise<Progress | null> {
+  const { folder, log } = options;
   if (readManifest(folder) !== null)
     throw new ExportRefusedError(
       `${folder} holds an export that is complete: name another folder. What came since: --since ${folder}`,
@@ -119,10 +119,13 @@ function resumed(options: ExportOptions): Progress | null {
     throw new ExportRefusedError(
       `${folder} holds an export that another version of Herald has begun, with other columns: name another folder.`,
     );
-  if (other === null) return progress;
-  throw new ExportRefusedError(
-    `${folder} holds an export that was begun with another --${other} and is not complete: run it as it was begun, or name another folder.`,
-  );
+  if (other !== null)
+    throw new ExportRefusedError(
+      `${folder} holds an export that was begun with another --${other} and is not complete: run it as it was begun, or name another folder.`,
+    );
+  checkLog(log, progress);
+  await checkEnds(log, progress);
+  return progress;
 }
 
 async function begun(options: ExportOptions): Promise<Progress> {

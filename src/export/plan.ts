@@ -67,6 +67,23 @@ export function checkLog({ id, partitioning }: ExportedLog, { log }: Pick<Manife
   throw new ExportRefusedError(`The export is of another log (${log.id}) than this one (${id}).`);
 }
 
+/** Offsets of what was lost go to other events: what is left of an export would be of both. @throws ExportRefusedError when the log ends before it */
+export async function checkEnds(log: Pick<ExportedLog, 'ends'>, { ranges }: Pick<Manifest, 'ranges'>): Promise<void> {
+  for (const { topic, partition, to, end } of await endsBefore(log, ranges))
+    throw new ExportRefusedError(
+      `${topic}, partition ${partition} ends at ${end}, and the export goes on to ${to}: the log was put back from a backup since. Remove what there is, and export it anew.`,
+    );
+}
+
+/** The ranges that go further than the log does. */
+export async function endsBefore(log: Pick<ExportedLog, 'ends'>, ranges: readonly Range[]) {
+  const ends = new Map<string, readonly number[]>();
+  for (const topic of new Set(ranges.map((range) => range.topic))) ends.set(topic, await log.ends(topic));
+  return ranges
+    .map((range) => ({ ...range, end: ends.get(range.topic)?.[range.partition] ?? 0 }))
+    .filter(({ to, end }) => end < to);
+}
+
 function placeOf(topic: Topic, partition: number): string {
   return `${topic} ${partition}`;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { erasedSince, type ErasedSince } from './erased-since.ts';
 import { digestOf } from './files.ts';
 import type { Manifest } from './manifest.ts';
-import { checkLog, type ExportedLog } from './plan.ts';
+import { checkLog, endsBefore, type ExportedLog } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf } from './tables/index.ts';
 
@@ -79,12 +79,13 @@ async function countAgain(
 
 /** Fewer than it says there may be, once retention has ended for the others; more never. */
 async function problemsOf(log: ExportedLog, manifest: Manifest, counted: Counted): Promise<string[]> {
-  const ends = new Map<string, readonly number[]>();
-  for (const topic of new Set(manifest.ranges.map((range) => range.topic))) ends.set(topic, await log.ends(topic));
+  const ends = new Map(
+    (await endsBefore(log, manifest.ranges)).map(({ topic, partition, end }) => [`${topic} ${partition}`, end]),
+  );
   const ofRanges = manifest.ranges.flatMap(({ topic, partition, from, to, events }, i) => {
-    const end = ends.get(topic)?.[partition] ?? 0;
+    const end = ends.get(`${topic} ${partition}`);
     const place = `${topic}, partition ${partition}`;
-    if (end < to)
+    if (end !== undefined)
       return [`${place} ends at ${end}, and the export goes on to ${to}: the log was put back from a backup since`];
     const found = counted.ranges[i]?.events ?? 0;
     if (found <= events && events <= to - from) return [];

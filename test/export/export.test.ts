@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { DomainEvent } from '../../src/domain/events.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
-import { topicOf } from '../../src/domain/topics.ts';
+import { type Topic, topicOf } from '../../src/domain/topics.ts';
 import { beginning, eventsSource, usualPieceRows } from '../../src/export/source.ts';
 import type { Engines } from '../projections/engines.ts';
 import { appendAll, openEngines } from '../projections/engines.ts';
@@ -303,6 +303,36 @@ describe('an export is refused', () => {
     const said = JSON.parse(await readFile(progress, 'utf8')) as Record<string, unknown[]>;
     await writeFile(progress, JSON.stringify({ ...said, columns: said['columns']?.slice(1) }));
     await expect(exporting.export('out', { roundRows: 10 })).rejects.toThrow(/another version of Herald has begun/);
+  });
+
+  it('into one that was begun of another log: rows of both would be in it, and it would call itself complete', async () => {
+    await appendAll(engines.log, someEvents(40, 42));
+    await expect(exporting.export('out', { roundRows: 10, onProgress: (read) => failAt(read, 25) })).rejects.toThrow(
+      'cut off',
+    );
+    const other = await openEngines();
+    const there = await startExporting(other.log);
+    try {
+      await appendAll(other.log, someEvents(40, 43));
+      const folder = exporting.path('out');
+      await expect(there.export('out', { folder, roundRows: 10 })).rejects.toThrow(/is of another log/);
+      expect((await exporting.export('out', { roundRows: 10 })).rows).toBe(40);
+    } finally {
+      await there.remove();
+      await other.close();
+    }
+  });
+
+  it('into one that was begun before the log was put back from a backup', async () => {
+    await appendAll(engines.log, someEvents(40, 44));
+    await expect(exporting.export('out', { roundRows: 10, onProgress: (read) => failAt(read, 25) })).rejects.toThrow(
+      'cut off',
+    );
+    const { ends, history } = engines.log;
+    const log = { ...engines.log, id: history.id, ends: async (topic: Topic) => (await ends(topic)).map(() => 0) };
+    await expect(exporting.export('out', { roundRows: 10, log })).rejects.toThrow(
+      /ends at 0, and the export goes on to \d+: the log was put back from a backup since/,
+    );
   });
 
   it('from one that is not complete, and from one of another log', async () => {

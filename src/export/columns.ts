@@ -17,6 +17,13 @@ export interface Column {
 export const tableNames = ['events', 'notifications', 'attempts'] as const;
 export type TableName = (typeof tableNames)[number];
 
+/** Of tables whose rows are told anew: with each `--since` it rises, and nothing that an event says does so with every change. */
+export const exportedAtColumn: Column = {
+  name: 'exportedAt',
+  kind: 'timestamp',
+  about: 'When the export that it is of was begun: of several rows of one the latest by this counts.',
+};
+
 export interface Table {
   readonly name: TableName;
   /** Of one row, for whoever reads it. */

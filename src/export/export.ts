@@ -23,7 +23,7 @@ import {
   writeManifest,
   writeProgress,
 } from './manifest.ts';
-import { checkEnds, checkLog, type ExportedLog, rangesOf } from './plan.ts';
+import { begunNow, checkEnds, checkLog, type ExportedLog, rangesOf } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf, tables } from './tables/index.ts';
 
@@ -131,12 +131,13 @@ async function resumed(options: ExportOptions): Promise<Progress | null> {
 async function begun(options: ExportOptions): Promise<Progress> {
   const { log, clock, folder } = options;
   const erasures = [...(await log.ends(settingsTopic))];
-  const ranges = await rangesOf(log, { ...options, since: options.since?.manifest ?? null });
+  const since = options.since?.manifest ?? null;
+  const ranges = await rangesOf(log, { ...options, since });
   const progress: Progress = {
     version: 1,
     ...wantedOf(options),
     log: { id: log.id, ...log.partitioning },
-    begunAt: new Date(clock.now()).toISOString(),
+    begunAt: begunNow(clock, since),
     columns: tables[options.table].columns.map((column) => ({ ...column })),
     ranges,
     erasures,

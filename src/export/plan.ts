@@ -2,6 +2,7 @@
 
 import { allTopics, deliveriesTopic, workTopics } from '../domain/topics.ts';
 import type { Topic } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { TableName } from './columns.ts';
 import { type Filter, partitionsOf, topicsOf } from './filter.ts';
@@ -42,6 +43,11 @@ export async function rangesOf(log: ExportedLog, wanted: Wanted): Promise<Range[
     }
   }
   return ranges;
+}
+
+/** Now, ISO 8601, and behind when the last export was begun, whatever the clock says. */
+export function begunNow(clock: Pick<Clock, 'now'>, since: Pick<Manifest, 'begunAt'> | null): string {
+  return new Date(Math.max(clock.now(), since === null ? 0 : Date.parse(since.begunAt) + 1)).toISOString();
 }
 
 /** What follows is read first: of what it follows from nothing is missing then, whatever is appended meanwhile. */

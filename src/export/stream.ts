@@ -1,14 +1,16 @@
 // An export without a folder: rows as lines to whoever reads them, as fast as they are read. It leaves nothing behind to go on from.
 
 import { ndjson, csv } from './formats/text.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Asked } from './export.ts';
 import type { ExportedLog } from './plan.ts';
-import { rangesOf } from './plan.ts';
+import { begunNow, rangesOf } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf, tables } from './tables/index.ts';
 
 export interface StreamOptions extends Asked {
   readonly log: ExportedLog;
+  readonly clock: Pick<Clock, 'now'>;
   readonly format: 'ndjson' | 'csv';
   /** A folder for what a fold has to lay aside. */
   readonly scratch: string;
@@ -19,10 +21,11 @@ export interface StreamOptions extends Asked {
 
 /** The rows that were written. */
 export async function exportToStream(options: StreamOptions): Promise<number> {
-  const { log, table, format, since } = options;
-  const ranges = await rangesOf(log, { ...options, since: since?.manifest ?? null });
+  const { log, clock, table, format } = options;
+  const since = options.since?.manifest ?? null;
+  const ranges = await rangesOf(log, { ...options, since });
   const { head, line } = (format === 'csv' ? csv : ndjson)(tables[table].columns);
-  const source = sourceOf({ ...options, ranges, pieceRows: usualPieceRows });
+  const source = sourceOf({ ...options, ranges, begunAt: begunNow(clock, since), pieceRows: usualPieceRows });
   let rows = 0;
   let read = 0;
   if (head !== '') await options.write(head);

@@ -61,12 +61,12 @@ async function exportInto(config: Config, options: ExportOptions, folder: string
 async function exportToStdout(config: Config, options: ExportOptions): Promise<void> {
   const asked = askedOf(options);
   const format = options.format === 'csv' ? 'csv' : 'ndjson';
-  await withLog(config, 'export', async (log, { progress }) => {
+  await withLog(config, 'export', async (log, { clock, progress }) => {
     const write = async (text: string) => {
       if (!process.stdout.write(text)) await once(process.stdout, 'drain');
     };
     const rows = await withScratch('herald-export-', (scratch) =>
-      exportToStream({ ...asked, log, format, scratch, write, onProgress: progress.update }),
+      exportToStream({ ...asked, log, clock, format, scratch, write, onProgress: progress.update }),
     );
     progress.end(`${rows} rows of ${asked.table}`);
   });

@@ -176,6 +176,25 @@ describe('the table notifications', () => {
     expect(exporting.rows('before').every(({ bouncedAt }) => bouncedAt === null)).toBe(true);
   });
 
+  it('says which of two rows is the later one, whatever made it and however the clock goes', async () => {
+    await appendAll(engines.log, lives(3, { steps: ['succeeded'] }));
+    await exporting.export('monday', { table: 'notifications' });
+    const [of] = lifeOf(quiet, 1);
+    if (of?.type !== 'NotificationRequested') throw new Error('no request');
+    const { tenantId, notificationId, partition, channel } = of;
+    const opened = { type: 'ProviderReported', report: 'opened', provider: 'postmark', reportedAt: 1_000 } as const;
+    const rest = { traceparent: null, recipient: null, permanent: false, reason: null, occurredAt: 1_000 };
+    const eventId = randomUUID() as ProviderReported['eventId'];
+    await appendAll(engines.log, [{ ...opened, ...rest, eventId, tenantId, notificationId, partition, channel }]);
+    await exporting.exportSince('tuesday', 'monday', { table: 'notifications', clock: { now: () => 0 } });
+    const [later] = exporting.rows('tuesday');
+    const earlier = exporting.rows('monday').find(({ id }) => id === notificationId);
+    expect([earlier?.['openedAt'], later?.['openedAt']]).toEqual([null, '1970-01-01T00:00:01.000Z']);
+    // A report is no change of the notification's own.
+    expect(later?.['updatedAt']).toBe(earlier?.['updatedAt']);
+    expect(String(later?.['exportedAt']) > String(earlier?.['exportedAt'])).toBe(true);
+  });
+
   it('keeps texts with any line end that Unicode knows', async () => {
     const [requested, ...rest] = lifeOf(quiet, 1);
     if (requested?.type !== 'NotificationRequested') throw new Error('no request');
@@ -214,5 +233,19 @@ describe('the table attempts', () => {
     expect(exporting.rows('out')).toMatchObject([
       { status: 'STARTED', attemptNumber: 1, endedAt: null, errorClass: null },
     ]);
+  });
+
+  it('says which of two rows of an attempt is the later one', async () => {
+    const life = lifeOf({ ...quiet, steps: ['succeeded'] }, 1);
+    const outcome = life.find((event) => event.type === 'AttemptSucceeded');
+    if (outcome?.type !== 'AttemptSucceeded') throw new Error('no outcome');
+    await appendAll(engines.log, lifeOf({ ...quiet, steps: ['started'] }, 1));
+    await exporting.export('monday', { table: 'attempts' });
+    await appendAll(engines.log, [outcome]);
+    await exporting.exportSince('tuesday', 'monday', { table: 'attempts' });
+    const rows = [...exporting.rows('tuesday'), ...exporting.rows('monday')];
+    expect(new Set(rows.map(({ notificationId, attemptNumber }) => `${notificationId} ${attemptNumber}`)).size).toBe(1);
+    const latest = rows.toSorted((a, b) => (String(a['exportedAt']) < String(b['exportedAt']) ? 1 : -1));
+    expect(latest.map(({ status }) => status)).toEqual(['DELIVERED', 'STARTED']);
   });
 });

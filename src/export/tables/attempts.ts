@@ -3,13 +3,13 @@
 import type { AttemptFacts } from '../../domain/attempts.ts';
 import { outcomeOf, withAttempt } from '../../domain/attempts.ts';
 import type { NotificationEvent } from '../../domain/events.ts';
-import type { Row, Table } from '../columns.ts';
+import { exportedAtColumn, type Row, type Table } from '../columns.ts';
 import type { Fold, FoldedEvent } from '../fold.ts';
 
 export const attemptsTable: Table = {
   name: 'attempts',
   about:
-    'One attempt to deliver a notification, as it is once all events up to the export’s end are told; of a range, those that have an event in it. A later row of a notification and number replaces an earlier one.',
+    'One attempt to deliver a notification, as it is once all events up to the export’s end are told; of a range, those that have an event in it. A later row of a notification and number, by `exportedAt`, replaces an earlier one.',
   day: 'attemptedAt',
   tenant: 'tenantId',
   columns: [
@@ -33,6 +33,7 @@ export const attemptsTable: Table = {
     { name: 'waitedMs', kind: 'integer', about: 'From when it was due to its beginning.' },
     { name: 'tookMs', kind: 'integer', about: 'The attempt itself.' },
     { name: 'nextRetryAt', kind: 'timestamp', about: 'When the next one was to be made.' },
+    exportedAtColumn,
   ],
 };
 
@@ -42,7 +43,8 @@ interface Attempt {
   readonly isWanted: boolean;
 }
 
-export function foldAttempts(): Fold {
+/** @param exportedAt UTC ms */
+export function foldAttempts(exportedAt: number): Fold {
   const known = new Map<string, Attempt>();
   return {
     take(event: FoldedEvent, isOfRange: boolean) {
@@ -56,7 +58,7 @@ export function foldAttempts(): Fold {
     },
     *rows() {
       for (const { of, facts, isWanted } of known.values())
-        for (const attempt of facts) if (isWanted) yield rowOf(of, attempt);
+        for (const attempt of facts) if (isWanted) yield [...rowOf(of, attempt), exportedAt];
     },
   };
 }

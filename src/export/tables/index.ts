@@ -17,18 +17,21 @@ export const tables: Readonly<Record<TableName, Table>> = {
 
 export interface TableSourceOptions extends SourceOptions {
   readonly table: TableName;
+  /** ISO 8601: when the export was begun that the rows are of. */
+  readonly begunAt: string;
   /** A folder for what a fold has to lay aside; made when it is needed. */
   readonly scratch: string;
 }
 
 export function sourceOf(options: TableSourceOptions): Source {
+  const exportedAt = Date.parse(options.begunAt);
   switch (options.table) {
     case 'events':
       return eventsSource(options);
     case 'notifications':
-      return foldedSource({ ...options, beginFold: foldNotifications });
+      return foldedSource({ ...options, beginFold: () => foldNotifications(exportedAt) });
     case 'attempts':
-      return foldedSource({ ...options, beginFold: foldAttempts });
+      return foldedSource({ ...options, beginFold: () => foldAttempts(exportedAt) });
     default:
       return assertNever(options.table);
   }

@@ -6,13 +6,13 @@ import type { NotificationFacts } from '../../domain/notification.ts';
 import { attemptCountOf, deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../domain/notification.ts';
 import type { ReportsOfNotification } from '../../domain/reports.ts';
 import { withReport } from '../../domain/reports.ts';
-import type { Row, Table } from '../columns.ts';
+import { exportedAtColumn, type Row, type Table } from '../columns.ts';
 import type { Fold, FoldedEvent } from '../fold.ts';
 
 export const notificationsTable: Table = {
   name: 'notifications',
   about:
-    'One notification, as it is once all events up to the export’s end are told; of a range, those that have an event in it. A later row of an id replaces an earlier one.',
+    'One notification, as it is once all events up to the export’s end are told; of a range, those that have an event in it. A later row of an id, by `exportedAt`, replaces an earlier one.',
   day: 'createdAt',
   tenant: 'tenantId',
   columns: [
@@ -51,7 +51,11 @@ export const notificationsTable: Table = {
     { name: 'createdAt', kind: 'timestamp', about: 'When it was accepted.' },
     { name: 'scheduledAt', kind: 'timestamp', about: 'When it was to be sent, where that was said.' },
     { name: 'expiresAt', kind: 'timestamp', about: 'Until when it is worth sending.' },
-    { name: 'updatedAt', kind: 'timestamp', about: 'When something last happened to it.' },
+    {
+      name: 'updatedAt',
+      kind: 'timestamp',
+      about: 'When something last happened to it; what its provider reports does not count.',
+    },
     { name: 'deliveredAt', kind: 'timestamp', about: 'When it was delivered.' },
     { name: 'failedAt', kind: 'timestamp', about: 'When it came to be FAILED; null unless that is its status.' },
     { name: 'nextRetryAt', kind: 'timestamp', about: 'When the next attempt is due.' },
@@ -62,6 +66,7 @@ export const notificationsTable: Table = {
     { name: 'complainedAt', kind: 'timestamp', about: 'When its provider first reported a complaint.' },
     { name: 'openedAt', kind: 'timestamp', about: 'When its provider first reported that it was opened.' },
     { name: 'clickedAt', kind: 'timestamp', about: 'When its provider first reported a click in it.' },
+    exportedAtColumn,
   ],
 };
 
@@ -75,7 +80,8 @@ interface Known {
 
 const unknown: Known = { facts: null, reports: new Map(), isWanted: false };
 
-export function foldNotifications(): Fold {
+/** @param exportedAt UTC ms */
+export function foldNotifications(exportedAt: number): Fold {
   const known = new Map<string, Known>();
   return {
     take(event: FoldedEvent, isOfRange: boolean) {
@@ -92,7 +98,7 @@ export function foldNotifications(): Fold {
     *rows() {
       for (const { facts, reports, isWanted } of known.values()) {
         if (!isWanted || facts === null || facts.request === null) continue;
-        yield rowOf(facts, facts.request, reports.get(facts.tenantId) ?? {});
+        yield [...rowOf(facts, facts.request, reports.get(facts.tenantId) ?? {}), exportedAt];
       }
     },
   };

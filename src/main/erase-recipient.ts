@@ -1,7 +1,10 @@
 // The erasure of a recipient by a command: as a job like any, to its end, and then the look for what is left.
 
+import { domainToUnicode } from 'node:url';
+
 import { startErasure } from '../commands/start-erasure.ts';
 import { startJob } from '../commands/start-job.ts';
+import { comparedAddress } from '../domain/email-address.ts';
 import type { Channel } from '../domain/events.ts';
 import { channels } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
@@ -11,9 +14,12 @@ import { allTopics, partitionsOfTenant, placesInLog } from '../domain/topics.ts'
 import { noTrace } from '../domain/trace-context.ts';
 import type { JobId } from '../domain/ids.ts';
 import type { StoredJob } from '../ports/job-store.ts';
-import type { ReadModelReader } from '../ports/read-model-store.ts';
+import type { FieldValue, Page, ReadModelReader } from '../ports/read-model-store.ts';
+import { notificationsCollection } from '../projections/notifications/document.ts';
 import { listNotifications } from '../projections/notifications/queries.ts';
 import type { Adapters } from './adapters.ts';
+import { isNamedIn } from './named-in.ts';
+import type { Sought } from './plain-values.ts';
 import { createProgress } from './progress.ts';
 import { StartError } from './start-error.ts';
 import { UsageError } from './usage-error.ts';
@@ -25,7 +31,7 @@ export interface Erased {
   /** What is left, a line each. */
   readonly left: readonly string[];
   /** What files are searched for. */
-  readonly values: readonly string[];
+  readonly sought: readonly Sought[];
   /** Said where something is left. */
   readonly remark: string;
 }
@@ -51,12 +57,50 @@ export function erasureOfRecipient(tenantId: TenantId, text: string): Erasing {
       `--recipient: should be CHANNEL:RECIPIENT, such as EMAIL:ada@example.com; channels are ${channels.join(', ')}`,
     );
   const recipient = comparedRecipient(channel, given);
-  return async (adapters, reader) => ({
-    what: 'recipient',
-    left: await erase(adapters, reader, { tenantId, channel, recipient }),
-    values: [...new Set([recipient, given])],
-    remark: 'What others have sent to the same recipient, or what was asked for since, is nobody of this erasure.',
-  });
+  return async (adapters, reader) => {
+    const asked = { tenantId, channel, recipient };
+    const texts = new Set([recipient, given, inUnicode(recipient), ...(await recordedAs(reader, asked))]);
+    return {
+      what: 'recipient',
+      left: await erase(adapters, reader, asked),
+      // As they are compared.
+      sought: [...texts].map((text) => ({ text, inAnyCase: channel === 'EMAIL' })),
+      remark: 'What others have sent to the same recipient, or what was asked for since, is nobody of this erasure.',
+    };
+  };
+}
+
+/** A domain that goes out as `xn--`, as people write it; any other recipient as it is. */
+function inUnicode(recipient: string): string {
+  const at = recipient.lastIndexOf('@') + 1;
+  const domain = at === 0 ? '' : domainToUnicode(recipient.slice(at));
+  return domain === '' ? recipient : recipient.slice(0, at) + domain;
+}
+
+/** So many of its newest notifications are asked how they spell it, until so many ways are known: each is looked for in base64 by itself. */
+const askedRecords = 10_000;
+const recordedMax = 20;
+const pageRecords = 500;
+
+/** As the records spell it: nobody can tell once it is erased. */
+async function recordedAs(reader: ReadModelReader, { tenantId, channel, recipient }: Asked): Promise<Set<string>> {
+  const spellings = new Set<string>();
+  let after: readonly FieldValue[] | null = null;
+  for (let asked = 0; asked < askedRecords && spellings.size < recordedMax; asked += pageRecords) {
+    const page: Page<{ readonly recipient: string }> = await reader.find({
+      collection: notificationsCollection.name,
+      equals: { tenantId, comparedRecipient: comparedAddress(recipient) },
+      order: { fields: ['listedAt'], direction: 'descending' },
+      filter: { channel },
+      fields: ['recipient'],
+      limit: pageRecords,
+      ...(after === null ? {} : { after }),
+    });
+    for (const one of page.documents) spellings.add(one.recipient);
+    after = page.next;
+    if (after === null) break;
+  }
+  return spellings;
 }
 
 /** Until the job is over: it says how many notifications are erased, then how much of the log is read. @throws StartError when it isn't done */
@@ -126,16 +170,16 @@ async function erase(adapters: Adapters, reader: ReadModelReader, asked: Asked):
 }
 
 /** Events as any reader of the log sees them. */
-async function leftInLog({ log }: Adapters, { tenantId, recipient }: Asked, before: number): Promise<string[]> {
-  const value = recipient.toLowerCase();
+async function leftInLog({ log }: Adapters, asked: Asked, before: number): Promise<string[]> {
+  const { tenantId } = asked;
   const lines: string[] = [];
   for (const topic of allTopics) {
     const ends = await log.ends(topic);
     for (const partition of partitionsOfTenant(tenantId, log.partitioning)) {
       let count = 0;
       for await (const { head, event } of log.read({ topic, partition, from: 0, to: ends[partition] ?? 0 }))
-        if (head?.tenantId === tenantId && (event?.occurredAt ?? 0) <= before)
-          count += JSON.stringify(event).toLowerCase().includes(value) ? 1 : 0;
+        if (head?.tenantId === tenantId && event !== null && event.occurredAt <= before)
+          count += isNamedIn(event, asked) ? 1 : 0;
       if (count > 0) lines.push(`the log: ${count} events of ${topic}, partition ${partition}`);
     }
   }

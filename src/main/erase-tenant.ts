@@ -45,7 +45,7 @@ export function erasureOfTenant(tenantId: TenantId): Erasing {
     return {
       what: 'tenant',
       left: [...(await leftInLog(adapters, tenantId)), ...(await leftInStores(adapters, reader, tenantId))],
-      values,
+      sought: values.map((text) => ({ text, inAnyCase: false })),
       remark: 'A text that another tenant has as well is found as its own.',
     };
   };

@@ -1,5 +1,6 @@
 // herald erase: forgets a recipient or a whole tenant, and then looks for what is left in the log, the read models, the files and the exports that are named.
 
+import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import type { TenantId } from '../domain/ids.ts';
@@ -19,7 +20,7 @@ import { erasureOfRecipient } from './erase-recipient.ts';
 import { erasureOfTenant } from './erase-tenant.ts';
 import { createHealth } from './health.ts';
 import { startJobs } from './jobs.ts';
-import { findInFiles } from './plain-values.ts';
+import { findInFiles, soughtBytesMin } from './plain-values.ts';
 import { createProcess } from './process.ts';
 import { startProjectorThread } from './projector-thread.ts';
 import { UsageError } from './usage-error.ts';
@@ -34,6 +35,8 @@ export async function eraseCommand(args: string[]): Promise<void> {
   const { tenant, recipient, search = [] } = parseArgs({ args, options }).values;
   if (tenant === undefined) throw new UsageError('--tenant: name one');
   const tenantId = tenant as TenantId;
+  const missing = search.find((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true);
+  if (missing !== undefined) throw new UsageError(`--search: ${missing} is not a folder; nothing was erased`);
   if (
     recipient === undefined &&
     !(await isMeant(questionOf(tenant), tenant, { input: process.stdin, output: process.stdout }))
@@ -49,11 +52,15 @@ function questionOf(tenant: string): string {
   return `Everything of the tenant ${tenant} goes, for good: its keys, its templates, all that was ever sent. Its id, to go on: `;
 }
 
-async function report({ what, left, values, remark }: Erased, folders: readonly string[]): Promise<void> {
-  const { found, searched, unread } = await findInFiles(folders, values);
+async function report({ what, left, sought, remark }: Erased, folders: readonly string[]): Promise<void> {
+  const { found, searched, unread, tooShort } = await findInFiles(folders, sought);
   for (const line of left) process.stdout.write(`${line}\n`);
   for (const { path, spellings } of found) process.stdout.write(`${path}: still there (${spellings.join(', ')})\n`);
-  for (const path of unread) process.stdout.write(`${path}: is packed and can't be searched\n`);
+  for (const { path, why } of unread) process.stdout.write(`${path}: ${why} and can't be searched\n`);
+  if (tooShort.length > 0)
+    process.stdout.write(
+      `Files were not searched for ${tooShort.join(', ')}: what is shorter than ${soughtBytesMin} bytes stands in any.\n`,
+    );
   const isGone = left.length + found.length + unread.length === 0;
   process.stdout.write(
     isGone

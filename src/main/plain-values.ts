@@ -1,8 +1,14 @@
 // Looks for values in files as they may be written there: to prove that somebody is forgotten, and to say where he isn't.
 
 import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+
+export interface Sought {
+  readonly text: string;
+  /** Whether upper and lower case are the same: in base64 it is looked for as it is given. */
+  readonly inAnyCase: boolean;
+}
 
 export interface Found {
   readonly path: string;
@@ -10,57 +16,88 @@ export interface Found {
   readonly spellings: readonly string[];
 }
 
+export interface Searched {
+  readonly found: readonly Found[];
+  /** So many files were looked through. */
+  readonly searched: number;
+  /** Those that could not be, and why: what a person reads behind the path. */
+  readonly unread: readonly { readonly path: string; readonly why: string }[];
+  /** What was not looked for. */
+  readonly tooShort: readonly string[];
+}
+
 interface Form {
   readonly spelling: string;
   readonly bytes: Buffer;
+  readonly inAnyCase: boolean;
 }
 
+/** What is shorter stands in files for other reasons; base64 keeps four characters of five bytes, and none of four. */
+export const soughtBytesMin = 8;
 /** So much of a file is in memory at a time. */
 const chunkBytes = 1024 * 1024;
 /** Their bytes are packed: what is in them can't be found so. */
 const packed = /\.(?:parquet|gz|zst)$/;
 
-/** Files below the folders, subfolders too. `unread`: those whose content is packed. */
-export async function findInFiles(
-  folders: readonly string[],
-  values: readonly string[],
-): Promise<{ readonly found: readonly Found[]; readonly searched: number; readonly unread: readonly string[] }> {
-  const forms = values.flatMap(formsOf);
+/** Files below the folders, subfolders too. */
+export async function findInFiles(folders: readonly string[], sought: readonly Sought[]): Promise<Searched> {
+  const [long, short] = [sought.filter(isLong), sought.filter((one) => !isLong(one))];
+  const forms = distinct(long.flatMap(formsOf));
   const found: Found[] = [];
-  const unread: string[] = [];
+  const unread: { path: string; why: string }[] = [];
   let searched = 0;
-  for (const folder of folders) {
+  for (const folder of forms.length === 0 ? [] : folders) {
     for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
+      if (!entry.isFile() && !entry.isSymbolicLink()) continue;
       const path = join(entry.parentPath, entry.name);
-      if (packed.test(path)) {
-        unread.push(path);
-        continue;
-      }
-      searched++;
-      const spellings = await spellingsIn(path, forms);
-      if (spellings.length > 0) found.push({ path, spellings });
+      const looked = await lookThrough(path, forms);
+      if ('why' in looked) unread.push({ path, ...looked });
+      else searched++;
+      if ('spellings' in looked && looked.spellings.length > 0) found.push({ path, ...looked });
     }
   }
-  return { found, searched, unread };
+  return { found, searched, unread, tooShort: short.map(({ text }) => text) };
+}
+
+function isLong({ text }: Sought): boolean {
+  return Buffer.byteLength(text) >= soughtBytesMin;
+}
+
+type Looked = { readonly spellings: readonly string[] } | { readonly why: string };
+
+async function lookThrough(path: string, forms: readonly Form[]): Promise<Looked> {
+  if (packed.test(path)) return { why: 'is packed' };
+  try {
+    // A link is followed.
+    if (!(await stat(path)).isFile()) return { why: 'leads to no file' };
+    return { spellings: await spellingsIn(path, forms) };
+  } catch (error) {
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : error;
+    return { why: `is not to be read (${String(code)})` };
+  }
 }
 
 /** Plain, as JSON escapes it, in a URL, in a mail's quoted-printable, in UTF-16, and in base64 wherever in a group of three bytes it begins. */
-function formsOf(value: string): readonly Form[] {
+function formsOf({ text: value, inAnyCase }: Sought): readonly Form[] {
   const escaped = value.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const quotedPrintable = [...Buffer.from(value)].map(quoted).join('');
-  const spelled: readonly (readonly [string, string])[] = [
-    ['UTF-8', value],
-    ['JSON', escaped],
-    ['URL', encodeURIComponent(value)],
-    ['quoted-printable', quotedPrintable],
+  const plain: readonly (readonly [string, Buffer])[] = [
+    ['UTF-8', Buffer.from(value)],
+    ['JSON', Buffer.from(escaped)],
+    ['URL', Buffer.from(encodeURIComponent(value))],
+    ['quoted-printable', Buffer.from(quotedPrintable)],
+    ['UTF-16', Buffer.from(value, 'utf16le')],
   ];
-  const texts = new Map(spelled.map(([spelling, text]) => [text, spelling]).toReversed() as [string, string][]);
   return [
-    ...[...texts].map(([text, spelling]) => ({ spelling, bytes: Buffer.from(text) })),
-    { spelling: 'UTF-16', bytes: Buffer.from(value, 'utf16le') },
-    ...[0, 1, 2].map((before) => ({ spelling: 'base64', bytes: inBase64(value, before) })),
+    ...plain.map(([spelling, bytes]) => ({ spelling, bytes: inAnyCase ? lowered(bytes) : bytes, inAnyCase })),
+    ...[0, 1, 2].map((before) => ({ spelling: 'base64', bytes: inBase64(value, before), inAnyCase: false })),
   ];
+}
+
+/** Of the same bytes the first. */
+function distinct(forms: readonly Form[]): readonly Form[] {
+  const keyOf = ({ bytes, inAnyCase }: Form) => `${inAnyCase} ${bytes.toString('latin1')}`;
+  return [...new Map(forms.toReversed().map((form) => [keyOf(form), form])).values()].toReversed();
 }
 
 async function spellingsIn(path: string, forms: readonly Form[]): Promise<string[]> {
@@ -69,10 +106,16 @@ async function spellingsIn(path: string, forms: readonly Form[]): Promise<string
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: chunkBytes })) {
     const bytes = Buffer.concat([rest, chunk as Buffer]);
-    for (const form of forms) if (bytes.includes(form.bytes)) spellings.add(form.spelling);
+    const low = forms.some(({ inAnyCase }) => inAnyCase) ? lowered(bytes) : bytes;
+    for (const form of forms) if ((form.inAnyCase ? low : bytes).includes(form.bytes)) spellings.add(form.spelling);
     rest = bytes.subarray(Math.max(0, bytes.length - overlap));
   }
   return [...spellings];
+}
+
+/** Byte by byte, the quickest way; the other letters of a text in UTF-8 are looked for as they are given. */
+function lowered(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1');
 }
 
 /** The characters that don't depend on what stands before and behind it. */

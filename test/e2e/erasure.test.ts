@@ -3,7 +3,7 @@
 // byte. What was said of them without being kept (a refused request, an Idempotency-Key with its request's hash) is in none of these from the beginning.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -305,6 +305,8 @@ describe('an erased recipient', () => {
   }, 120_000);
 
   it('is sent to again when it is asked for anew', async () => {
+    await sent('in capitals', 'DELIVERED', { channel: 'EMAIL', recipient: ada.toUpperCase(), body: 'Hello again' });
+    await sent('short', 'DELIVERED', { channel: 'IN_APP', recipient: 'ada', body: 'Hello ada' });
     await sent('anew', 'DELIVERED', { channel: 'EMAIL', recipient: ada, body: 'Hello again' });
     expect(await recordOf(idOf('anew'))).toMatchObject({ recipient: ada, body: 'Hello again' });
   }, 60_000);
@@ -315,15 +317,29 @@ describe('an erased recipient', () => {
     const args = ['erase', '--tenant', String(tenant['id'] ?? tenant['tenantId']), '--recipient', `EMAIL:${ada}`];
     try {
       expect((await herald(['export', '--out', folder], dataDir.environment)).code).toBe(0);
+      // As nobody but a record writes it.
+      await writeFile(join(folder, 'capitals'), `${ada.toUpperCase()} ${btoa(ada.toUpperCase())}`);
       if (engineSet === 'embedded') await service.stop();
+      const nowhere = await herald([...args, '--search', join(folder, 'nowhere')], dataDir.environment);
+      expect([nowhere.code, nowhere.stdout, nowhere.stderr.trimEnd()]).toEqual([
+        2,
+        '',
+        `--search: ${join(folder, 'nowhere')} is not a folder; nothing was erased`,
+      ]);
       const { code, stdout } = await herald([...args, '--search', folder], dataDir.environment);
       expect([code, stdout]).toEqual([
         1,
         expect.stringContaining(`${folder}/events-00001.ndjson: still there (UTF-8)`),
       ]);
-      expect(stdout.split('\n').filter((line) => line.includes('still there'))).toHaveLength(1);
+      expect(stdout).toContain(`${folder}/capitals: still there (UTF-8, base64)`);
+      expect(stdout.split('\n').filter((line) => line.includes('still there'))).toHaveLength(2);
       const again = await herald(args, dataDir.environment);
       expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^Nothing of the recipient is left/)]);
+      const short = await herald([...args.slice(0, -1), 'IN_APP:ada', '--search', folder], dataDir.environment);
+      expect([short.code, short.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^Files were not searched for ada: .*\nNothing of the recipient is left: .*models\.\n$/),
+      ]);
     } finally {
       await rm(folder, { recursive: true });
     }

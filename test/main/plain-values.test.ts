@@ -1,6 +1,6 @@
 // What is looked for is found however it is written, wherever in a file it stands.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -16,9 +16,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const foundIn = async (bytes: Buffer | string): Promise<readonly string[]> => {
+const foundIn = async (bytes: Buffer | string, inAnyCase = false): Promise<readonly string[]> => {
   await writeFile(join(folder, 'file'), bytes);
-  const { found } = await findInFiles([folder], [value]);
+  const { found } = await findInFiles([folder], [{ text: value, inAnyCase }]);
   return found.flatMap(({ spellings }) => spellings);
 };
 
@@ -47,7 +47,57 @@ describe('a value in a file', () => {
 
   it("is said not to be looked for where a file's bytes are packed", async () => {
     await writeFile(join(folder, 'events-00001.parquet'), value);
-    const { found, unread } = await findInFiles([folder], [value]);
-    expect([found, unread]).toEqual([[], [join(folder, 'events-00001.parquet')]]);
+    const { found, unread } = await findInFiles([folder], [{ text: value, inAnyCase: false }]);
+    const path = join(folder, 'events-00001.parquet');
+    expect([found, unread]).toEqual([[], [{ path, why: 'is packed' }]]);
+  });
+
+  it.each([
+    ['UTF-8', 'to ZOë+1@Example.COM.'],
+    ['JSON', '{"to":"Zo\\u00EB+1@Example.com"}'],
+    ['URL', 'https://example.com/?to=Zo%c3%ab%2b1%40Example.com'],
+    ['quoted-printable', 'To: Zo=c3=ab+1@Example.com'],
+    ['UTF-16', Buffer.from('to Zoë+1@Example.com', 'utf16le')],
+  ])('is found as %s in upper and lower case, where these are the same', async (spelling, bytes) => {
+    expect([await foundIn(bytes), await foundIn(bytes, true)]).toEqual([[], [spelling]]);
+  });
+
+  it('of under 8 bytes is not looked for, and that is said: it stands in every file', async () => {
+    await writeFile(join(folder, 'file'), 'a canada, and whatever else');
+    const sought = ['ada', '1234567'].map((text) => ({ text, inAnyCase: false }));
+    expect(await findInFiles([folder], sought)).toEqual({
+      found: [],
+      searched: 0,
+      unread: [],
+      tooShort: ['ada', '1234567'],
+    });
+    const long = { text: '12345678', inAnyCase: false };
+    expect(await findInFiles([folder], [...sought, long])).toMatchObject({ found: [], searched: 1 });
+    for (const [before, after] of [
+      ['', ' '],
+      ['a', 'b'],
+      ['ab', ''],
+    ] as const) {
+      await writeFile(join(folder, 'file'), Buffer.from(`${before}${long.text}${after}`).toString('base64'));
+      expect((await findInFiles([folder], [long])).found).toMatchObject([{ spellings: ['base64'] }]);
+    }
+  });
+
+  it('is found behind a link, and a file that can not be read is said to be one', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'herald-values-'));
+    try {
+      await writeFile(join(other, 'elsewhere'), value);
+      await symlink(join(other, 'elsewhere'), join(folder, 'a-link'));
+      await symlink(other, join(folder, 'b-folder'));
+      await symlink(join(other, 'nowhere'), join(folder, 'c-nowhere'));
+      const { found, unread } = await findInFiles([folder], [{ text: value, inAnyCase: false }]);
+      expect(found).toEqual([{ path: join(folder, 'a-link'), spellings: ['UTF-8'] }]);
+      expect(unread).toEqual([
+        { path: join(folder, 'b-folder'), why: 'leads to no file' },
+        { path: join(folder, 'c-nowhere'), why: 'is not to be read (ENOENT)' },
+      ]);
+    } finally {
+      await rm(other, { recursive: true });
+    }
   });
 });

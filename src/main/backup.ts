@@ -7,9 +7,10 @@ import { snapshotTogether } from '../adapters/sqlite/snapshot.ts';
 import { backedUp, eventCount, writeManifest } from './backup-files.ts';
 import type { Config } from './config.ts';
 import { isCluster } from './config.ts';
+import { openOrExplain } from './data-file.ts';
 import { StartError } from './start-error.ts';
 
-/** @throws StartError when there is nothing to back up, or the folder holds something */
+/** @throws StartError when there is nothing to back up, or the folder is none or holds something */
 export async function backUp(config: Config, folder: string): Promise<void> {
   if (isCluster(config))
     throw new StartError(
@@ -19,9 +20,11 @@ export async function backUp(config: Config, folder: string): Promise<void> {
   const absent = backedUp.find((name) => !existsSync(join(dataDir, name)));
   if (absent !== undefined)
     throw new StartError(`DATA_DIR: ${dataDir} holds no ${absent}: there is nothing to back up.`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (readdirSync(folder).length > 0)
-    throw new StartError(`${folder} is not empty: name a folder for this backup alone.`);
+  const there = await openOrExplain(folder, 'target', () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return readdirSync(folder);
+  });
+  if (there.length > 0) throw new StartError(`${folder} is not empty: name a folder for this backup alone.`);
   const madeAt = new Date();
   // The log first: the settings are then as new as its last event, or newer.
   await snapshotTogether(backedUp.map((name) => ({ from: join(dataDir, name), to: join(folder, name) })));

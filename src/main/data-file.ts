@@ -11,6 +11,7 @@ import { StartError } from './start-error.ts';
 /** What may be done about a file that is damaged. */
 const remedies = {
   folder: 'Name a folder of its own by DATA_DIR.',
+  target: 'Name a folder of its own.',
   log: 'It holds all that happened and must not be deleted: put it back from its backup, and remove its -wal and -shm files.',
   views: 'It may be deleted, with its -wal and -shm files: the service folds it anew from the log.',
   settings:

@@ -19,6 +19,7 @@ import type { DocumentScan } from '../ports/document-scan.ts';
 import type { ReadModelDefinition, ReadModelReader } from '../ports/read-model-store.ts';
 import { projectedReadModels } from '../projections/index.ts';
 import type { Config } from './config.ts';
+import { openOrExplain } from './data-file.ts';
 import { openLogBeside } from './engines.ts';
 import { patiently, patientLog } from './patient-log.ts';
 import type { Process } from './process.ts';
@@ -53,7 +54,10 @@ const definitions = projectedReadModels.map(({ definition }) => definition);
 /** @throws StartError when there is no log, or the folder is of something else */
 export async function openLookBack(config: Config, parts: Process, options: LookBackOptions): Promise<LookBack> {
   const beside = await openLogBeside({ ...parts, config, codec: createCodec() });
-  const folder = openFolder(options.keep);
+  const folder = await openFolder(options.keep).catch(async (error: unknown) => {
+    await beside.close();
+    throw error;
+  });
   try {
     const { id } = beside;
     const offsetAt: LogBeside['offsetAt'] = (...at) => patiently(parts, () => beside.offsetAt(...at));
@@ -158,9 +162,9 @@ async function checkErasures(log: LogBeside, folder: string, { erasures }: KeptF
 }
 
 /** One that isn't kept goes with the process. */
-function openFolder(keep: string | null): TemporaryFolder {
+async function openFolder(keep: string | null): Promise<TemporaryFolder> {
   if (keep === null) return openTemporaryFolder('herald-as-of-');
-  makeDataDir(keep);
+  await openOrExplain(keep, 'target', () => makeDataDir(keep));
   return { path: keep, close: () => undefined };
 }
 

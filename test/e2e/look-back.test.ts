@@ -372,6 +372,10 @@ describe('looking back', () => {
     );
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('holds other files (thesis.txt)') });
     expect(existsSync(join(strange, 'thesis.txt'))).toBe(true);
+    const thesis = join(strange, 'thesis.txt');
+    expect(
+      await herald(['stats', '--as-of', isoOf(2), '--tenant', tenant, '--keep', thesis], dataDir.environment),
+    ).toMatchObject({ code: 1, stdout: '', stderr: `${thesis} is not a folder. Name a folder of its own.\n` });
   }, 120_000);
 
   embeddedOnly(

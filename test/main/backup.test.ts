@@ -1,7 +1,7 @@
 // A backup that is made while the service takes notifications, and what a copy of it does with what was to be sent.
 
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -179,6 +179,17 @@ it('is refused beside what was left of another log, all of it in one sentence, a
   const { code, stderr } = await command(['restore', folder, '--pending', 'hold'], to.environment);
   expect([code, stderr]).toEqual([1, expect.stringContaining(`holds ${left.join(', ')} already`)]);
   expect(['log.db', 'settings.db', 'restoring'].filter((name) => existsSync(join(to.path, name)))).toEqual([]);
+});
+
+it('is refused in a sentence where its folder is a file, and leaves that as it is', async () => {
+  const path = `${dataDir.path}-file`;
+  writeFileSync(path, 'mine');
+  for (const to of [path, join(path, 'below')]) {
+    const { code, stdout, stderr } = await command(['backup', to], dataDir.environment);
+    expect([code, stdout, stderr]).toEqual([1, '', `${to} is not a folder. Name a folder of its own.\n`]);
+  }
+  expect(readFileSync(path, 'utf8')).toBe('mine');
+  rmSync(path);
 });
 
 it('is refused when a file is another than it was, and into a folder that is in use', async () => {

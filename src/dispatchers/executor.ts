@@ -100,12 +100,20 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const holds = createHolds({ ...dependencies, turns, stopping: stopping.signal, askTurn });
   const endings = createEndings({ ...dependencies, inFlight, turns, underWay, goOn });
   const { land, conclude, returnToLane, say, tellBreaker } = endings;
-  const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say });
+  const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say, takeIn });
   let isTurnAsked = false;
   /** Since the last turn. */
   let hastyBegun = 0;
   let isSweeping = false;
   let noteIdle: (() => void) | null = null;
+
+  function takeIn(item: WorkItem): void {
+    const { priority, tenantId } = item.event;
+    if (isExpired(item.event, clock.now()) && standing.isSure()) return waitingEnds.expire(item);
+    lanes.push(priority, tenantId, item);
+    askTurn();
+    if (priority === 'HIGH') beginNow();
+  }
 
   function askTurn(): void {
     if (isTurnAsked || stopping.signal.aborted) return;
@@ -252,10 +260,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     ageMs: (priority) => ageMs(lanes.heads(priority), clock.now()),
     offer(item) {
       if (underWay.adopts(item)) return;
-      if (isExpired(item.event, clock.now()) && standing.isSure()) return waitingEnds.expire(item);
-      lanes.push(item.event.priority, item.event.tenantId, item);
-      askTurn();
-      if (item.event.priority === 'HIGH') beginNow();
+      if (!waitingEnds.looksFirst(item)) takeIn(item);
     },
     defer(item, dueAt) {
       if (underWay.adopts(item)) return;

@@ -11,7 +11,7 @@ import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { SuppressionList } from '../ports/suppressions.ts';
 import { followSuppressions } from '../projections/suppressions/follow.ts';
 import { createSuppressionList } from '../projections/suppressions/list.ts';
-import { cancelsAsked } from '../projections/timers/queries.ts';
+import { cancelsAsked, roundsEnded } from '../projections/timers/queries.ts';
 import type { Adapters } from './adapters.ts';
 import type { Config, Role } from './config.ts';
 import type { DispatcherThread } from './dispatcher-thread.ts';
@@ -60,7 +60,10 @@ export async function startDelivering(
   if (usesLists) adapters.metrics.gauge('herald_suppressions', () => list.size);
   const following = followed === null ? [] : [{ stop: async () => followed.stop() }];
   const dispatching = { from, channels: roles.has('dispatcher') ? channels : [] };
-  const cancels: Cancels = { asked: (...of) => cancelsAsked(reader, ...of) };
+  const cancels: Cancels = {
+    asked: (...of) => cancelsAsked(reader, ...of),
+    ended: (...of) => roundsEnded(reader, ...of),
+  };
   if (!hasThread) return inThisThread(adapters, config, { ...dispatching, suppressions: list, cancels }, following);
   const engines = adapters.engines.forDispatchers();
   const input = { ...dispatching, config, engines, measuresSuppressions: !usesLists };

@@ -34,6 +34,7 @@ const cancels = {
     if (isAway) throw new Error('away');
     return asked;
   },
+  ended: async () => [],
 };
 const mail = () => requested({ channel: 'EMAIL', recipient: 'ada@example.com' });
 const cancelled = () =>
@@ -103,6 +104,32 @@ describe('a cancel of what is due while its provider is away', () => {
     await until(() => numbers.has(stopped.partition));
     isAway = false;
     await until(() => cancelled().length > 0, { what: 'the cancel' });
+  });
+});
+
+describe('a cancel of what has stood in the log', () => {
+  const old = () => ({ ...due(mail(), 2, 1), occurredAt: Date.now() - 60_000 });
+
+  it('is looked for before anything of it is begun, however much of it there is', async () => {
+    const stopped = Array.from({ length: 3_000 }, old);
+    const kept = old();
+    asked = stopped;
+    await world.append([...stopped, kept]);
+    const { sends } = await world.run({ channel: 'EMAIL', cancels });
+    await until(() => cancelled().length + outcomesOf(world.said).length > 3_000, { what: 'all', timeoutMs: 30_000 });
+    expect(sends.map(({ notificationId }) => notificationId)).toEqual([kept.notificationId]);
+  });
+
+  it('holds nothing up for longer than a second where the store that knows of it is away, or says nothing', async () => {
+    isAway = true;
+    await world.append([old()]);
+    const { sends } = await world.run({ channel: 'EMAIL', cancels });
+    await until(() => sends.length === 1);
+    const silent = { ...cancels, asked: () => new Promise<never>(() => {}) };
+    const second = await world.run({ channel: 'SMS', cancels: silent });
+    const text = requested({ channel: 'SMS', recipient: '+4915112345678' });
+    await world.append([{ ...due(text, 2, 1), occurredAt: Date.now() - 60_000 }]);
+    await until(() => second.sends.length === 1);
   });
 });
 

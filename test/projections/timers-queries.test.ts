@@ -7,7 +7,7 @@ import type { Ownership } from '../../src/ports/read-model-store.ts';
 import type { TimersDocument } from '../../src/projections/timers/document.ts';
 import { timersCollection } from '../../src/projections/timers/document.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
-import { cancelsAsked } from '../../src/projections/timers/queries.ts';
+import { cancelsAsked, roundsEnded } from '../../src/projections/timers/queries.ts';
 import type { Engines } from './engines.ts';
 import { openEngines } from './engines.ts';
 
@@ -23,7 +23,12 @@ afterEach(() => engines.close());
 
 const idOf = (n: number) => `ntf_${String(n).padStart(6, '0')}` as NotificationId;
 
-async function put(from: number, count: number, cancelAsked: 1 | null): Promise<void> {
+async function put(
+  from: number,
+  count: number,
+  cancelAsked: 1 | null,
+  more: Partial<TimersDocument> = {},
+): Promise<void> {
   const writes = Array.from({ length: count }, (_, i) => {
     const document: TimersDocument = {
       notificationId: idOf(from + i),
@@ -43,6 +48,7 @@ async function put(from: number, count: number, cancelAsked: 1 | null): Promise<
       cancels: cancelAsked === 1 ? [1] : [],
       fired: [],
       timers: {},
+      ...more,
     };
     return { collection: timersCollection.name, id: document.notificationId, document };
   });
@@ -64,4 +70,15 @@ it('of many those of what waits are told, behind whatever others there are', asy
   expect(await askedOf([13_201, ...Array.from({ length: 1_200 }, (_, i) => 12_001 + i), 7, 99_999])).toEqual(
     [7, 13_201].map(idOf),
   );
+});
+
+it('what is due is over where its round has ended, or its attempt for good; of what waits still nothing is known', async () => {
+  await put(1, 1, null, { endedRound: 2 });
+  await put(2, 1, null, { endedRound: 2, endedAttempt: 5 });
+  await put(3, 1, null, { endedRound: 1 });
+  await put(4, 1, null, { endedRound: 2, doneAt: null, nextDueAt: 9 });
+  const due = (n: number, round: number, attempt: number) => ({ notificationId: idOf(n), round, attempt });
+  const over = [due(1, 2, 5), due(1, 1, 1), due(2, 2, 5)];
+  const open = [due(1, 3, 6), due(2, 2, 6), due(3, 2, 5), due(4, 2, 5), due(99, 1, 1)];
+  expect(await roundsEnded(engines.store, [...over, ...open])).toEqual(over);
 });

@@ -13,7 +13,7 @@ import { allTopics } from '../../src/domain/topics.ts';
 import { runJobs } from '../../src/jobs/runner.ts';
 import type { EventLog } from '../../src/ports/event-log.ts';
 import { wholeTurns } from '../../src/ports/thread-turns.ts';
-import { cancelsAsked } from '../../src/projections/timers/queries.ts';
+import { cancelsAsked, roundsEnded } from '../../src/projections/timers/queries.ts';
 import { projectedReadModels } from '../../src/projections/index.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import type { ReadModel } from '../../src/projections/read-model.ts';
@@ -90,7 +90,7 @@ export function startNode(world: World, name: string): Node {
       providers: createReceivers({ channel, machine, tenants, time, random, witness, healedAt: plan.healedAt }),
       retryPolicy: retryPolicyOf(plan.retryDelaysMs),
       limiter: createLimiter(machine, world.takeRate, witness),
-      cancels: { asked: (...of) => cancelsAsked(store, ...of) },
+      cancels: { asked: (...of) => cancelsAsked(store, ...of), ended: (...of) => roundsEnded(store, ...of) },
       limits: {
         inFlightMax: plan.inFlightMax,
         inFlightHighOnly: plan.inFlightHighOnly,

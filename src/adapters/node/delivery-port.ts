@@ -32,7 +32,8 @@ type Question =
   | { readonly kind: 'settings'; readonly tenantId: TenantId }
   | { readonly kind: 'changes'; readonly revision: number }
   | { readonly kind: 'breakers'; readonly notes: readonly BreakerNote[] }
-  | { readonly kind: 'cancels'; readonly of: Parameters<Cancels['asked']> };
+  | { readonly kind: 'cancels'; readonly of: Parameters<Cancels['asked']> }
+  | { readonly kind: 'ended'; readonly of: Parameters<Cancels['ended']> };
 interface Asked {
   readonly id: number;
   readonly question: Question;
@@ -59,6 +60,8 @@ export function hostStores({ settings, cancels }: DeliveryStores): StoresHost {
         return settings.noteBreakers(question.notes);
       case 'cancels':
         return cancels.asked(...question.of);
+      case 'ended':
+        return cancels.ended(...question.of);
       default:
         return assertNever(question);
     }
@@ -138,7 +141,10 @@ export function askStores({ port, forgotten }: SharedStores, forget: (tenantId: 
       changesSince: (revision) => ask<SettingsChanges>({ kind: 'changes', revision }),
       noteBreakers: (notes) => ask<void>({ kind: 'breakers', notes }),
     },
-    cancels: { asked: (...of) => ask<readonly AskedCancel[]>({ kind: 'cancels', of }) },
+    cancels: {
+      asked: (...of) => ask<readonly AskedCancel[]>({ kind: 'cancels', of }),
+      ended: (...of) => ask<readonly AskedCancel[]>({ kind: 'ended', of }),
+    },
     hear() {
       while (Atomics.load(told, 0) !== heard) {
         const next = receiveMessageOnPort(port);

@@ -177,6 +177,11 @@ function isOver(end: End, { round, attempt }: Pick<Timer, 'round' | 'attempt'>):
   return isRoundOver(end, round) || (round === end.endedRound && attempt <= (end.endedAttempt ?? Infinity));
 }
 
+/** Whether an attempt that is due is over: its round has ended, by whatever. */
+export function hasEnded({ endedRound, endedAttempt }: TimersDocument, due: Pick<Timer, 'round' | 'attempt'>): boolean {
+  return isOver({ endedRound, ...(endedAttempt === undefined ? {} : { endedAttempt }) }, due);
+}
+
 /** Whatever attempt of it sets a timer. */
 function isRoundOver({ endedRound, endedAttempt }: End, round: number): boolean {
   return round < endedRound || (round === endedRound && endedAttempt === undefined);

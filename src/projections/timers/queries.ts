@@ -1,10 +1,10 @@
 // What others than the scheduler ask the read model `timers`.
 
 import type { NotificationId } from '../../domain/ids.ts';
-import type { AskedCancel } from '../../ports/cancels.ts';
+import type { AskedCancel, DueAttempt } from '../../ports/cancels.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
 import type { TimersDocument } from './document.ts';
-import { timersCollection } from './document.ts';
+import { hasEnded, timersCollection } from './document.ts';
 
 /** So many cancels of a number are told whole. */
 const pageMax = 500;
@@ -36,6 +36,28 @@ export async function cancelsAsked(
       asked.push(...roundsOf(document));
   }
   return asked;
+}
+
+/** Those of which a timer is left say nothing, and aren't read: they have their requests with them. @throws Error when the store is away */
+export async function roundsEnded(
+  reader: Pick<ReadModelReader, 'get'>,
+  due: readonly DueAttempt[],
+): Promise<AskedCancel[]> {
+  const collection = timersCollection.name;
+  const ended: AskedCancel[] = [];
+  for (let from = 0; from < due.length; from += pageMax) {
+    const page = due.slice(from, from + pageMax);
+    const ids = page.map(({ notificationId }) => notificationId);
+    const marks = await reader.get<Pick<TimersDocument, 'doneAt'>>(collection, ids, { fields: ['doneAt'] });
+    const done = ids.filter((id) => typeof marks.get(id)?.doneAt === 'number');
+    if (done.length === 0) continue;
+    const documents = await reader.get<TimersDocument>(collection, done);
+    for (const one of page) {
+      const document = documents.get(one.notificationId);
+      if (document !== undefined && hasEnded(document, one)) ended.push(one);
+    }
+  }
+  return ended;
 }
 
 function roundsOf({ notificationId, cancels }: TimersDocument): AskedCancel[] {

@@ -21,7 +21,8 @@ function connect(store: Partial<DeliveryStores['settings']>): void {
   forgotten = [];
   const asked: DeliveryStores['cancels']['asked'] = async (round, waiting) =>
     waiting.map((notificationId) => ({ notificationId, round }));
-  host = hostStores({ settings: { ...nothing, ...store }, cancels: { asked } });
+  const ended: DeliveryStores['cancels']['ended'] = async (due) => due.slice(1);
+  host = hostStores({ settings: { ...nothing, ...store }, cancels: { asked, ended } });
   remote = askStores(host.shared, (tenantId) => forgotten.push(tenantId));
 }
 
@@ -51,6 +52,8 @@ it('answers what the store answers, each question its own, in whatever order the
   expect(await remote.cancels.asked(7, ['notif_1' as NotificationId])).toEqual([
     { notificationId: 'notif_1', round: 7 },
   ]);
+  const due = ['notif_1', 'notif_2'].map((id) => ({ notificationId: id as NotificationId, round: 1, attempt: 2 }));
+  expect(await remote.cancels.ended(due)).toEqual(due.slice(1));
   first.resolve();
   expect(await slow).toEqual({ revision: 11, tenantIds: [anna] });
 });

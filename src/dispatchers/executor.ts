@@ -90,7 +90,7 @@ const hastyMax = 4;
 const overdueMs = 1_000;
 
 export function createExecutor(dependencies: ExecutorDependencies): Executor {
-  const { channel, log, clock, logger, limits, askPermit, judgeRefusal } = dependencies;
+  const { channel, log, clock, logger, limits, askPermit, judgeRefusal, shares } = dependencies;
   const { outcomeEvents, outcomes, sayStarted, standing, suppressions } = dependencies;
   const turns = createTurns<WorkItem>(dependencies);
   const { gate, lanes } = turns;
@@ -101,6 +101,10 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const endings = createEndings({ ...dependencies, inFlight, turns, underWay, goOn });
   const { land, conclude, returnToLane, say, tellBreaker } = endings;
   const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say, takeIn });
+  shares.onHeard((tenantId) => {
+    if (!gate.isHeld(tenantId)) lanes.release(tenantId);
+    askTurn();
+  });
   let isTurnAsked = false;
   /** Since the last turn. */
   let hastyBegun = 0;

@@ -1,7 +1,8 @@
 // Who may begin one more attempt: lanes share a channel's slots, and a tenant whose receivers are slow leaves as many free as the next one needs.
 //
 //   slots   [ HIGH alone |               all lanes               | few ]    HIGH fills its own first; what it has beyond them is among the others'.
-//                                                                           The last few are for tenants that have less in flight than they weigh
+//                                                                           The last few are for tenants that have less in flight than they
+//                                                                           weigh; of one whose attempts are slow half of them at most
 //
 // Slow attempts are what fills slots: one tenant may have as many of them as its cap, several no more than twice what is then still free. So six tenants whose
 // receivers hang leave some 20 of 192 to the next ones; what is quick isn't counted, so that turns alone say whose it is.
@@ -37,6 +38,8 @@ export function createSlots({
   inFlightHighOnly,
 }: Pick<DispatcherLimits, 'inFlightMax' | 'inFlightHighOnly'>): Slots {
   const last = Math.max(1, Math.floor((inFlightMax - inFlightHighOnly) * lastShare));
+  /** However much a tenant weighs, what of it hangs is not all of the last few. */
+  const slowOfLast = Math.max(1, Math.floor(last / 2));
   let high = 0;
   let others = 0;
 
@@ -58,7 +61,8 @@ export function createSlots({
     isFull: (priority) => free(priority) <= last,
     mayBegin(priority, { count, slow }, weight) {
       const left = free(priority) - last;
-      return count < weight || (left > 0 && slow < slowPerFree * weight * left);
+      const ofLast = slow > 0 ? Math.min(weight, slowOfLast) : weight;
+      return count < ofLast || (left > 0 && slow < slowPerFree * weight * left);
     },
   };
 }

@@ -28,7 +28,10 @@ export interface Turns<T extends Waiting> {
   end(item: T): void;
 }
 
-export function createTurns<T extends Waiting>(of: { limits: DispatcherLimits; shares: TenantShares }): Turns<T> {
+export function createTurns<T extends Waiting>(of: {
+  limits: DispatcherLimits;
+  shares: Pick<TenantShares, 'of'>;
+}): Turns<T> {
   const { limits, shares } = of;
   const slots = createSlots(limits);
   const gate = createTenantGate((tenantId) => shares.of(tenantId).inFlightMax ?? limits.inFlightPerTenantProviderMax);

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { nextTurn } from '../../src/dispatchers/next-turn.ts';
 import { priorities } from '../../src/domain/events.ts';
 import type { NotificationRequested, Priority } from '../../src/domain/events.ts';
 import { until } from '../support/until.ts';
@@ -175,6 +176,33 @@ describe('the caps', () => {
   it('hold for the channel', async () => {
     const { all } = await peaksOf(10, { inFlightMax: 10, inFlightPerTenantProviderMax: 3 });
     expect(all).toBe(10);
+  });
+});
+
+describe('a cap that an operator gave a tenant', () => {
+  it('holds from its first attempt on, whenever the store answers', async () => {
+    await world.append(Array.from({ length: 20 }, () => requested()));
+    let now = 0;
+    let most = 0;
+    const share = async () => {
+      await nextTurn();
+      return { weight: 1, inFlightMax: 1 };
+    };
+    const send: Send = async (...of) => {
+      most = Math.max(most, ++now);
+      const outcome = await slowly(...of);
+      now--;
+      return outcome;
+    };
+    await world.run({ directory: { share }, send });
+    await until(() => outcomesOf(world.said).length === 20);
+    expect(most).toBe(1);
+  });
+
+  it('is no reason to wait where the settings can’t be had', async () => {
+    await world.append([requested()]);
+    await world.run({ directory: { share: () => Promise.reject(new Error('away')) } });
+    await until(() => outcomesOf(world.said).length === 1);
   });
 });
 

@@ -44,6 +44,19 @@ describe('a tenant alone', () => {
 });
 
 describe('tenants whose receivers hang', () => {
+  it.each(channels)(
+    'leave the next one of %s a slot at once, however much the one weighs whose receivers have hung for an attempt',
+    (channel) => {
+      const limits = { ...defaultDispatcherLimits(channel), inFlightPerTenantProviderMax: 256 };
+      const simulation = simulateAttempts({ tookMs, limits, shareOf: () => ({ weight: 50, inFlightMax: null }) });
+      hanging(simulation, 1, ['DEFAULT', 'DEFAULT']);
+      simulation.runTo(hangsMs + 1_000);
+      simulation.push('next', 'DEFAULT', 1);
+      simulation.runTo(hangsMs + 2_000);
+      expect(startsOf(simulation, 'next')).toBe(1);
+    },
+  );
+
   it('leave a slot to the next one, however many there are and whenever it comes: within the deadline of an attempt at the latest', () => {
     const any = fc.record({ count: fc.integer({ min: 1, max: 190 }), atMs: fc.nat(4 * hangsMs) });
     fc.assert(

@@ -332,7 +332,7 @@ export const mutations: readonly Mutation[] = [
       { file: 'dispatchers/slots.ts', from: 'free(priority) <= last,', to: 'free(priority) <= 0,' },
       {
         file: 'dispatchers/slots.ts',
-        from: 'return count < weight || (left > 0 && slow < slowPerFree * weight * left);',
+        from: 'return count < ofLast || (left > 0 && slow < slowPerFree * weight * left);',
         to: 'return left + last > 0 && count + slow + weight > 0;',
       },
     ],
@@ -384,7 +384,7 @@ export const mutations: readonly Mutation[] = [
       { file: 'dispatchers/slots.ts', from: 'free(priority) <= last,', to: 'free(priority) <= 0,' },
       {
         file: 'dispatchers/slots.ts',
-        from: 'return count < weight || (left > 0 && slow < slowPerFree * weight * left);',
+        from: 'return count < ofLast || (left > 0 && slow < slowPerFree * weight * left);',
         to: 'return left + last > 0 && count + slow + weight > 0;',
       },
     ],

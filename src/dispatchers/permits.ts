@@ -77,8 +77,7 @@ export function createAskPermit(by: {
     const { pass } = choice;
     const { role, maxPerSecond } = pass.means;
     if (maxPerSecond === null) return { kind: 'go', pass, restMs: null };
-    const { allowed, remaining, resetMs } = await takeRate(item.event.tenantId, role, maxPerSecond);
-    const restMs = remaining === 0 ? resetMs : null;
+    const { allowed, restMs } = await takeRate(item.event, role, maxPerSecond);
     if (allowed) return { kind: 'go', pass, restMs };
     breakers.note(pass, null);
     return { kind: 'rest', restMs };

@@ -1,5 +1,7 @@
 // A tenant's own rate for its provider: held over processes, nobody else's delay, and no attempt.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
@@ -86,6 +88,27 @@ describe("a tenant's own rate for its provider", () => {
       (a, b) => a - b,
     );
     expect(sent.filter((at, n) => at - from < Math.floor(n / 20) * 1000)).toEqual([]);
+    await other.close();
+  });
+
+  it('goes to what is urgent in another process, however near to the limiter is the one that has BULK of it', async () => {
+    const other = await makeWorld();
+    const limiter = createMemoryRateLimiter();
+    const farther: Pick<RateLimiter, 'pace'> = {
+      async pace(...args) {
+        await sleep(5);
+        return limiter.pace(...args);
+      },
+    };
+    await world.run({ directory: rated(10), limiter });
+    await other.run({ directory: rated(10), limiter: farther });
+    await world.append(ofRated(100, { priority: 'BULK' }));
+    await until(() => outcomesOf(world.said).length > 0);
+    await other.append(ofRated(30, { priority: 'HIGH' }));
+    // Three windows where it has every one of them; the machine may be late for one or two.
+    const before = outcomesOf(world.said).length;
+    await until(() => outcomesOf(other.said).length === 30, { what: 'what is urgent', timeoutMs: 30_000 });
+    expect(outcomesOf(world.said).length - before).toBeLessThanOrEqual(30);
     await other.close();
   });
 

@@ -26,7 +26,7 @@ export interface Pass {
 export type Choice =
   | { readonly kind: 'go'; readonly pass: Pass }
   /** Monotonic ms. Where only one of the tenant's receivers is meant, its others don't wait. */
-  | { readonly kind: 'wait'; readonly until: number; readonly of: 'tenant' | 'receiver' };
+  | { readonly kind: 'wait'; readonly until: number; readonly of: 'tenant' | 'receiver'; readonly key: string };
 
 export interface Breakers {
   /** The first provider that may be used now, by which this attempt is to be made. */
@@ -163,7 +163,7 @@ export function createBreakers(by: {
       const key = keyOf(item, means);
       if (isKeptTooLong(item, key))
         return { kind: 'go', pass: { means, tenantId: item.event.tenantId, key, isProbe: false } };
-      return { kind: 'wait', until: Math.min(first, second), of: channel === 'WEBHOOK' ? 'receiver' : 'tenant' };
+      return { kind: 'wait', until: Math.min(first, second), of: channel === 'WEBHOOK' ? 'receiver' : 'tenant', key };
     },
     note(pass, outcome) {
       const { means, tenantId, key, isProbe } = pass;

@@ -118,6 +118,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
   const shares = createTenantShares(dependencies);
   const pauses = createPauses(dependencies);
+  const deferrals = createDeferrals(dependencies);
   const breakers: Breakers = createBreakers({ ...dependencies, changed: (...of) => breakerNotes?.note(...of) });
   const breakerNotes =
     noteBreakers === undefined
@@ -127,11 +128,12 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     ...dependencies,
     shares,
     breakers,
+    deferrals,
     askPermit: createAskPermit({
       clock,
       findMeans,
       breakers,
-      deferrals: createDeferrals(dependencies),
+      deferrals,
       pauses,
       isInOthersWay: (tenantId) => trackers().some((tracker) => tracker.isInOthersWay(tenantId)),
       takeRate,

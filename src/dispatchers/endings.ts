@@ -5,6 +5,7 @@ import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
 import { besideOther } from './breakers.ts';
 import type { Breakers } from './breakers.ts';
+import type { Deferrals } from './deferrals.ts';
 import type { OutcomeAppender } from './outcome-appender.ts';
 import type { OutcomeEvent, OutcomeEvents } from './outcome-events.ts';
 import type { Standing } from './standing.ts';
@@ -17,6 +18,7 @@ export interface EndingsDependencies {
   readonly turns: Pick<Turns<WorkItem>, 'lanes' | 'end'>;
   readonly underWay: Pick<UnderWay, 'drop' | 'finish'>;
   readonly breakers: Pick<Breakers, 'note'>;
+  readonly deferrals: Pick<Deferrals, 'end'>;
   readonly outcomeEvents: Pick<OutcomeEvents, 'ended'>;
   readonly outcomes: Pick<OutcomeAppender, 'say'>;
   readonly standing: Standing;
@@ -39,7 +41,8 @@ export interface Endings {
 }
 
 export function createEndings(dependencies: EndingsDependencies): Endings {
-  const { inFlight, turns, underWay, breakers, outcomeEvents, outcomes, standing, report, goOn } = dependencies;
+  const { inFlight, turns, underWay, breakers, deferrals } = dependencies;
+  const { outcomeEvents, outcomes, standing, report, goOn } = dependencies;
 
   function land(attempt: Attempt, provider: string, outcome: DeliveryOutcome): void {
     if (attempt.isOver) return;
@@ -89,7 +92,9 @@ export function createEndings(dependencies: EndingsDependencies): Endings {
   function tellBreaker(attempt: Attempt, outcome: DeliveryOutcome | null): void {
     const { pass } = attempt;
     attempt.pass = null;
-    if (pass !== null) breakers.note(pass, outcome);
+    if (pass === null) return;
+    breakers.note(pass, outcome);
+    if (outcome?.kind === 'delivered') deferrals.end(pass);
   }
 
   return { land, conclude, returnToLane, say, tellBreaker };

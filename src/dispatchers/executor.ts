@@ -19,6 +19,7 @@ import { beingSent, deadlinePassed, newAttempt, notToBeSent, send } from './atte
 import type { Attempt } from './attempt.ts';
 import type { AttemptReport } from './attempt-report.ts';
 import type { Breakers } from './breakers.ts';
+import type { Deferrals } from './deferrals.ts';
 import { createEndings } from './endings.ts';
 import { createHolds } from './holds.ts';
 import type { DispatcherLimits } from './limits.ts';
@@ -46,6 +47,7 @@ export interface ExecutorDependencies {
   readonly limits: DispatcherLimits;
   readonly shares: TenantShares;
   readonly breakers: Breakers;
+  readonly deferrals: Pick<Deferrals, 'end'>;
   readonly askPermit: AskPermit;
   readonly judgeRefusal: JudgeRefusal;
   readonly outcomeEvents: OutcomeEvents;

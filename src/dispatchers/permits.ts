@@ -9,7 +9,7 @@ import type { Reason } from '../domain/delivery-outcome.ts';
 import type { Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Breakers, Pass } from './breakers.ts';
+import type { Breakers, Choice, Pass } from './breakers.ts';
 import type { Deferrals } from './deferrals.ts';
 import type { FindMeans, Means, ReadyMeans } from './means.ts';
 import type { Pauses } from './pauses.ts';
@@ -27,6 +27,8 @@ export type Permit =
   /** The settings say that it can't be sent. */
   | { readonly kind: 'never'; readonly provider: string; readonly reason: Reason };
 
+type Wait = Extract<Choice, { readonly kind: 'wait' }>;
+
 /** Never rejects. */
 export type AskPermit = (item: WorkItem) => Promise<Permit>;
 
@@ -34,40 +36,37 @@ export type AskPermit = (item: WorkItem) => Promise<Permit>;
 const lookMs = 5_000;
 /** The same of what is deferred: a round is two events of each, so a pause of a day is some twenty rounds; of what is urgent, and little, two hundred. */
 const deferralMaxMs: Readonly<Record<Priority, number>> = { HIGH: 5 * 60_000, DEFAULT: 60 * 60_000, BULK: 60 * 60_000 };
-/** What is deferred together doesn't come back together: it is spread over a quarter of its wait, and over a second at least. */
-const deferralSpread = 0.25;
-const deferralSpreadMinMs = 1_000;
 
 export function createAskPermit(by: {
   readonly findMeans: FindMeans;
   readonly breakers: Breakers;
-  readonly deferrals: Deferrals;
+  readonly deferrals: Pick<Deferrals, 'take'>;
   readonly pauses: Pick<Pauses, 'note' | 'end'>;
   /** Whether other tenants wait for what this one has read or left in the log. */
   readonly isInOthersWay: (tenantId: TenantId) => boolean;
   readonly takeRate: TakeRate;
-  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'random'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }): AskPermit {
   const { findMeans, breakers, deferrals, pauses, isInOthersWay, takeRate, clock } = by;
 
-  function waitFor(item: WorkItem, { until, of }: { until: number; of: 'tenant' | 'receiver' }): Permit {
+  function waitFor(item: WorkItem, { until, of, key }: Wait): Permit {
     const leftMs = Math.max(0, until - clock.monotonic());
-    return of === 'tenant' ? waitForTenants(item, leftMs) : waitInScheduler(item, leftMs);
+    return of === 'tenant' ? waitForTenants(item, key, leftMs) : waitInScheduler(item, key, leftMs);
   }
 
-  function waitForTenants(item: WorkItem, leftMs: number): Permit {
+  function waitForTenants(item: WorkItem, key: string, leftMs: number): Permit {
     const { tenantId, priority } = item.event;
     pauses.note(tenantId, leftMs);
     // What is over in a moment is not worth two events.
     if (leftMs <= lookMs || !isInOthersWay(tenantId)) return { kind: 'rest', restMs: Math.min(leftMs, lookMs) };
-    return waitInScheduler(item, Math.min(leftMs, deferralMaxMs[priority]));
+    return waitInScheduler(item, key, Math.min(leftMs, deferralMaxMs[priority]));
   }
 
-  function waitInScheduler(item: WorkItem, waitMs: number): Permit {
-    const paceMs = deferrals.take(item.event.tenantId);
-    if (paceMs > 0) return { kind: 'rest', restMs: paceMs };
-    const spreadMs = Math.max(waitMs * deferralSpread, deferralSpreadMinMs) * clock.random();
-    return { kind: 'defer', dueAt: Math.round(clock.now() + waitMs + spreadMs) };
+  function waitInScheduler(item: WorkItem, key: string, waitMs: number): Permit {
+    const { tenantId, priority } = item.event;
+    const deferral = deferrals.take({ tenantId, key }, priority, waitMs);
+    if (deferral.kind === 'paced') return { kind: 'rest', restMs: deferral.restMs };
+    return { kind: 'defer', dueAt: deferral.dueAt };
   }
 
   async function ofReady(item: WorkItem, means: ReadyMeans): Promise<Permit> {

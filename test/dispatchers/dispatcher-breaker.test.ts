@@ -224,9 +224,9 @@ describe('a receiver of webhooks that is down', () => {
     await until(() => deferrals().length === 1);
     expect(deferrals()).toMatchObject([{ dueAt: expiresAt }]);
     const begun = performance.now();
-    await world.append(Array.from({ length: 160 }, () => requested({ recipient: dead })));
-    await until(() => deferrals().length === 161, { timeoutMs: 60_000 });
-    // 50 a second: the fourth lot begins three windows after the first, whose beginning isn't known.
+    await world.append(Array.from({ length: 310 }, () => requested({ recipient: dead })));
+    await until(() => deferrals().length === 311, { timeoutMs: 60_000 });
+    // 100 a second: the fourth lot begins three windows after the first, whose beginning isn't known.
     expect(performance.now() - begun).toBeGreaterThan(2000);
   });
 });

@@ -2,6 +2,7 @@
 
 import { expect, it } from '@jest/globals';
 
+import { createDeferrals } from '../../src/dispatchers/deferrals.ts';
 import { createAskPermit } from '../../src/dispatchers/permits.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
 import type { Priority } from '../../src/domain/events.ts';
@@ -19,14 +20,17 @@ it.each<[Priority, number]>([
     const never = (): never => {
       throw new Error('not asked here');
     };
+    const clock = { now: () => 0, monotonic: () => 0, random: () => 1 };
     const askPermit = createAskPermit({
       findMeans: async () => ({ kind: 'ready' }) as never,
-      breakers: { choose: () => ({ kind: 'wait', until: 24 * 60 * minuteMs, of: 'tenant' }) } as never,
-      deferrals: { take: () => 0 },
+      breakers: {
+        choose: () => ({ kind: 'wait', until: 24 * 60 * minuteMs, of: 'tenant', key: 'tnt_a\nprimary' }),
+      } as never,
+      deferrals: createDeferrals({ clock }),
       pauses: { note() {}, end: never },
       isInOthersWay: () => true,
       takeRate: never,
-      clock: { now: () => 0, monotonic: () => 0, random: () => 1 },
+      clock,
     });
     const event = requested({ channel: 'EMAIL', priority, recipient: 'ada@example.com' });
     expect(await askPermit({ event } as WorkItem)).toEqual({ kind: 'defer', dueAt: 1.25 * minutes * minuteMs });

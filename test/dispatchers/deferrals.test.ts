@@ -1,0 +1,140 @@
+// What waits for receivers of webhooks that are dead, over many minutes: it comes back no faster for being more, and holds up nobody.
+
+import { describe, expect, it } from '@jest/globals';
+
+import { createDeferrals } from '../../src/dispatchers/deferrals.ts';
+import { createAskPermit } from '../../src/dispatchers/permits.ts';
+import type { WorkItem } from '../../src/dispatchers/work-item.ts';
+import type { Priority } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import { requested } from './work-events.ts';
+
+interface Load {
+  readonly tenant: string;
+  /** In its first second. */
+  readonly atOnce?: number;
+  /** In each second. */
+  readonly dead?: number;
+  readonly healthy?: number;
+}
+
+interface Second {
+  readonly deferred: number;
+  readonly back: number;
+}
+
+const tickMs = 100;
+
+/** A dispatcher of each tenant's in the order in which it came, beside a scheduler that is never late; the breakers open for 1, 2, 4, ... s, ten minutes at most. */
+async function run(loads: readonly Load[], seconds: number) {
+  let now = 0;
+  let seed = 1;
+  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const clock = { now: () => now, monotonic: () => now, random };
+  const opensUntil = () => {
+    let until = 1000;
+    for (let forMs = 2000; until <= now; forMs = Math.min(forMs * 2, 600_000)) until += forMs;
+    return until;
+  };
+  const askPermit = createAskPermit({
+    findMeans: async () => ({ kind: 'ready' }) as never,
+    breakers: {
+      choose({ event }: WorkItem) {
+        const { tenantId, recipient } = event;
+        return recipient === dead
+          ? { kind: 'wait', until: opensUntil(), of: 'receiver', key: `${tenantId}\n${dead}` }
+          : { kind: 'go', pass: { means: { role: 'primary', maxPerSecond: null } } };
+      },
+    } as never,
+    deferrals: createDeferrals({ clock }),
+    pauses: { note() {}, end() {} },
+    isInOthersWay: () => false,
+    takeRate: () => Promise.reject(new Error('there is no rate')),
+    clock,
+  });
+  const tenants = loads.map((load) => {
+    const item = (recipient: string) => ({ event: requested({ tenant: load.tenant, recipient }) }) as WorkItem;
+    const [toDead, toHealthy] = [item(dead), item(healthy)];
+    return { load, toDead, toHealthy, waiting: [] as { item: WorkItem; since: number }[], heldUntil: 0, latestMs: 0 };
+  });
+  type Tenant = (typeof tenants)[number];
+  const backAt = new Map<number, Tenant[]>();
+  const told: Second[] = [];
+
+  const push = (tenant: Tenant, item: WorkItem, count: number) => {
+    for (let i = 0; i < count; i++) tenant.waiting.push({ item, since: now });
+  };
+  for (let second = 0; second < seconds; second++) {
+    let [deferred, back] = [0, 0];
+    for (let tick = 0; tick < 1000 / tickMs; tick++, now += tickMs) {
+      for (const tenant of tenants) {
+        const { atOnce = 0, dead: ofDead = 0, healthy: ofHealthy = 0 } = tenant.load;
+        if (now === 0) push(tenant, tenant.toDead, atOnce);
+        push(tenant, tenant.toDead, inTick(ofDead, tick));
+        push(tenant, tenant.toHealthy, inTick(ofHealthy, tick));
+      }
+      for (const tenant of backAt.get(now) ?? []) {
+        back++;
+        push(tenant, tenant.toDead, 1);
+      }
+      backAt.delete(now);
+      for (const tenant of tenants) {
+        while (tenant.heldUntil <= now && tenant.waiting[0] !== undefined) {
+          const { item, since } = tenant.waiting[0];
+          const permit = await askPermit(item);
+          if (permit.kind === 'rest') tenant.heldUntil = now + (permit.restMs ?? 0);
+          else tenant.waiting.shift();
+          if (permit.kind === 'go') tenant.latestMs = Math.max(tenant.latestMs, now - since);
+          if (permit.kind !== 'defer') continue;
+          deferred++;
+          const due = Math.ceil(permit.dueAt / tickMs) * tickMs;
+          backAt.set(due, [...(backAt.get(due) ?? []), tenant]);
+        }
+      }
+    }
+    told.push({ deferred, back });
+  }
+  return { told, latestMs: new Map(tenants.map(({ load, latestMs }) => [load.tenant, latestMs])) };
+}
+
+/** Of so many a second. */
+const inTick = (aSecond: number, tick: number) =>
+  Math.floor((aSecond * (tick + 1) * tickMs) / 1000) - Math.floor((aSecond * tick * tickMs) / 1000);
+const dead = 'https://dead.example.com/hook';
+const healthy = 'https://healthy.example.com/hook';
+const most = (of: readonly number[]) => Math.max(...of);
+const mean = (of: readonly number[]) => of.reduce((sum, one) => sum + one, 0) / of.length;
+
+describe('what is deferred for dead receivers', () => {
+  it("comes back at a quarter of its tenant's pace, however much it has become: the tenant's others never wait", async () => {
+    const { told, latestMs } = await run([{ tenant: 'tnt_a', dead: 30, healthy: 30 }], 1200);
+    expect(latestMs.get('tnt_a')).toBeLessThan(1000);
+    expect(mean(told.slice(-600).map(({ back }) => back))).toBeLessThan(30);
+    expect(most(told.map(({ deferred }) => deferred))).toBeLessThan(100);
+  });
+
+  it('is bounded over all tenants, and who has little of it finds room', async () => {
+    const floods = Array.from({ length: 40 }, (_, i) => ({ tenant: `tnt_${i}`, atOnce: 2000 }));
+    const { told, latestMs } = await run([...floods, { tenant: 'tnt_little', dead: 3, healthy: 10 }], 240);
+    expect(most(told.map(({ deferred }) => deferred))).toBeLessThanOrEqual(500);
+    expect(mean(told.slice(-120).map(({ back }) => back))).toBeLessThan(250);
+    // The first second alone may go to those who came first.
+    expect(latestMs.get('tnt_little')).toBeLessThan(1500);
+  }, 60_000);
+
+  it('of one receiver, or less urgent, puts no other off; nor what comes after one was taken', () => {
+    const clock = { now: () => 0, monotonic: () => 0, random: () => 0.5 };
+    const deferrals = createDeferrals({ clock });
+    const of = (receiver: string) => ({ tenantId: 'tnt_a' as TenantId, key: `tnt_a\n${receiver}` });
+    const dueOf = (receiver: string, priority: Priority, waitMs: number) => {
+      const deferral = deferrals.take(of(receiver), priority, waitMs);
+      return deferral.kind === 'until' ? deferral.dueAt : null;
+    };
+    for (let i = 0; i < 90; i++) dueOf('dead', 'BULK', 10_000);
+    expect(dueOf('dead', 'BULK', 10_000)).toBeGreaterThanOrEqual(13_600);
+    expect(dueOf('dead', 'HIGH', 10_000)).toBe(11_250);
+    expect(dueOf('failing', 'BULK', 1000)).toBe(1500);
+    deferrals.end(of('dead'));
+    expect(dueOf('dead', 'BULK', 1000)).toBe(1500);
+  });
+});

@@ -122,11 +122,12 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     const { tenantId, eventId } = head;
     const admission = tracker.admit({ tenantId, offset, bytes: heldBytes(entry.size) });
     if (admission === 'taken') offer(reading, entry, answered);
+    else if (admission === 'crowded') offer(reading, entry, answered, executor.putOff);
     else if (admission === 'finished') recentIds.isRepeat(eventId, tracker);
   }
 
   /** Of what was taken: a resent produce repeats its event, and what is answered already was done. */
-  function offer({ number, tracker }: Reading, entry: LogEntry, answered: Answered): void {
+  function offer({ number, tracker }: Reading, entry: LogEntry, answered: Answered, take = executor.offer): void {
     const { head, event, offset } = entry;
     const bytes = heldBytes(entry.size);
     if (event === null || !isWorkEvent(event)) {
@@ -137,7 +138,7 @@ export function createConsumerLoop(dependencies: ConsumerLoopDependencies): Read
     const isAnswered = answered.has(entry);
     if (recentIds.isRepeat(event.eventId, tracker) || isAnswered) return finishItem(item);
     const sendAt = waitsUntil(event);
-    if (sendAt === null) executor.offer(item);
+    if (sendAt === null) take(item);
     else executor.defer(item, sendAt);
   }
 

@@ -156,7 +156,12 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
     clock,
     logger,
     executor,
-    readAhead: createReadAhead({ weightOf: (tenantId) => shares.of(tenantId).weight, isPaused: pauses.has }),
+    readAhead: createReadAhead({
+      weightOf: (tenantId) => shares.of(tenantId).weight,
+      isPaused: pauses.has,
+      clock,
+      accountLimits: dependencies.limits.account,
+    }),
     recentIds,
     findAnswered: createFindAnswered(dependencies),
     from,

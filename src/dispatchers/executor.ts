@@ -4,6 +4,7 @@
 //               ^                │ not now                       │ deadline: outcome all the same
 //               │                v                               └ over 1 s: AttemptStarted is said
 //               └─ put back, its tenant held for a while  (for one of a tenant's receivers, or where others would wait: DeliveryDeferred)
+//   putOff ──> DeliveryDeferred, until its tenant's turn  (where there is no room for it, and no more tenants may lag)
 
 import { isExpired } from '../domain/delivery-request.ts';
 import { isErased } from '../domain/erasure.ts';
@@ -29,6 +30,7 @@ import type { OutcomeAppender } from './outcome-appender.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
 import type { JudgeRefusal } from './outdated-refusals.ts';
 import type { AskPermit } from './permits.ts';
+import { createPutOff } from './put-off.ts';
 import type { PartitionTracker } from './read-ahead.ts';
 import type { SayStarted } from './say-started.ts';
 import type { Standing } from './standing.ts';
@@ -73,6 +75,8 @@ export interface Executor {
   offer(item: WorkItem): void;
   /** No attempt: it waits for its time in the scheduler. */
   defer(item: WorkItem, dueAt: number): void;
+  /** There is no room for it here: it waits for its tenant's turn in the scheduler. */
+  putOff(item: WorkItem): void;
   /** Removes what has not begun and whose number is over. */
   dropOver(): void;
   /** Resolves once nothing of a number is in flight or waits to be durable. */
@@ -102,7 +106,8 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const holds = createHolds({ ...dependencies, turns, stopping: stopping.signal, askTurn });
   const endings = createEndings({ ...dependencies, inFlight, turns, underWay, goOn });
   const { land, conclude, returnToLane, say, tellBreaker } = endings;
-  const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say, takeIn });
+  const putOff = createPutOff({ ...dependencies, underWay, say, isForgotten });
+  const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say, putOff, takeIn });
   shares.onHeard((tenantId) => {
     if (!gate.isHeld(tenantId)) lanes.release(tenantId);
     askTurn();
@@ -272,6 +277,11 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
       if (underWay.adopts(item)) return;
       underWay.add(item);
       void say(outcomeEvents.deferred(item, dueAt, 'scheduled'), item);
+    },
+    putOff(item) {
+      if (underWay.adopts(item)) return;
+      if (isExpired(item.event, clock.now()) && standing.isSure()) return waitingEnds.expire(item);
+      putOff(item);
     },
     dropOver: () => lanes.removeWhere((item) => item.number.isOver),
     none: underWay.none,

@@ -16,6 +16,8 @@ export interface Held {
   bytes: number;
   /** Ascending, since a tenant's work is taken in its order. */
   readonly offsets: Set<number>;
+  /** How many of them are on their way to the scheduler. */
+  leaving: number;
   /** The greatest that was finished while it held something; -1: none. */
   finishedMax: number;
   /** Of those that were finished between two that it holds at least one, in any order. */

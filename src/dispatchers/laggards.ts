@@ -38,7 +38,7 @@ export function createLaggards(restored: PartitionState['laggards'], readTo: num
   function heldBy(tenantId: TenantId): Held {
     const known = held.get(tenantId);
     if (known !== undefined) return known;
-    const fresh: Held = { tenantId, bytes: 0, offsets: new Set(), finishedMax: -1, finishedBetween: [] };
+    const fresh: Held = { tenantId, bytes: 0, offsets: new Set(), leaving: 0, finishedMax: -1, finishedBetween: [] };
     held.set(tenantId, fresh);
     return fresh;
   }

@@ -1,6 +1,8 @@
 // How much a dispatcher has under way at once.
 
 import type { Channel } from '../domain/events.ts';
+import { accountLimits } from './partition-account.ts';
+import type { AccountLimits } from './partition-account.ts';
 
 export interface DispatcherLimits {
   /** Attempts in flight of this channel in this process. */
@@ -12,6 +14,8 @@ export interface DispatcherLimits {
   readonly attemptDeadlineMs: number;
   /** Attempts begun in one turn of the event loop, so that accepting never stands behind a burst: 8 x some 100 us are under 1 ms. */
   readonly startsPerTurn: number;
+  /** Of each partition number of a lane. */
+  readonly account: AccountLimits;
 }
 
 /** First guesses of the design. */
@@ -25,5 +29,6 @@ export function defaultDispatcherLimits(channel: Channel): DispatcherLimits {
     inFlightPerTenantProviderMax: 32,
     attemptDeadlineMs: 15_000,
     startsPerTurn: 8,
+    account: accountLimits,
   };
 }

@@ -2,11 +2,13 @@
 //
 //   read on ──> admit ── room ──> taken ──> finished             a tenant that holds its share lags: what comes of it stays in the log,
 //                 └── none ──> surplus ──> come back ──> taken    and is read again, in its order, when there is room
+//                          └─> crowded ──> scheduler               where no more may lag, it leaves for the scheduler instead: reading always goes on
 //
 // The window keeps everyone who doesn't lag; a laggard speaks for itself, and the window counts all of it as finished.
 
 import type { TenantId } from '../domain/ids.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
+import type { Bookings } from './bookings.ts';
 import { comeBackTo } from './come-back.ts';
 import type { ComeBack } from './come-back.ts';
 import { decodeFinished } from './finished-bitmap.ts';
@@ -15,11 +17,14 @@ import { isBehind, moveOn, noteFinished, noteFinishedBefore, singleRun } from '.
 import { createLaggards } from './laggards.ts';
 import { createOffsetWindow } from './offset-window.ts';
 import { decodePosition, encodePosition, laggardsMax } from './position-text.ts';
-import { isHungry, mayHold } from './shares.ts';
+import { mayHold } from './shares.ts';
 import type { Memory, Work } from './shares.ts';
 
-/** Taken: it is held until it is finished. Surplus: it stays in the log. Finished: before the restart. */
-export type Admission = 'taken' | 'surplus' | 'finished';
+/**
+ * Taken: it is held until it is finished. Surplus: it stays in the log. Crowded: there is no room for it and no more tenants may lag, so it leaves for the
+ * scheduler, and is held until that has it. Finished: before the restart.
+ */
+export type Admission = 'taken' | 'surplus' | 'crowded' | 'finished';
 
 export interface PartitionAccount {
   /** Where it is to be read from. */
@@ -35,9 +40,13 @@ export interface PartitionAccount {
   /** To be asked with each event that is read on, in order. */
   admit(work: Work): Admission;
   finish(work: Work): void;
+  /** What is held leaves for the scheduler: in how many ms its turn is. */
+  leaveUntilTurn(work: Work): number;
+  /** Whether reading waits for what is held of a tenant: the window is full, and no more may lag. */
+  isInReadingsWay(work: Work): boolean;
   /** Whether work of a tenant is in memory or left in the log. */
   hasWorkOf(tenantId: TenantId): boolean;
-  /** Whether more may be read; false only while more tenants lag than a commit can name. */
+  /** Whether more may be read; false only until what leaves is durable, or what is under way has ended. */
   mayReadOn(): boolean;
   /** Whether what a tenant has here keeps others from being read, or from finding room: hardly anybody more may lag, or hardly anything is free. */
   isInOthersWay(tenantId: TenantId): boolean;
@@ -50,31 +59,55 @@ export interface AccountLimits {
   /** Events of the window from its mark on: at most 10,000 bits of the 12,288 that a commit has for them. */
   readonly eventsMax: number;
   readonly laggardsMax: number;
+  /** Of a tenant that may not lag: as many as are in flight of it at most, and as many that wait, so that the window isn't full before their turn. */
+  readonly heldMax: number;
+  /** On their way to the scheduler: one more flush of the log's, or one large event, before reading waits. */
+  readonly leavingMax: number;
+  readonly leavingBytesMax: number;
 }
 
 /** So many of those that may lag are hardly less than all, and less of the reserve is hardly enough for who comes next. */
 const crowdedPart = 3 / 4;
 const scarcePart = 1 / 2;
 
-export const accountLimits: AccountLimits = { eventsMax: 10_000, laggardsMax };
+export const accountLimits: AccountLimits = {
+  eventsMax: 10_000,
+  laggardsMax,
+  heldMax: 64,
+  leavingMax: 32,
+  leavingBytesMax: 64 * 1024,
+};
 
 /** @param memory of the lane, shared with its other partitions */
 export function createPartitionAccount(
   committed: CommittedPosition,
-  memory: Memory,
+  { memory, bookings }: { readonly memory: Memory; readonly bookings: Bookings },
   limits: AccountLimits = accountLimits,
 ): PartitionAccount {
   const restored = decodePosition(committed);
   const window = createOffsetWindow(restored.window);
   const readBefore = readBeforeOf(restored.window);
   const laggards = createLaggards(restored.laggards, readBefore);
-  /** It was taken beyond its share, since no more may lag. */
-  let overfull: Held | null = null;
+  /** What is on its way to the scheduler. */
+  const leaving = new Set<number>();
+  let leavingBytes = 0;
+
+  const mayMoreLag = () => laggards.size < limits.laggardsMax;
+  /** In memory, and to be begun here. */
+  const heldOf = (by: Held) => by.offsets.size - by.leaving;
 
   function hold(by: Held, { offset, bytes }: Work): void {
     by.offsets.add(offset);
     by.bytes += bytes;
     memory.hold(bytes);
+    bookings.note(by.tenantId, heldOf(by), 0);
+  }
+
+  function noteLeaving(by: Held, { offset, bytes }: Work): void {
+    if (leaving.has(offset)) return;
+    leaving.add(offset);
+    leavingBytes += bytes;
+    by.leaving++;
   }
 
   /** From now on it speaks for itself, what it holds already included. */
@@ -100,13 +133,14 @@ export function createPartitionAccount(
     }
     const by = laggards.heldBy(tenantId);
     const hasRoom = mayHold(by, bytes, memory);
-    if (!hasRoom && laggards.size < limits.laggardsMax) {
+    if (!hasRoom && mayMoreLag()) {
       window.finish(offset);
       return admitLate(lag(by), work);
     }
-    if (!hasRoom) overfull = by;
     hold(by, work);
-    return 'taken';
+    if (hasRoom && (mayMoreLag() || heldOf(by) <= limits.heldMax)) return 'taken';
+    noteLeaving(by, work);
+    return 'crowded';
   }
 
   /** The window counts it as finished: because it was, or because somebody else spoke for it. */
@@ -142,28 +176,44 @@ export function createPartitionAccount(
     by.bytes -= bytes;
     memory.hold(-bytes);
     noteFinished(by, offset);
+    if (!leaving.delete(offset)) bookings.note(tenantId, heldOf(by), 1);
+    else {
+      by.leaving--;
+      leavingBytes -= bytes;
+    }
     const laggard = laggards.of(tenantId);
     if (laggard !== undefined) return laggards.forgetIfDone(laggard);
     window.finish(offset);
     if (by.offsets.size === 0) laggards.release(by);
   }
 
+  function leaveUntilTurn(work: Work): number {
+    const by = laggards.heldBy(work.tenantId);
+    noteLeaving(by, work);
+    return bookings.book(work.tenantId, heldOf(by));
+  }
+
   /** One that hangs stops nobody: where the window is full its tenant speaks for itself, and the window goes on. */
   function mayReadOn(): boolean {
-    const mayMoreLag = () => laggards.size < limits.laggardsMax;
     while (window.length >= limits.eventsMax && mayMoreLag()) {
       const first = laggards.ownerOf(window.mark());
       if (first === null) break;
       lag(first);
     }
-    if (overfull !== null && (mayMoreLag() || isHungry(overfull, memory))) overfull = null;
-    return overfull === null && window.length < limits.eventsMax;
+    const isLittleLeaving = leaving.size < limits.leavingMax && leavingBytes < limits.leavingBytesMax;
+    return isLittleLeaving && window.length < limits.eventsMax;
+  }
+
+  /** Of a window that is full the older half, so that it isn't again with the next event. */
+  function isInReadingsWay({ tenantId, offset }: Work): boolean {
+    if (window.length < limits.eventsMax || mayMoreLag() || laggards.of(tenantId) !== undefined) return false;
+    return offset <= (window.mark() + window.readTo) / 2;
   }
 
   function isInOthersWay(tenantId: TenantId): boolean {
     if (laggards.held(tenantId) !== undefined && memory.free() < memory.reserve * scarcePart) return true;
     if (laggards.size < limits.laggardsMax * crowdedPart) return false;
-    return laggards.of(tenantId) !== undefined || overfull?.tenantId === tenantId;
+    return laggards.of(tenantId) !== undefined || bookings.has(tenantId);
   }
 
   return {
@@ -184,6 +234,8 @@ export function createPartitionAccount(
     },
     admit,
     finish,
+    leaveUntilTurn,
+    isInReadingsWay,
     hasWorkOf: (tenantId) => laggards.held(tenantId) !== undefined || laggards.of(tenantId) !== undefined,
     mayReadOn,
     isInOthersWay,

@@ -5,11 +5,13 @@
 
 import type { TenantId } from '../domain/ids.ts';
 import type { Topic } from '../domain/topics.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
+import { createBookings } from './bookings.ts';
 import type { ComeBack } from './come-back.ts';
 import { pulsed } from './position-text.ts';
 import { createPartitionAccount } from './partition-account.ts';
-import type { Admission } from './partition-account.ts';
+import type { AccountLimits, Admission } from './partition-account.ts';
 import type { Memory, Work } from './shares.ts';
 
 export interface ReadAheadLimits {
@@ -54,6 +56,10 @@ export interface PartitionTracker {
   /** Notes work that was read, in the order of the log. */
   admit(work: Work): Admission;
   finish(work: Work): void;
+  /** What was taken leaves for the scheduler: in how many ms its turn is. */
+  leaveUntilTurn(work: Work): number;
+  /** Whether reading waits for what was taken of a tenant. */
+  isInReadingsWay(work: Work): boolean;
   /** An attempt of it is being sent. */
   noteAttempt(): void;
   /** A tenant's work is kept from being begun, and that is meant: whoever looks for standstills sees that it is looked after. */
@@ -79,9 +85,13 @@ export interface ReadAhead {
 }
 
 export function createReadAhead(
-  of: Pick<Memory, 'weightOf' | 'isPaused'>,
+  of: Pick<Memory, 'weightOf' | 'isPaused'> & {
+    readonly clock: Pick<Clock, 'monotonic'>;
+    readonly accountLimits: AccountLimits;
+  },
   limits: ReadAheadLimits = readAheadLimits,
 ): ReadAhead {
+  const { weightOf, isPaused, clock, accountLimits } = of;
   const lanes = new Map<Topic, Lane>();
 
   function laneOf(topic: Topic): Lane {
@@ -97,13 +107,14 @@ export function createReadAhead(
       const memory = {
         free: lane.free,
         reserve: limits.reserveBytes,
-        ...of,
+        weightOf,
+        isPaused,
         hold(bytes: number) {
           held += bytes;
           lane.hold(bytes);
         },
       };
-      const account = createPartitionAccount(start, memory);
+      const account = createPartitionAccount(start, { memory, bookings: createBookings({ clock }) }, accountLimits);
       let moves = 0;
       let isPulsed = false;
       let isClosed = false;
@@ -143,6 +154,8 @@ export function createReadAhead(
           account.finish(work);
           lane.noteChange();
         },
+        leaveUntilTurn: account.leaveUntilTurn,
+        isInReadingsWay: (work) => !isClosed && account.isInReadingsWay(work),
         noteAttempt: () => void moves++,
         noteKept(tenantId) {
           if (isClosed || !account.hasWorkOf(tenantId)) return;

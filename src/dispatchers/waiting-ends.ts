@@ -1,4 +1,5 @@
-// What ends while it waits for its turn, its tenant's rate or its provider: it has expired, or a person wants it stopped.
+// What ends while it waits for its turn, its tenant's rate or its provider: it has expired, or a person wants it stopped. What reading waits for meanwhile
+// waits elsewhere from then on.
 
 import { isExpired } from '../domain/delivery-request.ts';
 import type { Cancels } from '../ports/cancels.ts';
@@ -10,6 +11,7 @@ import type { Endings } from './endings.ts';
 import type { Lanes } from './lanes.ts';
 import { noProviderName } from './means.ts';
 import type { OutcomeEvent, OutcomeEvents } from './outcome-events.ts';
+import type { PutOff } from './put-off.ts';
 import type { Standing } from './standing.ts';
 import type { UnderWay } from './under-way.ts';
 import { finishItem } from './work-item.ts';
@@ -24,6 +26,7 @@ export interface WaitingEndsDependencies {
   readonly standing: Standing;
   readonly report: AttemptReport;
   readonly say: Endings['say'];
+  readonly putOff: PutOff;
   /** Absent: nobody can ask for one. */
   readonly cancels?: Cancels;
   /** What may wait for its turn. */
@@ -47,7 +50,7 @@ const promptMs = 250;
 const firstLookMaxMs = 1_000;
 
 export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
-  const { clock, logger, lanes, underWay, outcomeEvents, standing, report, say, cancels, takeIn } = by;
+  const { clock, logger, lanes, underWay, outcomeEvents, standing, report, say, putOff, cancels, takeIn } = by;
   let lookedAt = -Infinity;
   let isAsking = false;
   /** At most as many as are read ahead. */
@@ -134,6 +137,7 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
       lookedAt = now;
       const at = clock.now();
       for (const item of removed(({ event }) => isExpired(event, at))) expire(item);
+      for (const item of removed(isInReadingsWay)) putOff(item);
       if (cancels === undefined || isAsking) return;
       isAsking = true;
       endCancelled(cancels)
@@ -142,6 +146,10 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
         .finally(() => (isAsking = false));
     },
   };
+}
+
+function isInReadingsWay({ tracker, event, offset, bytes }: WorkItem): boolean {
+  return tracker.isInReadingsWay({ tenantId: event.tenantId, offset, bytes });
 }
 
 /** By notification and round. */

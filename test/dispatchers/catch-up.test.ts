@@ -5,6 +5,7 @@ import { expect, it } from '@jest/globals';
 import { createAnsweredBefore } from '../../src/dispatchers/answered-before.ts';
 import { nothingAnswered } from '../../src/dispatchers/answered.ts';
 import { createCatchUp } from '../../src/dispatchers/catch-up.ts';
+import { accountLimits } from '../../src/dispatchers/partition-account.ts';
 import { createReadAhead } from '../../src/dispatchers/read-ahead.ts';
 import type { Reading } from '../../src/dispatchers/reading.ts';
 import { encodePosition, tenantKey } from '../../src/dispatchers/position-text.ts';
@@ -42,7 +43,12 @@ async function lifeOf(ranges: number, random: () => number): Promise<number[]> {
     untilItWorks: (_, __, ask) => ask(),
     offer: ({ tracker }, { offset }) => tracker.finish({ tenantId, offset, bytes: 1 }),
   });
-  const readAhead = createReadAhead({ weightOf: () => 1, isPaused: () => false });
+  const readAhead = createReadAhead({
+    weightOf: () => 1,
+    isPaused: () => false,
+    clock: { monotonic: () => 0 },
+    accountLimits,
+  });
   for (let partition = 0; partition < numbers; partition++) {
     const tracker = readAhead.track({ topic, partition }, left, left);
     const answered = createAnsweredBefore({

@@ -1,14 +1,18 @@
-// Many tenants whose provider is paused, on one number or in one lane's memory: nobody else waits for them, and of them nothing is lost or sent twice.
+// Many tenants that have much to do for long, on one number or in one lane's memory: nobody else waits for them, and of them nothing is lost or sent twice.
 
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
+import { createMemoryRateLimiter } from '../../src/adapters/memory/rate-limiter.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
-import type { DeliveryDeferred, NotificationRequested } from '../../src/domain/events.ts';
+import type { DeliveryDeferred, DeliveryDue, NotificationRequested } from '../../src/domain/events.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
+import { accountLimits } from '../../src/dispatchers/partition-account.ts';
+import { workTopic } from '../../src/domain/topics.ts';
+import type { RateLimitDecision } from '../../src/ports/rate-limiter.ts';
 import { until } from '../support/until.ts';
-import { delivered, makeWorld, outcomesOf, retryable } from './harness.ts';
-import type { Send, World } from './harness.ts';
-import { requested } from './work-events.ts';
+import { delivered, makeWorld, outcomesOf, retryable, settingsOf } from './harness.ts';
+import type { DispatcherProcess, ProcessOptions, Send, World } from './harness.ts';
+import { due, requested } from './work-events.ts';
 
 jest.setTimeout(120_000);
 let world: World;
@@ -68,9 +72,12 @@ it('more paused tenants than may lag on a number stop nobody there: what waits o
     await world.append([healthy]);
     await until(() => hasAnswered(healthy), { what: "another's mail" });
   }
-  await until(() => deferrals().length > 0);
+  await until(() => deferrals().some(({ reason }) => reason === 'breaker'));
   for (const { reason, tenantId, dueAt, attempt } of deferrals()) {
-    expect([reason, isPaused(tenantId), attempt]).toEqual(['breaker', true, 1]);
+    expect([isPaused(tenantId), attempt]).toEqual([true, 1]);
+    // What there was no room for doesn't know of the pause.
+    if (reason === 'window') continue;
+    expect(reason).toBe('breaker');
     expect(dueAt).toBeGreaterThanOrEqual(pausedAt + pauseMs - 60_000);
     expect(dueAt).toBeLessThan(Date.now() + 1.25 * pauseMs);
   }
@@ -119,4 +126,153 @@ it('where all the memory of a lane is held by paused tenants, so much of it is d
   answers.resolve(retryable(pauseMs));
   await until(() => hasAnswered(large), { what: "another's mail" });
   expect(deferrals().length).toBeGreaterThan(0);
+});
+
+describe('more tenants than may lag on a number', () => {
+  const partition = 5;
+  const topic = workTopic('EMAIL', 'BULK');
+  const on = (tenant: string, body?: number) => mailOn((of) => of === partition, tenant, body);
+  const isCrowd = (tenant: string) => tenant.startsWith('tnt_crowd');
+  const limits = { inFlightMax: 256, inFlightPerTenantProviderMax: 1 };
+
+  const dueOf = (of: DeliveryDeferred): DeliveryDue =>
+    due({ ...of, type: 'NotificationRequested' }, of.attempt, of.firstAttempt, of.dueAt);
+
+  /** What is deferred comes back at its time, as the scheduler has it. */
+  function schedule(): () => void {
+    let seen = 0;
+    const timers = new Set<NodeJS.Timeout>();
+    const looks = setInterval(() => {
+      for (const event of world.said.slice(seen)) {
+        seen++;
+        if (event.type !== 'DeliveryDeferred') continue;
+        timers.add(setTimeout(() => void world.append([dueOf(event)]), event.dueAt - Date.now()));
+      }
+    }, 20);
+    return () => {
+      clearInterval(looks);
+      for (const timer of timers) clearTimeout(timer);
+    };
+  }
+
+  /** Each has more than its share of the lane's memory, and others have something behind all that. */
+  async function behindTheCrowd(
+    each: number,
+    options: ProcessOptions,
+  ): Promise<{ first: DispatcherProcess; crowd: NotificationRequested[] }> {
+    const first = await world.run({ channel: 'EMAIL', limits, ...options });
+    const tenants = ofTenants(70, 'crowd', on).map(({ tenantId }) => tenantId);
+    const crowd: NotificationRequested[] = [];
+    for (let round = 0; round < each; round++) {
+      const all = tenants.map((tenant) => on(tenant, 10_000)).filter((one) => one !== null);
+      await world.append(all);
+      crowd.push(...all);
+    }
+    for (const healthy of ofTenants(3, 'healthy', on)) {
+      await world.append([healthy]);
+      await until(() => hasAnswered(healthy), { what: "another's mail", timeoutMs: 1_500 });
+    }
+    return { first, crowd };
+  }
+
+  /** Each was sent once, and nothing of it is left. */
+  async function expectAllSent(crowd: readonly NotificationRequested[], processes: readonly DispatcherProcess[]) {
+    const sent = () => processes.flatMap(({ sends }) => sends).filter(({ tenantId }) => isCrowd(tenantId));
+    await until(() => sent().length >= crowd.length, { what: 'the mails of all', timeoutMs: 90_000 });
+    const idsOf = (of: readonly { readonly notificationId: string }[]) =>
+      of.map(({ notificationId }) => notificationId).toSorted();
+    expect(idsOf(sent())).toEqual(idsOf(crowd));
+    await until(async () => {
+      const position = (await world.log.committed('dispatcher-email', topic))[partition];
+      return position?.offset === (await world.log.ends(topic))[partition] && position?.metadata === '';
+    });
+  }
+
+  it('stop nobody there by their rates: each is sent at its own, over a restart', async () => {
+    const stop = schedule();
+    const rated: ProcessOptions = {
+      directory: {
+        provider: async (tenantId) => ({
+          ...settingsOf(tenantId, 'EMAIL'),
+          config: isCrowd(tenantId) ? { maxPerSecond: 1 } : {},
+        }),
+      },
+      limiter: createMemoryRateLimiter(),
+    };
+    const { first, crowd } = await behindTheCrowd(12, rated);
+    const begunAt = Date.now();
+    expect(deferrals().length).toBeGreaterThan(0);
+    for (const { reason, tenantId, dueAt, attempt } of deferrals()) {
+      expect([reason, isCrowd(tenantId), attempt]).toEqual(['window', true, 1]);
+      expect(dueAt).toBeLessThan(begunAt + 1.25 * 30_000);
+    }
+    await first.dispatcher.stop();
+    const second = await world.run({ channel: 'EMAIL', limits, ...rated });
+    await expectAllSent(crowd, [first, second]);
+    stop();
+  });
+
+  it('stop nobody there by their receivers, however slow', async () => {
+    const stop = schedule();
+    const opened = Promise.withResolvers<void>();
+    const slow: Send = async ({ tenantId }) => {
+      if (isCrowd(tenantId)) await opened.promise;
+      return delivered;
+    };
+    const { first, crowd } = await behindTheCrowd(10, { send: slow });
+    expect(first.sends.filter(({ tenantId }) => isCrowd(tenantId))).toHaveLength(70);
+    opened.resolve();
+    await expectAllSent(crowd, [first]);
+    stop();
+  });
+
+  it('leave the window of a number, where it is full of what comes behind them', async () => {
+    const account = { ...accountLimits, eventsMax: 20, laggardsMax: 0 };
+    const used: RateLimitDecision = { allowed: false, remaining: 0, resetMs: 60_000 };
+    const { sends } = await world.run({
+      channel: 'EMAIL',
+      limits: { account },
+      directory: {
+        provider: async (tenantId) => ({
+          ...settingsOf(tenantId, 'EMAIL'),
+          config: isCrowd(tenantId) ? { maxPerSecond: 1 } : {},
+        }),
+      },
+      limiter: { pace: async () => used },
+    });
+    const [crowd, healthy] = [ofTenants(3, 'crowd', on), ofTenants(3, 'healthy', on)];
+    await world.append(crowd);
+    const others = Array.from({ length: 200 }, (_, i) => on(healthy[i % 3]?.tenantId ?? '')).filter(
+      (one) => one !== null,
+    );
+    for (const one of others) await world.append([one]);
+    await until(() => others.every(hasAnswered), { what: "the others' mails", timeoutMs: 10_000 });
+    expect(sends).toHaveLength(others.length);
+    expect(deferrals().map(({ reason, tenantId }) => [reason, isCrowd(tenantId)])).toEqual(
+      crowd.map(() => ['window', true]),
+    );
+  });
+
+  it('have what is not to be sent any more ended as ever, where it would leave', async () => {
+    const opened = Promise.withResolvers<void>();
+    const erased = new Set<string>();
+    const { first } = await behindTheCrowd(8, {
+      send: async ({ tenantId }) => (isCrowd(tenantId) ? opened.promise.then(() => delivered) : delivered),
+      wrapLog: (log) => ({ ...log, isErased: (id) => erased.has(id) }),
+    });
+    const [one, other] = deferrals().map(dueOf);
+    if (one === undefined || other === undefined) throw new Error('none was put off');
+    erased.add(other.notificationId);
+    const late = { ...one, request: { ...one.request, expiresAt: Date.now() - 1 } };
+    await world.append([late, other]);
+    const saidOf = ({ eventId }: DeliveryDue) =>
+      world.said.filter((said) => 'causeId' in said && said.causeId === eventId);
+    await until(() => saidOf(late).length + saidOf(other).length === 2);
+    expect(saidOf(late)).toMatchObject([{ type: 'AttemptFailed', failureClass: 'expired' }]);
+    expect(saidOf(other)).toMatchObject([{ type: 'NotificationCancelled' }]);
+    expect(
+      first.sends.some(({ notificationId }) => [late, other].some((of) => of.notificationId === notificationId)),
+    ).toBe(false);
+    opened.resolve();
+  });
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 
+import { createBookings } from '../../src/dispatchers/bookings.ts';
 import { accountLimits, createPartitionAccount } from '../../src/dispatchers/partition-account.ts';
 import type { AccountLimits } from '../../src/dispatchers/partition-account.ts';
 import { decodePosition, encodePosition, laggardsMax, tenantKey } from '../../src/dispatchers/position-text.ts';
@@ -27,7 +28,8 @@ function memoryOf(bytesMax: number) {
 
 /** A partition whose events the test makes, read as a dispatcher reads it. */
 function reader(log: readonly Work[], position = start, bytesMax = 20, limits: AccountLimits = accountLimits) {
-  const account = createPartitionAccount(position, memoryOf(bytesMax), limits);
+  const bookings = createBookings({ clock: { monotonic: () => 0 } });
+  const account = createPartitionAccount(position, { memory: memoryOf(bytesMax), bookings }, limits);
   const taken: Work[] = [];
   let at = log.findIndex(({ offset }) => offset >= account.start);
   if (at < 0) at = log.length;
@@ -36,12 +38,24 @@ function reader(log: readonly Work[], position = start, bytesMax = 20, limits: A
     taken,
     /** What was taken and isn't finished. */
     open: new Set<Work>(),
+    /** What of that is on its way to the scheduler. */
+    leaving: new Set<Work>(),
     readOn(count: number) {
       for (const work of log.slice(at, at + count)) {
         if (!account.mayReadOn()) return;
         at++;
-        if (account.admit(work) === 'taken') this.take(work);
+        const admission = account.admit(work);
+        if (admission === 'taken' || admission === 'crowded') this.take(work);
+        if (admission === 'crowded') this.leave(work);
       }
+    },
+    /** What waits and is in reading's way leaves. */
+    look() {
+      for (const work of this.open) if (!this.leaving.has(work) && account.isInReadingsWay(work)) this.leave(work);
+    },
+    leave(work: Work) {
+      this.leaving.add(work);
+      account.leaveUntilTurn(work);
     },
     comeBack(offsetsMax: number) {
       const range = account.comeBack(offsetsMax);
@@ -64,6 +78,7 @@ function reader(log: readonly Work[], position = start, bytesMax = 20, limits: A
     },
     finish(work: Work) {
       this.open.delete(work);
+      this.leaving.delete(work);
       account.finish(work);
     },
   };
@@ -89,12 +104,18 @@ const anyStep = fc.oneof(
   fc.record({ kind: fc.constant('read' as const), n: fc.integer({ min: 1, max: 20 }) }),
   fc.record({ kind: fc.constant('back' as const), n: fc.integer({ min: 1, max: 30 }) }),
   fc.record({ kind: fc.constant('finish' as const), n: fc.nat(1000) }),
+  fc.record({ kind: fc.constant('look' as const), n: fc.constant(0) }),
   fc.record({ kind: fc.constant('commit' as const), n: fc.constant(0) }),
   fc.record({ kind: fc.constant('restart' as const), n: fc.constant(0) }),
   fc.record({ kind: fc.constant('committed restart' as const), n: fc.constant(0) }),
 );
 
-const anyLimits = fc.constantFrom(accountLimits, { eventsMax: 5, laggardsMax: 3 }, { eventsMax: 8, laggardsMax: 1 });
+const anyLimits = fc.constantFrom(
+  accountLimits,
+  { ...accountLimits, eventsMax: 5, laggardsMax: 3 },
+  { ...accountLimits, eventsMax: 8, laggardsMax: 1, heldMax: 2 },
+  { ...accountLimits, eventsMax: 10, laggardsMax: 0, leavingMax: 2 },
+);
 
 describe('the account of a partition', () => {
   it('takes each event once between restarts, a tenant by the order of its events, and after one again exactly what was not finished at the commit', () => {
@@ -129,6 +150,7 @@ describe('the account of a partition', () => {
           if (kind === 'read') life.readOn(n);
           if (kind === 'back') life.comeBack(n);
           if (kind === 'finish') finishOne(n);
+          if (kind === 'look') life.look();
           if (kind === 'commit' || kind === 'committed restart') {
             committed = life.account.position();
             durable = new Set(finished);
@@ -210,9 +232,84 @@ describe('the account of a partition', () => {
   });
 });
 
-describe('a tenant is in others’ way', () => {
-  const tenant = (i: number) => `tnt_${i}` as TenantId;
+const tenant = (i: number) => `tnt_${i}` as TenantId;
+const workOf = (i: number, offset: number, bytes = 5): Work => ({ tenantId: tenant(i), offset, bytes });
 
+describe('where no more tenants may lag', () => {
+  const limits = { ...accountLimits, laggardsMax: 1, heldMax: 3 };
+  /** The first one lags, and holds all but the reserve; so does the second, as soon as there is room. */
+  const crowd = [workOf(0, 0, 20), workOf(0, 1), workOf(1, 2), workOf(1, 3), workOf(1, 4)];
+
+  it('what has no room leaves for the scheduler, and reading goes on', () => {
+    const { account } = reader([], start, 26, limits);
+    expect(crowd.map(account.admit)).toEqual(['taken', 'surplus', 'taken', 'crowded', 'crowded']);
+    expect(account.mayReadOn()).toBe(true);
+    for (const work of crowd.slice(3)) account.finish(work);
+    expect(account.admit(workOf(2, 5, 1))).toBe('taken');
+  });
+
+  it('nobody holds more than is in flight and as much again, however small it is', () => {
+    const { account } = reader([], start, 1_000, limits);
+    expect([account.admit(workOf(0, 0, 900)), account.admit(workOf(0, 1, 900))]).toEqual(['taken', 'surplus']);
+    const small = Array.from({ length: 5 }, (_, i) => workOf(1, i + 2, 1));
+    expect(small.map(account.admit)).toEqual(['taken', 'taken', 'taken', 'crowded', 'crowded']);
+    account.finish(workOf(1, 2, 1));
+    expect(account.admit(workOf(1, 9, 1))).toBe('taken');
+  });
+
+  it('reading waits until what leaves is durable, once it is much, and for nobody’s pace', () => {
+    for (const few of [{ leavingMax: 2 }, { leavingBytesMax: 10 }]) {
+      const { account } = reader([], start, 26, { ...limits, ...few });
+      for (const work of crowd) account.admit(work);
+      expect(account.mayReadOn()).toBe(false);
+      account.finish(workOf(1, 4));
+      expect(account.mayReadOn()).toBe(true);
+    }
+  });
+
+  it('a tenant lags again when somebody else is done, and what leaves of it is still unfinished until that is durable', () => {
+    const life = reader([...crowd, workOf(1, 5)], start, 26, limits);
+    life.readOn(5);
+    for (const work of life.open) if (work.tenantId === tenant(0)) life.finish(work);
+    while (life.comeBack(1_000));
+    for (const work of life.open) if (work.tenantId === tenant(0)) life.finish(work);
+    life.account.admit(workOf(1, 6, 30));
+    const { laggards } = decodePosition(life.account.position());
+    expect(laggards.map(({ key }) => key)).toEqual([tenantKey(tenant(1))]);
+    const again = reader([...crowd, workOf(1, 5)], life.account.position(), 100, limits);
+    again.readOn(6);
+    while (again.comeBack(1_000));
+    expect(again.taken.map(({ offset }) => offset)).toEqual([2, 3, 4, 5]);
+  });
+
+  it('what waits in the older half of a window that is full leaves, so that reading goes on', () => {
+    const log = Array.from({ length: 40 }, (_, i) => workOf(i % 4 === 0 ? 1 : 10 + i, i + 2, 1));
+    const life = reader([workOf(0, 0, 900), workOf(0, 1, 900), ...log], start, 2_000, {
+      ...limits,
+      eventsMax: 20,
+      heldMax: 100,
+    });
+    life.readOn(100);
+    for (const work of life.open) if (work.tenantId !== tenant(0) && work.tenantId !== tenant(1)) life.finish(work);
+    expect(life.account.mayReadOn()).toBe(false);
+    expect([...life.open].filter(life.account.isInReadingsWay).map(({ offset }) => offset)).toEqual([2, 6, 10]);
+    life.look();
+    for (const work of life.leaving) life.finish(work);
+    expect(life.account.mayReadOn()).toBe(true);
+    life.readOn(8);
+    expect(life.taken).toHaveLength(29);
+  });
+
+  it('and nothing leaves as long as more may lag', () => {
+    const log = Array.from({ length: 40 }, (_, i) => workOf(i % 4, i, 1));
+    const life = reader(log, start, 2_000, { ...accountLimits, eventsMax: 20 });
+    life.readOn(100);
+    expect(life.taken).toHaveLength(40);
+    expect([...life.open].filter(life.account.isInReadingsWay)).toEqual([]);
+  });
+});
+
+describe('a tenant is in others’ way', () => {
   it('where it lags and three quarters of those that may lag do', () => {
     const log = Array.from({ length: 8 }, (_, offset): Work => {
       return { tenantId: tenant(Math.floor(offset / 2)), offset, bytes: 3 };
@@ -231,6 +328,15 @@ describe('a tenant is in others’ way', () => {
     expect([0, 1].map((i) => life.account.isInOthersWay(tenant(i)))).toEqual([false, false]);
     life.readOn(2);
     expect([0, 1, 2, 9].map((i) => life.account.isInOthersWay(tenant(i)))).toEqual([true, true, true, false]);
+  });
+
+  it('where what of it had no room has left', () => {
+    const { account } = reader([], start, 1_000, { ...accountLimits, laggardsMax: 1 });
+    for (const work of [workOf(0, 0, 900), workOf(0, 1, 900), workOf(1, 2)]) account.admit(work);
+    expect(account.isInOthersWay(tenant(1))).toBe(false);
+    account.admit(workOf(1, 3, 50));
+    account.leaveUntilTurn(workOf(1, 3, 50));
+    expect(account.isInOthersWay(tenant(1))).toBe(true);
   });
 
   it('where it holds something and less than half of the reserve is free', () => {

@@ -24,6 +24,7 @@ function world(cancels: Cancels) {
     standing: { isSure: () => true, sure: () => Promise.resolve() },
     report: unused as unknown as WaitingEndsDependencies['report'],
     say: unused,
+    putOff: unused,
     cancels,
     takeIn: (item) => taken.push(item),
   });

@@ -69,13 +69,18 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: 'dispatchers/partition-account.ts',
-        from: 'if (!hasRoom && laggards.size < limits.laggardsMax) {',
+        from: 'if (!hasRoom && mayMoreLag()) {',
         to: 'if (!hasRoom && laggards.size < 0) {',
       },
       {
         file: 'dispatchers/partition-account.ts',
-        from: '(mayMoreLag() || isHungry(overfull, memory))',
-        to: 'memory.free() > 2 * memory.reserve',
+        from: 'if (hasRoom && (mayMoreLag() || heldOf(by) <= limits.heldMax)) return',
+        to: 'if (heldOf(by) >= 0) return',
+      },
+      {
+        file: 'dispatchers/partition-account.ts',
+        from: 'return isLittleLeaving && ',
+        to: 'return isLittleLeaving && memory.free() > 2 * memory.reserve && ',
       },
       {
         file: 'dispatchers/shares.ts',
@@ -258,6 +263,30 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a commit says nothing of who lags',
     edits: [{ file: 'dispatchers/partition-account.ts', from: 'laggards: laggards.states() }', to: 'laggards: [] }' }],
+  },
+  {
+    name: 'what leaves for the scheduler counts as finished before it is there',
+    edits: [
+      {
+        file: 'dispatchers/partition-account.ts',
+        from: "noteLeaving(by, work);\n    return 'crowded';",
+        to: "noteLeaving(by, work);\n    window.finish(offset);\n    return 'crowded';",
+      },
+    ],
+  },
+  {
+    name: 'what has left counts for ever among what leaves',
+    edits: [{ file: 'dispatchers/partition-account.ts', from: 'leavingBytes -= bytes;', to: '' }],
+  },
+  {
+    name: 'what fills a window is put off and waits for its turn here all the same',
+    edits: [
+      {
+        file: 'dispatchers/waiting-ends.ts',
+        from: 'removed(isInReadingsWay)) putOff(item);',
+        to: 'removed((one) => isInReadingsWay(one) && putOff(one) !== undefined)) expire(item);',
+      },
+    ],
   },
   {
     name: 'who lags after a restart forgets what was known of it to be finished',

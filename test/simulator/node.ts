@@ -97,6 +97,7 @@ export function startNode(world: World, name: string): Node {
         inFlightPerTenantProviderMax: plan.inFlightPerTenantMax,
         attemptDeadlineMs,
         startsPerTurn: 8,
+        account: plan.account,
       },
     }),
     // So few are due at once that tenants take turns often.

@@ -8,6 +8,8 @@ import type { TenantId } from '../../src/domain/ids.ts';
 import type { JobKind } from '../../src/domain/job.ts';
 import type { Random } from '../chaos/random.ts';
 import { createRandom } from '../chaos/random.ts';
+import { accountLimits } from '../../src/dispatchers/partition-account.ts';
+import type { AccountLimits } from '../../src/dispatchers/partition-account.ts';
 import { isStorm, stormOf } from './storms.ts';
 
 /**
@@ -156,6 +158,8 @@ export interface Plan {
   readonly inFlightMax: number;
   readonly inFlightHighOnly: number;
   readonly inFlightPerTenantMax: number;
+  /** Of each number of a lane. */
+  readonly account: AccountLimits;
   readonly retryDelaysMs: readonly number[];
   readonly tenants: readonly TenantPlan[];
   readonly notifications: readonly NotificationPlan[];
@@ -182,7 +186,21 @@ const smallBytes = 500;
 export function planOf(seed: number): Plan {
   const random = createRandom(seed);
   const plan = plannedBy(seed, random);
-  return rebuilding(byProviders(expiring(isStorm(seed) ? stormOf(plan, random) : plan)));
+  return crowding(rebuilding(byProviders(expiring(isStorm(seed) ? stormOf(plan, random) : plan))));
+}
+
+/** By a generator of its own: in one of five worlds in which anything may go wrong hardly anybody may have surplus in the log, and there is hardly room for what isn't. */
+function crowding(plan: Plan): Plan {
+  const random = createRandom(plan.seed ^ 0x3f84_d5b5);
+  if (!isAnything(plan.scenario) || random.between(1, 5) > 1) return plan;
+  const account = {
+    eventsMax: random.of([4, 10, accountLimits.eventsMax]),
+    laggardsMax: random.of([0, 0, 1, 2]),
+    heldMax: random.of([1, 3, accountLimits.heldMax]),
+    leavingMax: random.of([1, 4, accountLimits.leavingMax]),
+    leavingBytesMax: random.of([1, accountLimits.leavingBytesMax]),
+  };
+  return { ...plan, account };
 }
 
 /** By a generator of its own: in one of four worlds in which anything may go wrong some aren't worth sending for long. */
@@ -239,6 +257,7 @@ function plannedBy(seed: number, random: Random): Plan {
     answerMax: scenario === 'chaos' || scenario === 'moves' ? random.of([1, 3, 1000, 1000]) : 1000,
     settingsMs: settingsMsOf(scenario, random),
     turnMs: 0.05,
+    account: accountLimits,
     clocksMs: clocksMsOf(scenario, seed),
     jobs: [],
     erasures: [],
@@ -328,6 +347,7 @@ type Rest = Omit<
   | 'answerMax'
   | 'retryDelaysMs'
   | 'turnMs'
+  | 'account'
   | 'clocksMs'
   | 'jobs'
   | 'erasures'

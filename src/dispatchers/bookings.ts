@@ -1,0 +1,103 @@
+// When it is the turn of what a tenant has no room for on one partition, where it can't stay in the log: one after another, at the tenant's own pace.
+//
+//   now ────────── a ── b ── c ── d ──┤ ahead ├─ e f g h      a to d are booked, each a pace behind the one before it; what would come later than may be
+//         what is held now is sent                            foreseen, e to h, is looked at again once it might be foreseen
+//
+// A turn costs two events, and so does one that comes too early. One that comes too late costs the tenant time: so as long as its pace isn't known well, none
+// is far ahead, and where nothing of it is left to be done the time that passes doesn't count, which makes the pace look higher until there is enough again.
+
+import type { TenantId } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+
+export interface Bookings {
+  /** Of a tenant that has so many events in memory: in how many ms the turn of one more is. */
+  book(tenantId: TenantId, held: number): number;
+  /** It has so many in memory now, and so many of them were finished just now. */
+  note(tenantId: TenantId, held: number, finished: number): void;
+  /** Whether turns of it may be ahead. */
+  has(tenantId: TenantId): boolean;
+}
+
+interface Booked {
+  /** Its last turn, ms of the monotonic clock; the same of what is beyond those that may be foreseen. */
+  until: number;
+  laterUntil: number;
+  /** For how long it had something to do, and how much of that was finished: halved now and then, so that what is long ago counts for little. */
+  busyMs: number;
+  finished: number;
+  isBusy: boolean;
+  /** Since when it does what it does now; ms of the monotonic clock. */
+  at: number;
+  bookedAt: number;
+}
+
+/** Its pace is known after so long, and of the last half minute: from 20 to 40 s. */
+const knownMs = 20_000;
+/** Of whoever wasn't watched yet: its first turns come too early where it is slow, or it waits for them for half a minute at most where it is quick. */
+const guess = { busyMs: 1_000, finished: 16 };
+/** What is too early is so again in this at the earliest: two events a second of each. */
+const leadMs = 1_000;
+/** How far ahead. At one a second and 5,000 that wait, 4,700 of them come back every five minutes: 31 events a second. */
+const aheadMs = 5 * 60_000;
+const aheadUnknownMs = 30_000;
+/** What is beyond comes back in its order, over a quarter of that time more. */
+const laterPart = 1 / 4;
+const laterEveryMs = 15;
+/** Longer than any turn is ahead. */
+const keptMs = 2 * aheadMs;
+/** Of some 150 bytes. Whoever is forgotten has turns anew beside its former ones, and some of these come too early. */
+const bookingsMax = 1_000;
+
+export function createBookings({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }): Bookings {
+  /** By when they booked last. */
+  const booked = new Map<TenantId, Booked>();
+
+  function bookedOf(tenantId: TenantId, now: number): Booked {
+    const known = booked.get(tenantId);
+    booked.delete(tenantId);
+    for (const [first, { bookedAt }] of booked) {
+      if (booked.size < bookingsMax && now - bookedAt < keptMs) break;
+      booked.delete(first);
+    }
+    const fresh = { until: now, laterUntil: now, ...guess, isBusy: true, at: now, bookedAt: now };
+    const of = known !== undefined && now - known.bookedAt < keptMs ? known : fresh;
+    booked.set(tenantId, of);
+    return of;
+  }
+
+  function elapse(of: Booked, now: number): void {
+    if (of.isBusy) of.busyMs += now - of.at;
+    of.at = now;
+    for (; of.busyMs >= 2 * knownMs; of.busyMs /= 2) of.finished /= 2;
+  }
+
+  return {
+    book(tenantId, held) {
+      const now = clock.monotonic();
+      const of = bookedOf(tenantId, now);
+      elapse(of, now);
+      // Whatever it has in memory, something of it waits.
+      of.isBusy = true;
+      of.bookedAt = now;
+      const paceMs = of.busyMs / of.finished;
+      const turn = Math.max(of.until + paceMs, now + leadMs, now + (held / 2) * paceMs);
+      const ahead = of.busyMs < knownMs ? aheadUnknownMs : aheadMs;
+      if (turn - now <= ahead) return (of.until = turn) - now;
+      const later = of.laterUntil + laterEveryMs - now;
+      const isWithin = later >= ahead && later <= ahead * (1 + laterPart);
+      of.laterUntil = now + (isWithin ? later : ahead);
+      return of.laterUntil - now;
+    },
+    note(tenantId, held, finished) {
+      const of = booked.get(tenantId);
+      if (of === undefined) return;
+      elapse(of, clock.monotonic());
+      of.finished += finished;
+      of.isBusy = held > 0;
+    },
+    has(tenantId) {
+      const of = booked.get(tenantId);
+      return of !== undefined && clock.monotonic() - of.bookedAt < keptMs;
+    },
+  };
+}

@@ -17,7 +17,7 @@ export interface paths {
     put?: never;
     /**
      * Send a notification
-     * @description A 202 means that it is on disk; it is then retried until it is delivered or has failed for good. `templateName`, `rawSubject` and `rawBody` are other names of `template`, `subject` and `body`: both at once must say the same. Give either a template or a body; a raw EMAIL needs a subject as well. A WEBHOOK or an IN_APP notification needs no provider. With an `Idempotency-Key` a request may be repeated until it is answered: whatever became of the connection, one notification comes of it. The W3C headers `traceparent`, `tracestate` (512 characters, 32 members) and `baggage` (8 KiB) go on to a WEBHOOK’s receiver; what is longer or malformed is dropped. An API key needs the scope notify.
+     * @description A 202 means that it is on disk; it is then retried until it is delivered or has failed for good. `templateName`, `rawSubject` and `rawBody` are other names of `template`, `subject` and `body`: both at once must say the same. Give either a template or a body; a raw EMAIL needs a subject as well. A WEBHOOK or an IN_APP notification needs no provider. With an `Idempotency-Key` a request may be repeated until it is answered: whatever became of the connection, one notification comes of it. The W3C headers `traceparent`, `tracestate` (512 characters, 32 members) and `baggage` (8 KiB) go on to a WEBHOOK’s receiver; what is longer or malformed is dropped. Its `webhook-id` is the notification’s id on every try, after a retry by hand with the round behind it (`notif_x.2`): whoever has seen it has had a repeat. An API key needs the scope notify.
      */
     post: operations['notify'];
     delete?: never;
@@ -97,7 +97,7 @@ export interface paths {
     put?: never;
     /**
      * Send again what of a batch has failed
-     * @description Those that are FAILED when the job comes to them, each once, 100 a second, with their own priorities. Of a tenant’s jobs one runs at a time, and 10 may be open. An API key needs the scope notify.
+     * @description Those that are FAILED when the job comes to them, each once, 100 a second, with their own priorities. A webhook’s `webhook-id` has the round behind it then (`notif_x.2`). Of a tenant’s jobs one runs at a time, and 10 may be open. An API key needs the scope notify.
      */
     post: operations['retryBatch'];
     delete?: never;
@@ -625,7 +625,7 @@ export interface paths {
     put?: never;
     /**
      * Send again what has failed
-     * @description Those that the filter finds when the job comes to them, each once, the newest first, 100 a second unless `ratePerSecond` says otherwise, with their own priorities. An empty filter finds all that are FAILED. What is requested later isn’t meant. Of a tenant’s jobs one runs at a time, and 10 may be open.
+     * @description Those that the filter finds when the job comes to them, each once, the newest first, 100 a second unless `ratePerSecond` says otherwise, with their own priorities. An empty filter finds all that are FAILED. What is requested later isn’t meant. A webhook’s `webhook-id` has the round behind it then (`notif_x.2`). Of a tenant’s jobs one runs at a time, and 10 may be open.
      */
     post: operations['retryNotifications'];
     delete?: never;
@@ -685,7 +685,7 @@ export interface paths {
     put?: never;
     /**
      * Send a FAILED notification again
-     * @description At most 99 times; then 409 CONFLICT.
+     * @description At most 99 times; then 409 CONFLICT. A webhook’s `webhook-id` is `notif_x.2` then, `notif_x.3` after the next one: receivers that have seen the former take it again.
      */
     post: operations['retryNotification'];
     delete?: never;

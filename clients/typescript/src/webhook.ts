@@ -4,6 +4,7 @@
 /** What a webhook of a notification says. */
 export interface WebhookMessage {
   readonly type: 'notification';
+  /** The notification's, also after a retry by hand: a repeat is told by the header `webhook-id`, which has the round behind it then (`notif_x.2`). */
   readonly id: string;
   /** Of the request; the same on every try. */
   readonly timestamp: string;

@@ -23,6 +23,9 @@ const noSuch = 'There is no such job.';
 const full = `A tenant has at most ${openJobsMax} jobs that are not over: wait for one, or stop one.`;
 const ofTenant = `Of a tenant’s jobs one runs at a time, and ${openJobsMax} may be open.`;
 
+/** Receivers that have seen the former one take what is sent again. */
+const newWebhookId = 'A webhook’s `webhook-id` has the round behind it then (`notif_x.2`).';
+
 const started = answers(
   z.object({ jobId }),
   { jobId: exampleId },
@@ -72,7 +75,7 @@ const retryBatch: OperationDocs = {
   id: 'retryBatch',
   area,
   summary: 'Send again what of a batch has failed',
-  description: `Those that are FAILED when the job comes to them, each once, ${retryRateDefault} a second, with their own priorities. ${ofTenant}`,
+  description: `Those that are FAILED when the job comes to them, each once, ${retryRateDefault} a second, with their own priorities. ${newWebhookId} ${ofTenant}`,
   params: { id: batchParam },
   answer: started,
   refusals: { NOT_FOUND: 'There is no such batch.', CONFLICT: full },
@@ -83,7 +86,7 @@ const retryMany: OperationDocs = {
   id: 'retryNotifications',
   area,
   summary: 'Send again what has failed',
-  description: `Those that the filter finds when the job comes to them, each once, the newest first, ${retryRateDefault} a second unless \`ratePerSecond\` says otherwise, with their own priorities. An empty filter finds all that are FAILED. What is requested later isn’t meant. ${ofTenant}`,
+  description: `Those that the filter finds when the job comes to them, each once, the newest first, ${retryRateDefault} a second unless \`ratePerSecond\` says otherwise, with their own priorities. An empty filter finds all that are FAILED. What is requested later isn’t meant. ${newWebhookId} ${ofTenant}`,
   requests: {
     'Of two hours, slowly': {
       filter: { channel: 'EMAIL', from: '2027-01-31T14:00:00Z', to: '2027-01-31T16:00:00Z' },

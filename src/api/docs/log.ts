@@ -92,7 +92,7 @@ const retry: OperationDocs = {
   id: 'retryNotification',
   area,
   summary: 'Send a FAILED notification again',
-  description: `At most ${roundsMax - 1} times; then 409 CONFLICT.`,
+  description: `At most ${roundsMax - 1} times; then 409 CONFLICT. A webhook’s \`webhook-id\` is \`notif_x.2\` then, \`notif_x.3\` after the next one: receivers that have seen the former take it again.`,
   params,
   answer: answers(
     message,

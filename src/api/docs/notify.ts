@@ -22,7 +22,8 @@ export const notifyRoute: DescribedRoute = {
       'A 202 means that it is on disk; it is then retried until it is delivered or has failed for good. `templateName`, `rawSubject` and `rawBody` are other names of `template`, `subject` and `body`: ' +
       'both at once must say the same. Give either a template or a body; a raw EMAIL needs a subject as well. A WEBHOOK or an IN_APP notification needs no provider. ' +
       'With an `Idempotency-Key` a request may be repeated until it is answered: whatever became of the connection, one notification comes of it. ' +
-      'The W3C headers `traceparent`, `tracestate` (512 characters, 32 members) and `baggage` (8 KiB) go on to a WEBHOOK’s receiver; what is longer or malformed is dropped.',
+      'The W3C headers `traceparent`, `tracestate` (512 characters, 32 members) and `baggage` (8 KiB) go on to a WEBHOOK’s receiver; what is longer or malformed is dropped. ' +
+      'Its `webhook-id` is the notification’s id on every try, after a retry by hand with the round behind it (`notif_x.2`): whoever has seen it has had a repeat.',
     requests: {
       'A raw email': { channel: 'EMAIL', recipient: 'ada@example.com', subject: 'Hello', body: '<p>Welcome</p>' },
       'An email by a template': {

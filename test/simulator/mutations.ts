@@ -265,16 +265,6 @@ export const mutations: readonly Mutation[] = [
     edits: [{ file: 'dispatchers/partition-account.ts', from: 'laggards: laggards.states() }', to: 'laggards: [] }' }],
   },
   {
-    name: 'what leaves for the scheduler counts as finished before it is there',
-    edits: [
-      {
-        file: 'dispatchers/partition-account.ts',
-        from: "noteLeaving(by, work);\n    return 'crowded';",
-        to: "noteLeaving(by, work);\n    window.finish(offset);\n    return 'crowded';",
-      },
-    ],
-  },
-  {
     name: 'what has left counts for ever among what leaves',
     edits: [{ file: 'dispatchers/partition-account.ts', from: 'leavingBytes -= bytes;', to: '' }],
   },

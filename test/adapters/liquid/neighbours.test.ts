@@ -29,7 +29,7 @@ it('with as many as it may have waiting, another tenant waits for two or three o
   });
   const waitedFor: number[] = [];
   const tookMs: number[] = [];
-  for (let i = 0; i < 6; i++) {
+  for (let i = 0; i < 3; i++) {
     const [before, startedAt] = [ended, performance.now()];
     expect(await render('tnt_other', { l: [i] })).toBe('!');
     waitedFor.push(ended - before);

@@ -114,7 +114,10 @@ export function noteFinished(held: Held, offset: number): void {
   held.finishedMax = Math.max(held.finishedMax, offset);
   held.finishedBetween.push(offset);
   if (held.finishedBetween.length <= 2 * held.offsets.size + finishedBetweenSpare) return;
-  held.finishedBetween = runsOf(held, [...held.offsets]).flatMap(({ before }) => before ?? []);
+  const offsets = [...held.offsets];
+  // What comes next may be held: then this stands between the two.
+  const beyond = held.finishedMax > (offsets.at(-1) ?? -1) ? [held.finishedMax] : [];
+  held.finishedBetween = [...runsOf(held, offsets).flatMap(({ before }) => before ?? []), ...beyond];
 }
 
 /** What is unfinished, each event by itself. */

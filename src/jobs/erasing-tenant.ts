@@ -39,12 +39,15 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     };
   };
 
-  /** Whether every read model has these; waits as long as for anything of the records. */
-  const areFolded = async (tenantId: TenantId, positions: readonly Position[]): Promise<boolean> => {
+  /** Whether every read model has these. Waits as long as for anything of the records; once more it only looks: a job that waits has a place, and there are few. */
+  const areFolded = async (
+    tenantId: TenantId,
+    positions: readonly Position[],
+    asked: 'first' | 'again',
+  ): Promise<boolean> => {
+    const waitMs = asked === 'first' ? recordsWaitMs : 0;
     const waits = readModels.flatMap((readModel) =>
-      positions.map((position) =>
-        waitForPosition({ reader, clock }, readModel, { ...position, tenantId }, recordsWaitMs),
-      ),
+      positions.map((position) => waitForPosition({ reader, clock }, readModel, { ...position, tenantId }, waitMs)),
     );
     return (await Promise.all(waits)).every((isReached) => isReached);
   };
@@ -113,6 +116,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     const waitsFor = (positions: readonly Position[]): ReadOn => {
       return { next: { kind: 'log', place, offset, awaited: positions }, done };
     };
+    const asked = awaited === undefined ? 'first' : 'again';
     const isBegun = place > 0 || offset > 0 || awaited !== undefined;
     // Whatever was done in that log is undone with it.
     if (isBegun && !(await areSaid(tenantId, awaited ?? [])))
@@ -120,7 +124,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     if (place === 0 && offset === 0) {
       const positions = awaited ?? (await commands.eraseTenant(tenantId));
       // From then on nothing of it is folded any more: what is named goes for good.
-      if (!(await areFolded(tenantId, positions))) return waitsFor(positions);
+      if (!(await areFolded(tenantId, positions, asked))) return waitsFor(positions);
     }
     const at = steps.log[place];
     if (at !== undefined) {
@@ -130,7 +134,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
     const behind = place - steps.log.length;
     if (behind === 0) {
       const said = awaited ?? (await forgetNothing(tenantId));
-      if (!(await areFolded(tenantId, said))) return waitsFor(said);
+      if (!(await areFolded(tenantId, said, asked))) return waitsFor(said);
       const rest = await forgetRest(tenantId);
       return rest === null ? on(null) : on(offset, rest);
     }

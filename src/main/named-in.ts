@@ -12,7 +12,7 @@ export interface Named {
 
 /** As its recipient, or in what it says: there as a word, and only where that is long enough to be no other. */
 export function isNamedIn(event: DomainEvent, { channel, recipient }: Named): boolean {
-  const { recipient: to = null, ...said } = { recipient: null, ...event };
+  const { recipient: to, ...said } = { recipient: null, ...event };
   // An InboxRead has none.
   const of = 'channel' in event ? event.channel : 'IN_APP';
   if (to !== null && of === channel && comparedRecipient(channel, to) === recipient) return true;

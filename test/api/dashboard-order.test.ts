@@ -99,7 +99,7 @@ function world() {
       const stream = {
         send(message: StreamMessage) {
           id = message.id ?? id;
-          const data = 'json' in message ? JSON.parse(String(message.json)) : null;
+          const data = 'json' in message ? JSON.parse(message.json) : null;
           told.push(data === null ? 'connected' : `${data.notificationId} ${data.status}`);
           return true;
         },

@@ -408,6 +408,27 @@ describe('the text of a position', () => {
     );
   });
 
+  it('says what has ended behind one that hangs, also where that was much and then more waits than can be listed', () => {
+    const log = Array.from({ length: 4_000 }, (_, offset): Work => ({ tenantId: tenant(0), offset, bytes: 1 }));
+    const life = reader(log, start, 5_000);
+    life.readOn(1);
+    const delivered = log.slice(1, 202);
+    for (const work of delivered) {
+      life.readOn(1);
+      life.finish(work);
+    }
+    life.readOn(log.length);
+    const [late] = log.slice(2_400);
+    if (late !== undefined) life.finish(late);
+    const position = life.account.position();
+    expect(position.metadata).toContain('..');
+    const after = reader(log, position, 5_000);
+    after.readOn(log.length);
+    while (after.comeBack(1_000));
+    const again = new Set(after.taken.map(({ offset }) => offset));
+    expect(delivered.filter(({ offset }) => again.has(offset))).toEqual([]);
+  });
+
   it('that is none says nothing, and one that is cut says nothing either', () => {
     for (const metadata of ['.', '.A', 'AB.', '{"not":"ours"}', '.AAAA']) {
       const { window, laggards } = decodePosition({ offset: 5, metadata });

@@ -3,7 +3,6 @@
 import { expect, it } from '@jest/globals';
 
 import { createWaitingEnds } from '../../src/dispatchers/waiting-ends.ts';
-import type { WaitingEndsDependencies } from '../../src/dispatchers/waiting-ends.ts';
 import { workItemOf } from '../../src/dispatchers/work-item.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
 import type { Cancels } from '../../src/ports/cancels.ts';
@@ -22,7 +21,7 @@ function world(cancels: Cancels) {
     underWay: { add: unused },
     outcomeEvents: { ended: unused, cancelled: unused },
     standing: { isSure: () => true, sure: () => Promise.resolve() },
-    report: unused as unknown as WaitingEndsDependencies['report'],
+    report: unused,
     say: unused,
     putOff: unused,
     cancels,

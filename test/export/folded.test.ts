@@ -244,7 +244,9 @@ describe('the table attempts', () => {
     await appendAll(engines.log, [outcome]);
     await exporting.exportSince('tuesday', 'monday', { table: 'attempts' });
     const rows = [...exporting.rows('tuesday'), ...exporting.rows('monday')];
-    expect(new Set(rows.map(({ notificationId, attemptNumber }) => `${notificationId} ${attemptNumber}`)).size).toBe(1);
+    expect(
+      new Set(rows.map(({ notificationId, attemptNumber }) => JSON.stringify([notificationId, attemptNumber]))).size,
+    ).toBe(1);
     const latest = rows.toSorted((a, b) => (String(a['exportedAt']) < String(b['exportedAt']) ? 1 : -1));
     expect(latest.map(({ status }) => status)).toEqual(['DELIVERED', 'STARTED']);
   });

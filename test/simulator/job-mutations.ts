@@ -110,9 +110,4 @@ export const jobMutations: readonly Mutation[] = [
       },
     ],
   },
-  {
-    name: 'a job is given up for days in which nobody had it',
-    edits: [{ file: 'ports/job-store.ts', from: 'untriedMs > clocksDifferMs ?', to: 'untriedMs < 0 ?' }],
-    unseen: 'no world lasts for a day; test/contracts/job-store.ts and test/jobs/runner have it',
-  },
 ];

@@ -65,9 +65,4 @@ export const retentionMutations: readonly Mutation[] = [
     name: 'a number of which retention was lost goes on being passed over',
     edits: [{ file: 'retention/keeper.ts', from: 'while (!signal.aborted) {', to: 'for (;;) {' }],
   },
-  {
-    name: 'what a restored backup holds is forgotten by when it was asked for',
-    edits: [{ file: 'retention/horizon.ts', from: 'return errorCode === heldCode &&', to: 'return now < 0 &&' }],
-    unseen: 'no world is restored from a backup; test/retention has it',
-  },
 ];

@@ -24,7 +24,10 @@ import { batchesOver, endedStatuses, forgettableOf, judge } from './remains.ts';
 import type { Forgettable } from './remains.ts';
 
 export interface PassDependencies {
-  readonly log: Pick<EventLog, 'append' | 'read' | 'starts' | 'ends' | 'offsetAt' | 'trim' | 'partitioning'>;
+  readonly log: Pick<
+    EventLog,
+    'append' | 'read' | 'starts' | 'ends' | 'offsetAt' | 'trim' | 'partitioning' | 'isTenantErased'
+  >;
   readonly reader: Pick<ReadModelReader, 'get' | 'find' | 'positions' | 'hasCaughtUp'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -132,7 +135,8 @@ async function walk(
     [entries, bytes] = [[], 0];
   };
   if (from >= to) return;
-  for await (const entry of log.read({ topic, partition, from, to })) {
+  // Of an erased tenant's too: its bytes end as everybody's do, and each of them counts, however long a stretch of them is.
+  for await (const entry of log.read({ topic, partition, from, to, ofErased: 'shown' })) {
     if (signal.aborted) return;
     entries.push(entry);
     bytes += entry.size;
@@ -155,8 +159,10 @@ async function settle(deps: PassDependencies, of: PassOf, { entries, daysBefore,
   const { partition, horizon } = of;
   const by = { now: clock.now(), horizon, partitions: log.partitioning.partitions, daysBefore };
   const first = await inTurn(() => judge(reader, entries, by));
-  for (const one of first.forgettable) await forgetAll(deps, of, one);
-  const judged = first.forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, by));
+  // What the records still have of an erased tenant its erasure names, by these events, which stay until it has.
+  const forgettable = first.forgettable.filter(({ tenantId }) => !log.isTenantErased(tenantId));
+  for (const one of forgettable) await forgetAll(deps, of, one);
+  const judged = forgettable.length === 0 ? first : await inTurn(() => judge(reader, entries, by));
   const isKept = new Set(judged.kept);
   const kept = entries.map(({ offset }) => offset).filter((offset) => offset >= staysFrom || isKept.has(offset));
   const { events } = await inTurn(() => log.trim({ ...range, partition, kept }));

@@ -1,6 +1,6 @@
 // Passes over a log on the embedded engines, by a clock of their own: what a tenant's own retention ends, and what it leaves.
 
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { heldCode } from '../../src/domain/delivery-outcome.ts';
@@ -8,8 +8,10 @@ import type { DomainEvent } from '../../src/domain/events.ts';
 import type { BatchId, EventId, NotificationId } from '../../src/domain/ids.ts';
 import { batchIdOf, notificationIdOf, uuidV7Bytes } from '../../src/domain/ids.ts';
 import { clocksDifferMs } from '../../src/domain/lease.ts';
-import { batchPartition, partitionsOfTenant } from '../../src/domain/topics.ts';
+import { batchPartition, deliveriesTopic, partitionsOfTenant } from '../../src/domain/topics.ts';
+import { trimEventsMax } from '../../src/ports/event-log.ts';
 import { getBatch } from '../../src/projections/notifications/batches.ts';
+import { inboxReadModel } from '../../src/projections/inbox/index.ts';
 import type { NotificationDocument } from '../../src/projections/notifications/document.ts';
 import { notificationsCollection } from '../../src/projections/notifications/document.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
@@ -137,6 +139,64 @@ it.each([
     return recordsThere([id]);
   };
   expect([await after(hourMs), await after(23 * hourMs), await after(25 * hourMs)]).toEqual([[id], [id], []]);
+});
+
+const said = (name: string) => ({
+  eventId: name as EventId,
+  occurredAt: noon,
+  tenantId,
+  traceparent: null,
+  partition,
+});
+
+describe("an erased tenant's events", () => {
+  // Of everybody's, inboxes are asked for what is left as well.
+  beforeEach(() => engines.store.prepare(inboxReadModel.definition));
+
+  const erase = async (): Promise<void> => {
+    await appendAll(engines.log, [{ type: 'TenantErased', ...said('erased'), actor: null }]);
+    await until(() => engines.log.isTenantErased(tenantId), { what: 'the erasure' });
+  };
+  /** Everybody's retention, of a day. */
+  const passOfAll = async (): Promise<void> => {
+    now = noon + 1000 * hourMs;
+    await pass(24 * hourMs, [partition], now - 24 * hourMs);
+  };
+  const left = async (): Promise<number> => {
+    const [starts, ends] = await Promise.all([engines.log.starts(deliveriesTopic), engines.log.ends(deliveriesTopic)]);
+    return (ends[partition] ?? 0) - (starts[partition] ?? 0);
+  };
+  const ofOther = (): DomainEvent[] =>
+    lifeOf({ ...delivered, tenant: 1 }, 5).map((event) => ({ ...event, partition }) as DomainEvent);
+
+  it.each([
+    ['where they are the last of a partition', 1, []],
+    ['where others are behind more of them than are trimmed at once', trimEventsMax, ofOther()],
+  ])('end with retention as those of others do, %s', async (_, lives, others) => {
+    await erase();
+    const own = Array.from({ length: lives }, () => lifeOf(delivered, 2)).flat();
+    await appendAll(engines.log, [...own, ...others]);
+    expect(await left()).toBeGreaterThan(0);
+    await passOfAll();
+    expect(await left()).toBe(0);
+  });
+
+  it('stay until its erasure has named what the records have of them', async () => {
+    const events = lifeOf(delivered, 2);
+    const [id] = events.flatMap((event) => ('notificationId' in event ? [event.notificationId] : []));
+    if (id === undefined) throw new Error('it has one');
+    await appendAll(engines.log, events);
+    await until(async () => (await recordsThere([id])).length === 1, { what: 'the record' });
+    await erase();
+    const before = await left();
+    await passOfAll();
+    expect([await left(), await recordsThere([id])]).toEqual([before, [id]]);
+    const named = { notificationIds: [id], batchIds: [], endedDays: [] };
+    await appendAll(engines.log, [{ type: 'TenantForgotten', ...said('forgotten'), ...named }]);
+    await until(async () => (await recordsThere([id])).length === 0, { what: 'the record to go' });
+    await passOfAll();
+    expect(await left()).toBe(0);
+  });
 });
 
 /** Some whose number is this one. */

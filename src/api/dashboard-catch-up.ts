@@ -1,6 +1,6 @@
 // Brings a dashboard's stream up to date: what the log has of its tenant behind its marks, read from the log, told once the read model has it.
 //
-//   marks ──> ends of the log ──> the tenant's turn ──> read what is between, in the order of time ──> wait for the read model ──> leave out what is overtaken ──> tell, as fast as it is read
+//   marks ──> ends of the log ──> the tenant's turn ──> read what is between, in the order of time ──> wait for the read model ──> leave out what is overtaken by what was told ──> tell, as fast as it is read
 //
 // Whatever streams of a tenant wait for its turn are read for once, together.
 
@@ -13,10 +13,10 @@ import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
 import { positionsOf, waitUntil } from '../projections/wait.ts';
-import type { Announcement } from './dashboard-announcements.ts';
-import { announcementOf, inOrderOfTime } from './dashboard-announcements.ts';
+import type { Announcement, Slot, Told } from './dashboard-announcements.ts';
+import { readAnnouncements } from './dashboard-announcements.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
-import { overtakenOf, presentOf } from './dashboard-overtaken.ts';
+import { overtakenOf, presentOf, tellingPresent } from './dashboard-overtaken.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
 import { createCatchUpTurns } from './catch-up-turns.ts';
@@ -44,18 +44,6 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   const waitingOf = new Map<TenantId, readonly Waiting[]>();
   const endsNow = createLogEnds(log, recordTopics);
 
-  const readSlots = async (tenantId: TenantId, slots: Slots): Promise<Announcement[]> => {
-    const found: Announcement[] = [];
-    for (const slot of slots) {
-      for await (const entry of log.read(slot)) {
-        if (entry.head?.tenantId !== tenantId) continue;
-        const announcement = announcementOf(entry);
-        if (announcement !== null) found.push(announcement);
-      }
-    }
-    return inOrderOfTime(found);
-  };
-
   const areFolded = async (tenantId: TenantId, slots: Slots): Promise<boolean> => {
     for (const partition of new Set(slots.map((slot) => slot.partition))) {
       const folded = await positionsOf(reader, definition.name, { tenantId, partition });
@@ -72,7 +60,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     if (others.length > 0) void bringUpInTurn(tenantId);
     const startedAt = clock.monotonic();
     try {
-      const missed = await readSlots(tenantId, slots);
+      const missed = await readAnnouncements(log, tenantId, slots);
       const tookMs = clock.monotonic() - startedAt;
       const areThere = await waitUntil({ reader, clock }, definition.name, foldedWithinMs, () =>
         areFolded(tenantId, slots),
@@ -90,14 +78,10 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     takeTurn(tenantId, () => turns.as(tenantId, () => bringUp(tenantId)));
 
   /** False for a reader that takes too long: others of its tenant wait, and it goes on from where it is when it comes again. */
-  const tellInTime = async (
-    one: Waiting,
-    all: readonly Announcement[],
-    overtaken: ReadonlySet<NotificationId>,
-  ): Promise<boolean> => {
+  const tellInTime = async (one: Waiting, all: readonly Announcement[], further: Further): Promise<boolean> => {
     const over = new AbortController();
     const inTime = clock.sleep(toldWithinMs, over.signal).then(() => false);
-    const isTold = await Promise.race([tell(one, all, overtaken), inTime]);
+    const isTold = await Promise.race([tell(one, all, further), inTime]);
     over.abort();
     return isTold;
   };
@@ -105,15 +89,18 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   const tell = async (
     { slots, told }: Waiting,
     all: readonly Announcement[],
-    overtaken: ReadonlySet<NotificationId>,
+    { overtaken, present }: Further,
   ): Promise<boolean> => {
     for (const one of missedOf(all, slots)) {
-      if (overtaken.has(one.notificationId)) told.overtaken(one);
+      if (!told.isNew && overtaken.has(one.notificationId)) told.overtaken(one);
       else {
         if (turns.isOver()) await turns.next();
         if (!(await told.missed(one))) return false;
       }
     }
+    if (told.isNew)
+      for await (const one of tellingPresent({ reader, turns }, overtaken, present))
+        if (!(await told.present(one))) return false;
     return true;
   };
 
@@ -137,7 +124,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     await Promise.all(
       behind.map(async ({ one, overtaken }) => {
         for (const later of coming) if (later.offset >= endOf(one.ends, later)) overtaken.delete(later.notificationId);
-        one.end(await tellInTime(one, all, overtaken));
+        one.end(await tellInTime(one, all, { overtaken, present }));
       }),
     );
     return tookMs;
@@ -155,14 +142,16 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     );
     const all = slots.reduce(union, []);
     if (eventsIn(all) > eventsMissedMax) return [];
-    return (await readSlots(tenantId, all)).filter((one) => present.get(one.notificationId) === one.change.status);
+    return (await readAnnouncements(log, tenantId, all)).filter(
+      (one) => present.get(one.notificationId) === one.change.status,
+    );
   };
 
   /**
    * Tells what the log has by now; what comes from now on is the caller's. False when the stream can't be brought up to date.
    * Rejects when the log or the read model is away.
    */
-  return async (tenantId: TenantId, marks: DashboardMarks, told: Told): Promise<boolean> => {
+  return async (tenantId: TenantId, marks: DashboardMarks, told: Teller): Promise<boolean> => {
     const ends = await endsNow();
     const slots = slotsBetween(marks.partitions, marks.offset, ends);
     if (eventsIn(slots) > eventsMissedMax) {
@@ -180,24 +169,26 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   };
 }
 
-export interface Told {
+export interface Teller {
+  /** Nothing was told before: of what was overtaken it hears as well, and then what it is by now. */
+  readonly isNew: boolean;
   /** `isWhole` false: too much was missed, the stream goes on from the log's end. */
   began(how: { readonly isWhole: boolean }): void;
   /** Once its reader has room; false when it has gone. In the order of time; what isn't later than what was told before isn't news. */
   missed(announcement: Announcement): Promise<boolean>;
+  /** The same of what its notification is by now. */
+  present(told: Told): Promise<boolean>;
   /** A later status of its notification was told already. */
   overtaken(announcement: Announcement): void;
 }
 
-/** A part of the log. */
-interface Slot {
-  readonly topic: Topic;
-  readonly partition: number;
-  readonly from: number;
-  readonly to: number;
-}
-
 type Slots = readonly Slot[];
+
+/** Whose record is further than what was missed of them, by what is told already; and what each is. */
+interface Further {
+  readonly overtaken: ReadonlySet<NotificationId>;
+  readonly present: ReadonlyMap<NotificationId, Status>;
+}
 
 /** A stream that is behind. */
 interface Waiting {
@@ -205,7 +196,7 @@ interface Waiting {
   /** What comes behind them it is told live. */
   readonly ends: LogEnds;
   readonly slots: Slots;
-  readonly told: Told;
+  readonly told: Teller;
   end(isDone: boolean): void;
   fail(err: unknown): void;
 }

@@ -5,15 +5,23 @@ import type { Status } from '../domain/notification.ts';
 import type { StatusChange } from '../domain/status-change.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
-import { statusesOf } from '../projections/notifications/queries.ts';
-import type { Announcement } from './dashboard-announcements.ts';
+import { recordsOf, statusesOf } from '../projections/notifications/queries.ts';
+import type { Announcement, Told } from './dashboard-announcements.ts';
+import { presentAnnouncementOf } from './dashboard-announcements.ts';
 
 /** Of a page a few ms of the thread. */
 const pageMax = 500;
+/** With their contents: of 3.3 MiB at most each. */
+const wholeMax = 4;
+
+interface Records {
+  readonly reader: ReadModelReader;
+  readonly turns: ThreadTurns;
+}
 
 /** What their records say now, which have these changes at least. One that isn't kept any more is absent. */
 export async function presentOf(
-  { reader, turns }: { readonly reader: ReadModelReader; readonly turns: ThreadTurns },
+  { reader, turns }: Records,
   announcements: readonly Announcement[],
 ): Promise<ReadonlyMap<NotificationId, Status>> {
   const ids = [...new Set(announcements.map((one) => one.notificationId))];
@@ -24,6 +32,20 @@ export async function presentOf(
     for (const [id, status] of await statusesOf(reader, page)) present.set(id, status);
   }
   return present;
+}
+
+/** The same as it is told, of those whose status is still that: what has led to another is to come. */
+export async function* tellingPresent(
+  { reader, turns }: Records,
+  ids: ReadonlySet<NotificationId>,
+  present: ReadonlyMap<NotificationId, Status>,
+): AsyncGenerator<Told> {
+  const all = [...ids];
+  for (let i = 0; i < all.length; i += wholeMax) {
+    if (turns.isOver()) await turns.next();
+    for (const [id, facts] of await recordsOf(reader, all.slice(i, i + wholeMax)))
+      if (facts.status === present.get(id)) yield presentAnnouncementOf(facts);
+  }
 }
 
 /**

@@ -5,12 +5,13 @@
 
 import type { NotificationId, TenantId } from '../domain/ids.ts';
 import { createStatusFilter, type StatusFilter } from '../domain/status-change.ts';
+import type { Topic } from '../domain/topics.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
 import type { EventLog, LogEntry } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import { notificationsReadModel, recordTopics } from '../projections/notifications/index.ts';
-import type { Announcement } from './dashboard-announcements.ts';
-import { announcementOf } from './dashboard-announcements.ts';
+import type { Announcement, Slot } from './dashboard-announcements.ts';
+import { announcementOf, readAnnouncements } from './dashboard-announcements.ts';
 import type { CatchUpDependencies } from './dashboard-catch-up.ts';
 import { createCatchUp, eventsMissedMax } from './dashboard-catch-up.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
@@ -78,11 +79,15 @@ export function createDashboardStreams(deps: Dependencies) {
   const endsNow = createLogEnds(log, recordTopics);
   const tenants = new Map<TenantId, Listening>();
   const sum: WaitingSum = { announcements: 0 };
+  /** By topic and partition number, up to where the tail has brought it. */
+  const tailed = new Map<Topic, number[]>(recordTopics.map((topic) => [topic, []]));
   const { name } = notificationsReadModel.definition;
   let stop: (() => void) | null = null;
   let late: NodeJS.Timeout | null = null;
 
   const take = (entry: LogEntry): void => {
+    const brought = tailed.get(entry.topic);
+    if (brought !== undefined) brought[entry.partition] = entry.offset + 1;
     const of = entry.head === null ? undefined : tenants.get(entry.head.tenantId);
     const announcement = of === undefined ? null : announcementOf(entry);
     if (of === undefined || announcement === null) return;
@@ -126,7 +131,7 @@ export function createDashboardStreams(deps: Dependencies) {
       while (of.isChanged) {
         of.isChanged = false;
         const folded = await of.waiting.takeFolded((partition) => positionsOf(reader, name, { tenantId, partition }));
-        const overtaken = await turns.as(tenantId, () => overtakenNow(of, folded));
+        const overtaken = await turns.as(tenantId, () => overtakenNow(tenantId, of, folded));
         for (const one of folded) await announce(of, one, overtaken);
       }
     } catch (err) {
@@ -138,13 +143,41 @@ export function createDashboardStreams(deps: Dependencies) {
   };
 
   /** Of those of which what was told may be forgotten. While the read model is away nobody is: what was taken is told all the same. */
-  const overtakenNow = async ({ filter }: Listening, folded: readonly Announcement[]): Promise<Overtaken> => {
-    const unknown = folded.filter((one) => filter.mayHaveForgotten(one.notificationId));
+  const overtakenNow = async (
+    tenantId: TenantId,
+    of: Listening,
+    folded: readonly Announcement[],
+  ): Promise<Overtaken> => {
+    const unknown = folded.filter((one) => of.filter.mayHaveForgotten(one.notificationId));
     if (unknown.length === 0) return nobody;
-    return presentOf({ reader, turns }, unknown).then(
-      (present) => overtakenOf(unknown, present),
-      () => nobody,
-    );
+    try {
+      const present = await presentOf({ reader, turns }, unknown);
+      const overtaken = overtakenOf(unknown, present);
+      if (overtaken.size === 0) return nobody;
+      for (const { notificationId, change } of [...(await untailed(tenantId, of)), ...of.waiting])
+        if (present.get(notificationId) === change.status) overtaken.delete(notificationId);
+      return overtaken;
+    } catch {
+      return nobody;
+    }
+  };
+
+  /** What the read model has of it and the tail hasn't brought yet: it is still to be told. */
+  const untailed = async (tenantId: TenantId, { listeners }: Listening): Promise<readonly Announcement[]> => {
+    const [first] = listeners;
+    const slots: Slot[] = [];
+    for (const partition of first?.marks.partitions ?? []) {
+      const folded = await positionsOf(reader, name, { tenantId, partition });
+      for (const topic of recordTopics) {
+        // Where the tail has brought nothing so far it begins behind what streams have been told.
+        const told = Math.max(...[...listeners].map(({ marks }) => marks.offset(topic, partition)));
+        const from = Math.max(told, tailed.get(topic)?.[partition] ?? 0);
+        const to = folded.get(topic) ?? 0;
+        if (from < to) slots.push({ topic, partition, from, to });
+      }
+    }
+    const events = slots.reduce((count, { from, to }) => count + (to - from), 0);
+    return events > eventsMissedMax ? [] : readAnnouncements(log, tenantId, slots);
   };
 
   /** One after another, so that each stream has them in their order; whoever else is on the thread has its turn between streams. */
@@ -175,9 +208,16 @@ export function createDashboardStreams(deps: Dependencies) {
     try {
       const isDone = await catchUp(tenantId, marks, {
         began: ({ isWhole }) => sayConnected(tenantId, listener, resumes === 'lost' || (resumes === 'yes' && !isWhole)),
+        isNew: resumes !== 'yes',
         async missed(one) {
           const isOpen = await stream.room();
           if (isOpen) turns.as(tenantId, () => turns.piece(() => tellIfLater(one)));
+          return isOpen;
+        },
+        async present({ notificationId, change, json }) {
+          const isOpen = await stream.room();
+          const isNews = isOpen && filter.isLater(notificationId, change);
+          if (isNews) turns.as(tenantId, () => turns.piece(() => stream.send({ id: marks.text, json })));
           return isOpen;
         },
         overtaken: (one) => void marks.pass(one),
@@ -205,6 +245,7 @@ export function createDashboardStreams(deps: Dependencies) {
     const unsubscribe = reader.onChange(name, tellAll);
     stop = () => {
       untail();
+      for (const brought of tailed.values()) brought.length = 0;
       unsubscribe();
       if (late !== null) clearTimeout(late);
       late = null;

@@ -53,6 +53,11 @@ export function createDashboardWaiting(sum: WaitingSum) {
       return inOrderOfTime(taken);
     },
 
+    /** Those that wait. */
+    *[Symbol.iterator](): Generator<Announcement> {
+      for (const line of lines.values()) yield* line;
+    },
+
     clear(): void {
       lines.clear();
       sum.announcements -= size;

@@ -4,7 +4,8 @@ import { assertNever } from './assert-never.ts';
 import { isDueAgain, waitsUntil } from './delivery-request.ts';
 import type { NotificationEvent } from './events.ts';
 import type { NotificationId } from './ids.ts';
-import type { Status } from './notification.ts';
+import type { NotificationFacts, Status } from './notification.ts';
+import { lastOutcomeOf, statusOf } from './notification.ts';
 
 export interface StatusChange {
   readonly status: Status;
@@ -35,6 +36,34 @@ export function statusChangeOf(event: NotificationEvent): StatusChange | null {
       return null;
     default:
       return assertNever(event);
+  }
+}
+
+/** What led to the status that it has. */
+export function lastChangeOf(facts: NotificationFacts): StatusChange {
+  const status = statusOf(facts);
+  const { round, attempts } = facts;
+  switch (status) {
+    case 'SCHEDULED':
+    case 'QUEUED':
+      return changeTo(status, round, 0);
+    case 'PROCESSING':
+      return changeTo(status, round, attempts.at(-1)?.attempt ?? 0);
+    case 'RETRYING':
+    case 'FAILED': {
+      const outcome = lastOutcomeOf(facts);
+      return changeTo(
+        status,
+        round,
+        attempts.at(-1)?.attempt ?? 0,
+        outcome?.kind === 'failed' ? outcome.message : null,
+      );
+    }
+    case 'DELIVERED':
+    case 'CANCELLED':
+      return changeTo(status, round, endOfRound);
+    default:
+      return assertNever(status);
   }
 }
 

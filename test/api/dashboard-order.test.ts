@@ -9,7 +9,8 @@ import { createDashboardStreams } from '../../src/api/dashboard-stream.ts';
 import type { EventStream, StreamMessage } from '../../src/api/event-stream.ts';
 import type { NotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
-import type { Status } from '../../src/domain/notification.ts';
+import type { NotificationFacts } from '../../src/domain/notification.ts';
+import { mergeEvent, statusOf } from '../../src/domain/notification.ts';
 import type { Topic } from '../../src/domain/topics.ts';
 import { defaultPartitioning, deliveriesTopic, partitionsOfTenant, workTopic } from '../../src/domain/topics.ts';
 import type { LogEntry } from '../../src/ports/event-log.ts';
@@ -22,10 +23,11 @@ const tenantId = 'tnt_one' as TenantId;
 const [partition = 0] = partitionsOfTenant(tenantId, defaultPartitioning);
 const silent = (): void => undefined;
 
-/** A log, and a read model that has all of it; the tail brings what the test says, when it says so. */
+/** A log, and a read model that has all of it, or less of a topic; the tail brings what the test says, when it says so. */
 function world() {
   const log: LogEntry[] = [];
-  const statuses = new Map<string, { readonly status: Status }>();
+  const records = new Map<string, NotificationFacts>();
+  const foldedBelow = new Map<Topic, number>();
   let tailed: (entry: LogEntry) => void = silent;
   let changed: () => void = silent;
   let beforeRead = async (): Promise<void> => undefined;
@@ -48,8 +50,19 @@ function world() {
     },
     reader: {
       get: async (_: unknown, ids: readonly string[]) =>
-        new Map(ids.flatMap((id) => (statuses.has(id) ? [[id, statuses.get(id)]] : []))),
-      positions: async () => new Map(recordTopics.map((topic) => [topic, of(topic, partition).length])),
+        new Map(
+          ids.flatMap((id) => {
+            const facts = records.get(id);
+            return facts === undefined ? [] : [[id, { ...facts, status: statusOf(facts) }]];
+          }),
+        ),
+      positions: async () =>
+        new Map(
+          recordTopics.map((topic) => [
+            topic,
+            Math.min(of(topic, partition).length, foldedBelow.get(topic) ?? Infinity),
+          ]),
+        ),
       ahead: async () => null,
       onChange(_: unknown, listener: () => void) {
         changed = listener;
@@ -61,33 +74,33 @@ function world() {
     clock: createClock(),
   } as unknown as Parameters<typeof createDashboardStreams>[0]);
 
-  const written = (topic: Topic, event: NotificationEvent, status: Status): LogEntry => {
+  const written = (topic: Topic, event: NotificationEvent): LogEntry => {
     const offset = of(topic, partition).length;
     const head = { tenantId } as LogEntry['head'];
     const entry = { topic, partition, offset, appendedAt: log.length, size: 1, head, event, undecodable: null };
     log.push(entry);
-    statuses.set(event.notificationId, { status });
+    records.set(event.notificationId, mergeEvent(records.get(event.notificationId) ?? null, event));
     return entry;
   };
   const idOf = (n: number): NotificationId => `notif_${n}` as NotificationId;
   return {
     idOf,
     asked: (n: number, topic: Topic = work) =>
-      written(topic, { ...requested(partition, n), tenantId, notificationId: idOf(n) }, 'QUEUED'),
+      written(topic, { ...requested(partition, n), tenantId, notificationId: idOf(n) }),
     delivered: (n: number) =>
-      written(
-        deliveriesTopic,
-        {
-          ...requested(partition, n),
-          tenantId,
-          notificationId: idOf(n),
-          type: 'AttemptSucceeded',
-          attempt: 1,
-        } as unknown as NotificationEvent,
-        'DELIVERED',
-      ),
+      written(deliveriesTopic, {
+        ...requested(partition, n),
+        tenantId,
+        notificationId: idOf(n),
+        type: 'AttemptSucceeded',
+        attempt: 1,
+      } as unknown as NotificationEvent),
     tail(...entries: LogEntry[]) {
       for (const entry of entries) tailed(entry);
+      changed();
+    },
+    fold(topic: Topic, below: number) {
+      foldedBelow.set(topic, below);
       changed();
     },
     onRead(call: () => Promise<void>) {
@@ -191,3 +204,45 @@ it('work that comes when its outcome is forgotten, since so many others were tol
   await until(() => stream.told.includes('notif_200 QUEUED'), { what: 'the last one' });
   expect(stream.told.filter((told) => told.startsWith('notif_0 '))).toEqual(['notif_0 DELIVERED']);
 });
+
+it('a new stream is told of work that is folded behind its outcome, and then what has become of it', async () => {
+  const one = world();
+  one.fold(work, 0);
+  one.asked(1);
+  one.delivered(1);
+  // No list has it yet.
+  const stream = await one.open(null);
+  expect(stream.told).toEqual(['connected']);
+  one.fold(work, Infinity);
+  one.tail(one.asked(2));
+  await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+  expect(stream.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_1 DELIVERED', 'notif_2 QUEUED']);
+  stream.close();
+  // Resumed it hears of neither again.
+  const resumed = await one.open(stream.lastId());
+  one.tail(one.asked(3));
+  await until(() => resumed.told.includes('notif_3 QUEUED'), { what: 'what comes then' });
+  expect(resumed.told).toEqual(['connected', 'notif_3 QUEUED']);
+});
+
+it.each(['the tail', 'the read model'])(
+  'of a tenant of whom something is forgotten work is told of also where %s comes with its outcome a moment later',
+  async (later) => {
+    const one = world();
+    for (let n = 0; n < 600; n++) await one.open(null, `tnt_other${n}` as TenantId);
+    const stream = await one.open(null);
+    for (let n = 1; n <= 150; n++) one.tail(one.asked(n));
+    await until(() => stream.told.length === 151, { what: 'all' });
+    const [asked, delivered] = [one.asked(200), one.delivered(200)];
+    if (later === 'the tail') one.tail(asked);
+    else {
+      one.fold(deliveriesTopic, 0);
+      one.tail(asked, delivered);
+    }
+    await new Promise((done) => setTimeout(done, 100));
+    if (later === 'the tail') one.tail(delivered);
+    else one.fold(deliveriesTopic, Infinity);
+    await until(() => stream.told.includes('notif_200 DELIVERED'), { what: 'the last one' });
+    expect(stream.told.slice(151)).toEqual(['notif_200 QUEUED', 'notif_200 DELIVERED']);
+  },
+);

@@ -50,6 +50,15 @@ export async function statusesOf(
   return new Map([...found].map(([id, { status }]) => [id as NotificationId, status]));
 }
 
+/** The whole documents: of few at a time. */
+export async function recordsOf(
+  reader: ReadModelReader,
+  ids: readonly NotificationId[],
+): Promise<ReadonlyMap<NotificationId, NotificationDocument>> {
+  const found = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
+  return found as ReadonlyMap<string, NotificationDocument> as ReadonlyMap<NotificationId, NotificationDocument>;
+}
+
 export async function listNotifications(
   reader: ReadModelReader,
   tenantId: TenantId,

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { bytes, duration, relativeTime, visible } from '../../dashboard/format.ts';
 import { failedFilterOf } from '../../dashboard/pages/notifications/filter-of-address.ts';
 import { isoOfInput, inputTime } from '../../dashboard/pages/notifications/input-time.ts';
+import { isOfOneMore } from '../../dashboard/pages/notifications/of-one-more.ts';
 import { timelineOf } from '../../dashboard/pages/notifications/steps.ts';
 import { createLiveCounts } from '../../dashboard/pages/overview/live-counts.ts';
 import { initialValues, savedBody } from '../../dashboard/pages/providers/values.ts';
@@ -335,4 +336,37 @@ describe('the time line of a notification', () => {
       ['Ended without an attempt', 'It has expired.'],
     ]);
   });
+});
+
+it.each([
+  ['is asked for', 'notif_01k', 'QUEUED', true],
+  [
+    'was made later than the first of the list, though its request came too late to be told',
+    'notif_01n',
+    'DELIVERED',
+    true,
+  ],
+  ['stands behind it', 'notif_01k', 'DELIVERED', false],
+] as const)('there is one more in the list where a notification %s', (_, notificationId, status, isNew) => {
+  const change = {
+    notificationId,
+    status,
+    channel: 'EMAIL',
+    recipient: 'ada@x.org',
+    error: null,
+    timestamp: '',
+  } as const;
+  expect(isOfOneMore(change, 'notif_01m')).toBe(isNew);
+});
+
+it('whatever is told of is one more where the list is empty', () => {
+  const change = {
+    notificationId: 'notif_01k',
+    status: 'DELIVERED',
+    channel: 'EMAIL',
+    recipient: '',
+    error: null,
+    timestamp: '',
+  } as const;
+  expect(isOfOneMore(change, undefined)).toBe(true);
 });

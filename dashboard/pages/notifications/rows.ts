@@ -6,6 +6,7 @@ import { call } from '../../api.ts';
 import type { ApiProblem } from '../../problem.ts';
 import { shownProblem } from '../../problem.ts';
 import type { Change, Notification } from '../../wire.ts';
+import { isOfOneMore } from './of-one-more.ts';
 
 export type Row = Pick<
   Notification,
@@ -121,12 +122,12 @@ export function createRows(query: Readonly<Record<string, string>>) {
       let next: Row[] | null = null;
       let isNew = false;
       for (const change of changes) {
-        const { notificationId, status } = change;
+        const { notificationId } = change;
         meanwhile?.set(notificationId, change);
         const place = places.get(notificationId);
         const row = place === undefined ? undefined : (next ?? rows.value)[place];
         if (place === undefined || row === undefined) {
-          isNew ||= status === 'QUEUED' || status === 'SCHEDULED';
+          isNew ||= isOfOneMore(change, rows.value[0]?.id);
           continue;
         }
         next ??= [...rows.value];

@@ -121,7 +121,7 @@ export const bullets = '••••••';
 /** How long the secret that signed webhooks so far goes on signing beside the one that does from now on. */
 export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;
 
-/** Stands in a provider's place once it is deleted, as long as its secret signs as well: it is none any more, and nobody sees it. No provider has this name. */
+/** Stands in a provider's place once it is deleted, as long as its secret signs as well (retention/keeper.ts takes it away then): it is none any more, and nobody sees it. No provider has this name. */
 export const deletedProvider = 'deleted';
 
 /** What each secret is sealed for (ports/secret-box.ts): writer and reader name the same context. */

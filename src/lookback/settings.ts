@@ -37,6 +37,7 @@ export function settingsToLookAt(store: SettingsStore, refused: () => Error): Se
     deleteNamedKey: refuse,
     saveProvider: refuse,
     deleteProvider: refuse,
+    forgetPreviousKeys: refuse,
     createTemplate: refuse,
     updateTemplate: refuse,
     deleteTemplate: refuse,

@@ -67,7 +67,7 @@ async function plainValuesOf(
     tenant.email,
     tenant.sealedWebhookSecret,
     ...[...keys, ...namedKeys].map(({ sealedKey }) => sealedKey),
-    ...providers.map(({ sealedApiKey }) => sealedApiKey),
+    ...providers.flatMap((one) => [one.sealedApiKey, one.sealedPreviousApiKey, one.sealedCallbackSecret ?? null]),
     ...templates.flatMap(({ subject, body }) => [subject, body]),
     ...documents.flatMap(({ request }) => [request?.subject ?? null, request?.body ?? null]),
   ];

@@ -115,7 +115,7 @@ export interface TemplateHistory {
   readonly earlier: readonly TemplateVersion[];
 }
 
-/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses`, `noteBreakers` and those of marks raises the store's revision. */
+/** Every call rejects with an Error when the store is away. Each write but `noteKeyUses`, `noteBreakers`, `forgetPreviousKeys` and those of marks raises the store's revision. */
 export interface SettingsStore {
   /** False when the subject has a tenant already; then nothing was written. */
   createTenant(tenant: StoredTenant, key: StoredApiKey): Promise<boolean>;
@@ -151,6 +151,8 @@ export interface SettingsStore {
   saveProvider(provider: StoredProvider): Promise<void>;
   /** False when there was none. */
   deleteProvider(tenantId: TenantId, channel: Channel, role: ProviderRole): Promise<boolean>;
+  /** Of all tenants: previous keys that sign no more at `now` (UTC ms) go, and providers that are deleted with them. */
+  forgetPreviousKeys(now: number): Promise<void>;
 
   /** Each over the one before of its channel and role. */
   noteBreakers(notes: readonly BreakerNote[]): Promise<void>;

@@ -20,7 +20,7 @@ import { passOver } from './pass.ts';
 export interface KeeperDependencies {
   readonly log: EventLog;
   readonly reader: ReadModelReader;
-  readonly settings: Pick<SettingsStore, 'retentions'>;
+  readonly settings: Pick<SettingsStore, 'retentions' | 'forgetPreviousKeys'>;
   readonly retention: Retention;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -115,6 +115,8 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
     const now = clock.now();
     number.rests = false;
     try {
+      // Of all tenants, so one number does it.
+      if (partition === 0) await settings.forgetPreviousKeys(now);
       const own = await settings.retentions();
       const shortest = Math.min(retention.keptMs ?? Infinity, retention.statisticsMs ?? Infinity, ...own.values());
       inForce.shortestMs = shortest;

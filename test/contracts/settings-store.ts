@@ -3,7 +3,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ApiKeyId, TemplateId, TenantId } from '../../src/domain/ids.ts';
-import { earlierVersionsBytesMax, earlierVersionsMax, ordinaryShare } from '../../src/domain/tenant.ts';
+import {
+  deletedProvider,
+  earlierVersionsBytesMax,
+  earlierVersionsMax,
+  ordinaryShare,
+} from '../../src/domain/tenant.ts';
 import type { Template } from '../../src/domain/tenant.ts';
 import type {
   SettingsStore,
@@ -402,6 +407,29 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         expect(await harness.store.deleteProvider(tenantId, 'EMAIL', 'fallback')).toBe(false);
         expect(await stored()).toHaveLength(2);
         expect(await stored()).toContainEqual(first);
+      });
+
+      it('loses its previous key, and goes where it is deleted, once that key signs no more; which is no change of the settings', async () => {
+        const previous = { sealedPreviousApiKey: 'sealed-before', previousUntil: 77 };
+        const deleted = { ...previous, channel: 'WEBHOOK', provider: deletedProvider, enabled: false } as const;
+        const [changed, without] = [storedProvider({ ...previous, channel: 'SMS' }), storedProvider()];
+        for (const one of [changed, without, storedProvider(deleted)]) await store.saveProvider(one);
+        await createOther();
+        const later = storedProvider({ ...deleted, tenantId: other, previousUntil: 78 });
+        await store.saveProvider(later);
+        const { revision } = await store.changesSince(0);
+        const stored = async (id: TenantId) => (await harness.store.settings(id))?.providers;
+        await store.forgetPreviousKeys(76);
+        expect(await stored(tenantId)).toHaveLength(3);
+        await store.forgetPreviousKeys(77);
+        await harness.reopen();
+        const left = [without, { ...changed, sealedPreviousApiKey: null, previousUntil: null }];
+        expect(await stored(tenantId)).toHaveLength(2);
+        expect(await stored(tenantId)).toEqual(expect.arrayContaining(left));
+        expect(await stored(other)).toEqual([later]);
+        expect((await harness.store.changesSince(revision)).tenantIds).toEqual([]);
+        await harness.store.forgetPreviousKeys(78);
+        expect(await stored(other)).toEqual([]);
       });
 
       it('is deleted once', async () => {

@@ -174,6 +174,38 @@ describe('the encryption secret', () => {
   }, 120_000);
 });
 
+describe('a signing secret', () => {
+  it('that is deleted, or was before another, is stored no longer than it signs', async () => {
+    const service = await start(onNew);
+    const [one, two] = ['the signing secret number one', 'the signing secret number two'];
+    const stored = () =>
+      withSettings(dataDir.environment, async (settings) => {
+        const [id = '' as TenantId] = (await settings.changesSince(1)).tenantIds;
+        return (await settings.settings(id))?.providers.find(({ channel }) => channel === 'WEBHOOK');
+      });
+    /** The 24 h are over; the service is started again, which is sooner than its next look. */
+    const overIn = async (running: Herald): Promise<Herald> => {
+      await running.stop();
+      const found = await stored();
+      if (found?.sealedPreviousApiKey == null) throw new Error('nothing signs as well');
+      await withSettings(dataDir.environment, (settings) =>
+        settings.saveProvider({ ...found, previousUntil: Date.now() - 1 }),
+      );
+      return start(onNew);
+    };
+    await saveWebhookSecret(service, one);
+    await saveWebhookSecret(service, two);
+    const second = await overIn(service);
+    await until(async () => (await stored())?.sealedPreviousApiKey === null, { timeoutMs: 10_000, what: 'one to go' });
+    expect(await stored()).toMatchObject({ provider: 'custom', previousUntil: null });
+    expect((await second.dashboard('DELETE', '/providers/WEBHOOK')).status).toBe(200);
+    const third = await overIn(second);
+    await until(async () => (await stored()) === undefined, { timeoutMs: 10_000, what: 'what is deleted to go' });
+    await saveWebhookSecret(third, one);
+    expect(await third.stop()).toBe(0);
+  }, 60_000);
+});
+
 describe('a sealed key', () => {
   it('that is changed in the store, or put into another tenant, fails its deliveries and nothing else', async () => {
     const service = await start(onNew);

@@ -28,7 +28,7 @@ export function startRetention(
   const own = new Map<TenantId, number>(ownMs === null || first === undefined ? [] : [[first.id, ownMs]]);
   return startKeeper({
     ...common,
-    settings: { retentions: () => machine.ask(() => own) },
+    settings: { retentions: () => machine.ask(() => own), forgetPreviousKeys: async () => undefined },
     retention: { keptMs, statisticsMs },
   });
 }

@@ -2,7 +2,7 @@
 
 import { providerRoles } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
-import { ordinaryShare } from '../../../domain/tenant.ts';
+import { deletedProvider, ordinaryShare } from '../../../domain/tenant.ts';
 import type {
   SettingsStore,
   StoredApiKey,
@@ -28,6 +28,7 @@ type Tenants = Pick<
   | 'replaceKey'
   | 'saveProvider'
   | 'deleteProvider'
+  | 'forgetPreviousKeys'
 >;
 
 export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants {
@@ -102,6 +103,17 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
         const { modifiedCount } = await tenants().updateOne({ _id: tenantId }, taken, { session });
         return modifiedCount === 1;
       }),
+    // WEBHOOK alone has previous keys, and no fallback.
+    async forgetPreviousKeys(now) {
+      const over = { previousUntil: { $lte: now } };
+      const deleted = { provider: { $eq: deletedProvider }, ...over };
+      await tenants().updateMany({ providers: { $elemMatch: deleted } }, { $pull: { providers: deleted } });
+      await tenants().updateMany(
+        { 'providers.previousUntil': over.previousUntil },
+        { $set: { 'providers.$[over].sealedPreviousApiKey': null, 'providers.$[over].previousUntil': null } },
+        { arrayFilters: [{ 'over.previousUntil': over.previousUntil }] },
+      );
+    },
   };
 }
 

@@ -66,6 +66,7 @@ export const settingsSchemaSql = `
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, channel)
   );
+  CREATE INDEX IF NOT EXISTS providers_by_previous_until ON providers (previous_until) WHERE previous_until IS NOT NULL;
 
   -- The channels' second providers: a table of their own, so that a version without them reads the first ones as ever.
   CREATE TABLE IF NOT EXISTS fallback_providers (

@@ -2,6 +2,7 @@
 
 import type { ProviderRole } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
+import { deletedProvider } from '../../../domain/tenant.ts';
 import type { SettingsStore, StoredApiKey, StoredTenant } from '../../../ports/settings-store.ts';
 import type { Connection } from '../connection.ts';
 import { isErased, unlessErasedSql } from './erasing.ts';
@@ -12,7 +13,7 @@ type Tenants = Pick<
   SettingsStore,
   'createTenant' | 'tenantBySubject' | 'tenantIdByKeyHash' | 'setShare' | 'setRetention' | 'retentions' | 'replaceKey'
 >;
-type Providers = Pick<SettingsStore, 'saveProvider' | 'deleteProvider'>;
+type Providers = Pick<SettingsStore, 'saveProvider' | 'deleteProvider' | 'forgetPreviousKeys'>;
 
 export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
   return {
@@ -90,6 +91,12 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
         const sql = `DELETE FROM ${providerTables[role]} WHERE tenant_id = ? AND channel = ?`;
         return connection.statement(sql).run(tenantId, channel).changes === 1;
       }),
+    async forgetPreviousKeys(now) {
+      connection.transaction(() => {
+        connection.statement(forgetDeletedSql).run(now, deletedProvider);
+        connection.statement(forgetPreviousKeysSql).run(now);
+      });
+    },
   };
 }
 
@@ -104,6 +111,11 @@ const holdingKeysSql = `
 
 // Keys that had ended before this one: an unknown key and an ended one are refused alike, and a tenant's keys stay few.
 const forgetKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ? AND expires_at < ?';
+
+// WEBHOOK alone has previous keys, and no fallback.
+const forgetDeletedSql = 'DELETE FROM providers WHERE previous_until <= ? AND provider = ?';
+const forgetPreviousKeysSql = `
+  UPDATE providers SET sealed_previous_api_key = NULL, previous_until = NULL WHERE previous_until <= ?`;
 
 const removeKeysSql = 'DELETE FROM api_keys WHERE tenant_id = ?';
 

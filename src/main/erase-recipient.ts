@@ -5,7 +5,6 @@ import { domainToUnicode } from 'node:url';
 import { startErasure } from '../commands/start-erasure.ts';
 import { startJob } from '../commands/start-job.ts';
 import { comparedAddress } from '../domain/email-address.ts';
-import type { Channel } from '../domain/events.ts';
 import { channels } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import { jobRateMax } from '../domain/job.ts';
@@ -18,7 +17,7 @@ import type { FieldValue, Page, ReadModelReader } from '../ports/read-model-stor
 import { notificationsCollection } from '../projections/notifications/document.ts';
 import { listNotifications } from '../projections/notifications/queries.ts';
 import type { Adapters } from './adapters.ts';
-import { isNamedIn } from './named-in.ts';
+import { isNamedIn, type Named } from './named-in.ts';
 import type { Sought } from './plain-values.ts';
 import { createProgress } from './progress.ts';
 import { StartError } from './start-error.ts';
@@ -38,11 +37,8 @@ export interface Erased {
 
 export type Erasing = (adapters: Adapters, reader: ReadModelReader) => Promise<Erased>;
 
-interface Asked {
+interface Asked extends Pick<Named, 'channel' | 'recipient'> {
   readonly tenantId: TenantId;
-  readonly channel: Channel;
-  /** As it is compared. */
-  readonly recipient: string;
 }
 
 const lookEveryMs = 100;
@@ -59,12 +55,13 @@ export function erasureOfRecipient(tenantId: TenantId, text: string): Erasing {
   const recipient = comparedRecipient(channel, given);
   return async (adapters, reader) => {
     const asked = { tenantId, channel, recipient };
-    const texts = new Set([recipient, given, inUnicode(recipient), ...(await recordedAs(reader, asked))]);
+    const recorded = await recordedAs(reader, asked);
+    const spellings = [...new Set([recipient, given, inUnicode(recipient), ...recorded])];
     return {
       what: 'recipient',
-      left: await erase(adapters, reader, asked),
+      left: await erase(adapters, reader, { ...asked, spellings }),
       // As they are compared.
-      sought: [...texts].map((text) => ({ text, inAnyCase: channel === 'EMAIL' })),
+      sought: spellings.map((text) => ({ text, inAnyCase: channel === 'EMAIL' })),
       remark: 'What others have sent to the same recipient, or what was asked for since, is nobody of this erasure.',
     };
   };
@@ -151,7 +148,7 @@ function readOf(
 }
 
 /** What is left, a line each. */
-async function erase(adapters: Adapters, reader: ReadModelReader, asked: Asked): Promise<string[]> {
+async function erase(adapters: Adapters, reader: ReadModelReader, asked: Asked & Named): Promise<string[]> {
   const { tenantId, channel, recipient } = asked;
   if ((await adapters.settings.settings(tenantId)) === null) throw new StartError(`There is no tenant ${tenantId}.`);
   const { total } = await listNotifications(reader, tenantId, { channel, recipient }, { limit: 1 });
@@ -170,7 +167,7 @@ async function erase(adapters: Adapters, reader: ReadModelReader, asked: Asked):
 }
 
 /** Events as any reader of the log sees them. */
-async function leftInLog({ log }: Adapters, asked: Asked, before: number): Promise<string[]> {
+async function leftInLog({ log }: Adapters, asked: Asked & Named, before: number): Promise<string[]> {
   const { tenantId } = asked;
   const lines: string[] = [];
   for (const topic of allTopics) {

@@ -53,8 +53,8 @@ function questionOf(tenant: string): string {
 }
 
 async function report({ what, left, sought, remark }: Erased, folders: readonly string[]): Promise<void> {
-  const { found, searched, unread, tooShort } = await findInFiles(folders, sought);
   for (const line of left) process.stdout.write(`${line}\n`);
+  const { found, searched, unread, tooShort } = await findInFiles(folders, sought);
   for (const { path, spellings } of found) process.stdout.write(`${path}: still there (${spellings.join(', ')})\n`);
   for (const { path, why } of unread) process.stdout.write(`${path}: ${why} and can't be searched\n`);
   if (tooShort.length > 0)

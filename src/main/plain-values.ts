@@ -1,5 +1,6 @@
 // Looks for values in files as they may be written there: to prove that somebody is forgotten, and to say where he isn't.
 
+import type { Dirent } from 'node:fs';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ export interface Searched {
   readonly found: readonly Found[];
   /** So many files were looked through. */
   readonly searched: number;
-  /** Those that could not be, and why: what a person reads behind the path. */
+  /** Those that could not be, folders too, and why: what a person reads behind the path. */
   readonly unread: readonly { readonly path: string; readonly why: string }[];
   /** What was not looked for. */
   readonly tooShort: readonly string[];
@@ -39,24 +40,40 @@ const chunkBytes = 1024 * 1024;
 /** Their bytes are packed: what is in them can't be found so. */
 const packed = /\.(?:parquet|gz|zst)$/;
 
+type Unread = Searched['unread'][number];
+
 /** Files below the folders, subfolders too. */
 export async function findInFiles(folders: readonly string[], sought: readonly Sought[]): Promise<Searched> {
   const [long, short] = [sought.filter(isLong), sought.filter((one) => !isLong(one))];
   const forms = distinct(long.flatMap(formsOf));
   const found: Found[] = [];
-  const unread: { path: string; why: string }[] = [];
+  const unread: Unread[] = [];
   let searched = 0;
-  for (const folder of forms.length === 0 ? [] : folders) {
-    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile() && !entry.isSymbolicLink()) continue;
-      const path = join(entry.parentPath, entry.name);
-      const looked = await lookThrough(path, forms);
-      if ('why' in looked) unread.push({ path, ...looked });
-      else searched++;
-      if ('spellings' in looked && looked.spellings.length > 0) found.push({ path, ...looked });
-    }
+  for await (const path of filesBelow(forms.length === 0 ? [] : folders, unread)) {
+    const looked = await lookThrough(path, forms);
+    if ('why' in looked) unread.push({ path, ...looked });
+    else searched++;
+    if ('spellings' in looked && looked.spellings.length > 0) found.push({ path, ...looked });
   }
   return { found, searched, unread, tooShort: short.map(({ text }) => text) };
+}
+
+/** Folder by folder: one that can't be read (an ext4's `lost+found`) is said, and keeps no other from being looked into. */
+async function* filesBelow(roots: readonly string[], unread: Unread[]): AsyncGenerator<string> {
+  const folders = [...roots];
+  for (const folder of folders) {
+    let entries: Dirent[] = [];
+    try {
+      entries = await readdir(folder, { withFileTypes: true });
+    } catch (error) {
+      unread.push({ path: folder, why: whyUnread(error) });
+    }
+    for (const entry of entries) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      if (entry.isFile() || entry.isSymbolicLink()) yield path;
+    }
+  }
 }
 
 function isLong({ text }: Sought): boolean {
@@ -72,9 +89,13 @@ async function lookThrough(path: string, forms: readonly Form[]): Promise<Looked
     if (!(await stat(path)).isFile()) return { why: 'leads to no file' };
     return { spellings: await spellingsIn(path, forms) };
   } catch (error) {
-    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : error;
-    return { why: `is not to be read (${String(code)})` };
+    return { why: whyUnread(error) };
   }
+}
+
+function whyUnread(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : error;
+  return `is not to be read (${String(code)})`;
 }
 
 /** Plain, as JSON escapes it, in a URL, in a mail's quoted-printable, in UTF-16, and in base64 wherever in a group of three bytes it begins. */

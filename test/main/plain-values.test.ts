@@ -1,6 +1,6 @@
 // What is looked for is found however it is written, wherever in a file it stands.
 
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -80,6 +80,32 @@ describe('a value in a file', () => {
     ] as const) {
       await writeFile(join(folder, 'file'), Buffer.from(`${before}${long.text}${after}`).toString('base64'));
       expect((await findInFiles([folder], [long])).found).toMatchObject([{ spellings: ['base64'] }]);
+    }
+  });
+
+  it('is found beside a folder that can not be read, or is gone, which is said', async () => {
+    const [mine, closed, gone] = ['a-mine', 'b-closed', 'c-gone'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(join(folder, 'file'), value);
+    for (const one of [mine, closed]) await mkdir(one);
+    await writeFile(join(mine, 'file'), value);
+    await chmod(folder, 0o755);
+    await chmod(closed, 0);
+    // Whoever is root may read it all the same.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.('nobody');
+    try {
+      const { found, unread } = await findInFiles([gone, folder], [{ text: value, inAnyCase: false }]);
+      expect(found.map(({ path }) => path)).toEqual([join(folder, 'file'), join(mine, 'file')]);
+      expect(unread).toEqual([
+        { path: gone, why: 'is not to be read (ENOENT)' },
+        { path: closed, why: 'is not to be read (EACCES)' },
+      ]);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
     }
   });
 

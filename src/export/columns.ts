@@ -17,11 +17,12 @@ export interface Column {
 export const tableNames = ['events', 'notifications', 'attempts'] as const;
 export type TableName = (typeof tableNames)[number];
 
-/** Of tables whose rows are told anew: with each `--since` it rises, and nothing that an event says does so with every change. */
+/** Of tables whose rows are told anew: with each `--since` and with each later `--to` it rises, and nothing that an event says does so with every change. */
 export const exportedAtColumn: Column = {
   name: 'exportedAt',
   kind: 'timestamp',
-  about: 'When the export that it is of was begun: of several rows of one the latest by this counts.',
+  about:
+    'Up to when the log was read for it: of several rows of one the latest by this counts, in whatever order they were exported.',
 };
 
 export interface Table {

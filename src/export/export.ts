@@ -15,6 +15,7 @@ import type { Filter } from './filter.ts';
 import { type Format, partsOf } from './formats/index.ts';
 import type { Manifest, Progress, Split } from './manifest.ts';
 import {
+  asOfOf,
   ExportRefusedError,
   manifestFile,
   progressFile,
@@ -23,7 +24,7 @@ import {
   writeManifest,
   writeProgress,
 } from './manifest.ts';
-import { begunNow, checkEnds, checkLog, type ExportedLog, rangesOf } from './plan.ts';
+import { knownUpTo, checkEnds, checkLog, type ExportedLog, rangesOf } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf, tables } from './tables/index.ts';
 
@@ -64,7 +65,8 @@ export async function exportToFolder(options: ExportOptions): Promise<Manifest> 
   const table = tables[state.table];
   sweep(folder, table, state.files);
   const scratch = join(folder, scratchFolder);
-  const source = sourceOf({ ...state, log, scratch, pieceRows: Math.min(usualPieceRows, options.roundRows) });
+  const pieceRows = Math.min(usualPieceRows, options.roundRows);
+  const source = sourceOf({ ...state, asOf: asOfOf(state), log, scratch, pieceRows });
   const openPart = await partsOf(state.format, table.columns);
   const roundOf = ({ round }: Progress) => beginRound({ ...state, folder, table, openPart, number: round });
   let read = state.ranges.reduce((sum, { events }) => sum + events, 0);
@@ -132,12 +134,15 @@ async function begun(options: ExportOptions): Promise<Progress> {
   const { log, clock, folder } = options;
   const erasures = [...(await log.ends(settingsTopic))];
   const since = options.since?.manifest ?? null;
+  const begunAt = new Date(clock.now()).toISOString();
+  const asOf = knownUpTo(clock, { ...options, since });
   const ranges = await rangesOf(log, { ...options, since });
   const progress: Progress = {
     version: 1,
     ...wantedOf(options),
     log: { id: log.id, ...log.partitioning },
-    begunAt: begunNow(clock, since),
+    begunAt,
+    asOf,
     columns: tables[options.table].columns.map((column) => ({ ...column })),
     ranges,
     erasures,

@@ -41,6 +41,8 @@ const plan = {
   /** SHA-256 of the manifest that this export goes on from. */
   since: text.nullable(),
   begunAt: text,
+  /** Up to when it knows the log (`knownUpTo`). */
+  asOf: text.optional(),
   columns: z.array(z.strictObject({ name: text, kind: z.enum(columnKinds), about: text })),
   /** Offsets [from, to) of each partition, and how many events the log had of them. */
   ranges: z.array(z.strictObject({ topic: text, partition: whole, from: whole, to: whole, events: whole })),
@@ -65,6 +67,11 @@ export type ExportedFile = Manifest['files'][number];
 
 export const manifestFile = 'manifest.json';
 export const progressFile = 'progress.json';
+
+/** One that doesn't say it has in its rows when it was begun. */
+export function asOfOf({ asOf, begunAt }: Pick<Manifest, 'asOf' | 'begunAt'>): string {
+  return asOf ?? begunAt;
+}
 
 /** null: there is none. @throws ExportRefusedError when it is none of ours */
 export function readManifest(folder: string): { readonly manifest: Manifest; readonly text: string } | null {

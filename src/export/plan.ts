@@ -7,7 +7,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { TableName } from './columns.ts';
 import { type Filter, partitionsOf, topicsOf } from './filter.ts';
 import type { Manifest, Range } from './manifest.ts';
-import { ExportRefusedError } from './manifest.ts';
+import { asOfOf, ExportRefusedError } from './manifest.ts';
 
 /** A log that is read beside whoever writes it. */
 export interface ExportedLog extends Pick<EventLog, 'partitioning' | 'read' | 'ends' | 'offsetAt'> {
@@ -45,9 +45,13 @@ export async function rangesOf(log: ExportedLog, wanted: Wanted): Promise<Range[
   return ranges;
 }
 
-/** Now, ISO 8601, and behind when the last export was begun, whatever the clock says. */
-export function begunNow(clock: Pick<Clock, 'now'>, since: Pick<Manifest, 'begunAt'> | null): string {
-  return new Date(Math.max(clock.now(), since === null ? 0 : Date.parse(since.begunAt) + 1)).toISOString();
+/**
+ * Up to when an export knows the log, where it is asked before the ranges are: a later row of one knows all that an earlier one does, in whatever order their
+ * ranges are exported. ISO 8601, and behind the last export's, whatever the clock says.
+ */
+export function knownUpTo(clock: Pick<Clock, 'now'>, { to, since }: Pick<Wanted, 'to' | 'since'>): string {
+  const known = Math.min(clock.now(), to ?? Infinity);
+  return new Date(Math.max(known, since === null ? 0 : Date.parse(asOfOf(since)) + 1)).toISOString();
 }
 
 /** What follows is read first: of what it follows from nothing is missing then, whatever is appended meanwhile. */

@@ -4,7 +4,7 @@ import { ndjson, csv } from './formats/text.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Asked } from './export.ts';
 import type { ExportedLog } from './plan.ts';
-import { begunNow, rangesOf } from './plan.ts';
+import { knownUpTo, rangesOf } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf, tables } from './tables/index.ts';
 
@@ -23,9 +23,10 @@ export interface StreamOptions extends Asked {
 export async function exportToStream(options: StreamOptions): Promise<number> {
   const { log, clock, table, format } = options;
   const since = options.since?.manifest ?? null;
+  const asOf = knownUpTo(clock, { ...options, since });
   const ranges = await rangesOf(log, { ...options, since });
   const { head, line } = (format === 'csv' ? csv : ndjson)(tables[table].columns);
-  const source = sourceOf({ ...options, ranges, begunAt: begunNow(clock, since), pieceRows: usualPieceRows });
+  const source = sourceOf({ ...options, ranges, asOf, pieceRows: usualPieceRows });
   let rows = 0;
   let read = 0;
   if (head !== '') await options.write(head);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { erasedSince, type ErasedSince } from './erased-since.ts';
 import { digestOf } from './files.ts';
-import type { Manifest } from './manifest.ts';
+import { asOfOf, type Manifest } from './manifest.ts';
 import { checkLog, endsBefore, type ExportedLog } from './plan.ts';
 import { beginning, usualPieceRows } from './source.ts';
 import { sourceOf } from './tables/index.ts';
@@ -66,7 +66,7 @@ async function countAgain(
   { isErased }: ErasedSince,
 ): Promise<Counted> {
   const ranges = manifest.ranges.map((range) => ({ ...range, events: 0 }));
-  const source = sourceOf({ ...manifest, log, ranges, scratch, pieceRows: usualPieceRows });
+  const source = sourceOf({ ...manifest, asOf: asOfOf(manifest), log, ranges, scratch, pieceRows: usualPieceRows });
   let [rows, erasedRows, read] = [0, 0, 0];
   for await (const piece of source.pieces(beginning)) {
     rows += piece.rows.length;

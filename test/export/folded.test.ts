@@ -16,6 +16,7 @@ import { appendAll, openEngines } from '../projections/engines.ts';
 import { anyHistory, lifeOf, notificationIdFor } from '../projections/histories.ts';
 import type { Plan } from '../projections/histories.ts';
 import fc from '../support/properties.ts';
+import { until } from '../support/until.ts';
 import type { Exported, Exporting } from './exporting.ts';
 import { startExporting } from './exporting.ts';
 
@@ -193,6 +194,28 @@ describe('the table notifications', () => {
     // A report is no change of the notification's own.
     expect(later?.['updatedAt']).toBe(earlier?.['updatedAt']);
     expect(String(later?.['exportedAt']) > String(earlier?.['exportedAt'])).toBe(true);
+  });
+
+  it('says which of two rows is the later one where a range that was missed is exported behind a later one', async () => {
+    const life = lifeOf({ ...quiet, steps: ['succeeded'] }, 1);
+    const isOutcome = ({ type }: DomainEvent) => type === 'AttemptSucceeded';
+    await appendAll(
+      engines.log,
+      life.filter((event) => !isOutcome(event)),
+    );
+    const appendedBy = Date.now();
+    await until(() => Date.now() > appendedBy + 1, { what: 'a later time' });
+    const midnight = Date.now();
+    await appendAll(engines.log, life.filter(isOutcome));
+    const at = (ms: number) => ({ table: 'notifications', clock: { now: () => midnight + ms } }) as const;
+    await exporting.export('tuesday', { ...at(1_000), from: midnight });
+    await exporting.export('monday', { ...at(2_000), to: midnight });
+    await exporting.exportSince('wednesday', 'monday', at(500));
+    const statusOf = (name: string) => exporting.rows(name).map(({ status }) => status);
+    expect([statusOf('monday'), statusOf('tuesday')]).toEqual([['QUEUED'], ['DELIVERED']]);
+    const rows = ['monday', 'tuesday', 'wednesday'].map((name) => exporting.rows(name)[0]?.['exportedAt']);
+    expect(rows).toEqual([0, 1_000, 500].map((ms) => new Date(midnight + ms).toISOString()));
+    expect(await Promise.all(['monday', 'wednesday'].map((name) => exporting.verify(name)))).toEqual([[], []]);
   });
 
   it('keeps texts with any line end that Unicode knows', async () => {

@@ -17,14 +17,14 @@ export const tables: Readonly<Record<TableName, Table>> = {
 
 export interface TableSourceOptions extends SourceOptions {
   readonly table: TableName;
-  /** ISO 8601: when the export was begun that the rows are of. */
-  readonly begunAt: string;
+  /** ISO 8601: up to when the export knows the log that the rows are of. */
+  readonly asOf: string;
   /** A folder for what a fold has to lay aside; made when it is needed. */
   readonly scratch: string;
 }
 
 export function sourceOf(options: TableSourceOptions): Source {
-  const exportedAt = Date.parse(options.begunAt);
+  const exportedAt = Date.parse(options.asOf);
   switch (options.table) {
     case 'events':
       return eventsSource(options);

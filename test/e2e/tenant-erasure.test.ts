@@ -2,17 +2,20 @@
 // has one of them, no file of DATA_DIR either, its keys have ended, and everything of another tenant is the same byte for byte.
 
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import type { TenantId } from '../../src/domain/ids.ts';
 import { embeddedOnly, engineSet, realOnly } from '../support/engine-set.ts';
 import type { Answer, DataDir, Herald } from '../support/herald.ts';
 import { herald, makeDataDir, startHerald, token } from '../support/herald.ts';
 import type { HttpSink } from '../support/http-sink.ts';
 import { startHttpSink } from '../support/http-sink.ts';
 import { documentsInMongo } from '../support/read-model-documents.ts';
+import { withSettings } from '../support/stored-settings.ts';
 import { until } from '../support/until.ts';
 
 const planted = Object.fromEntries(
@@ -233,3 +236,37 @@ describe('an erased tenant', () => {
     120_000,
   );
 });
+
+embeddedOnly(
+  'a signing secret of before, and one of reports, are found in a folder that is named',
+  async () => {
+    const other = await makeDataDir('embedded');
+    const folder = await mkdtemp(join(tmpdir(), 'herald-erased-'));
+    try {
+      const running = await startHerald(other, environment);
+      const save = (provider: Record<string, unknown>) => running.dashboard('POST', '/providers', provider);
+      for (const apiKey of ['the signing secret number one', 'the signing secret number two'])
+        expect(await save({ channel: 'WEBHOOK', provider: 'custom', apiKey, config: {} })).toMatchObject({
+          status: 200,
+        });
+      const id = String((await running.dashboard('GET', '/tenant')).body['id']) as TenantId;
+      await running.stop();
+      const [stored] = await withSettings(other.environment, async (settings) => {
+        const [webhook] = (await settings.settings(id))?.providers ?? [];
+        if (webhook === undefined) throw new Error('nothing is saved');
+        const secret = { sealedCallbackSecret: `v1.${'x'.repeat(48)}` };
+        await settings.saveProvider({ ...webhook, ...secret });
+        return (await settings.settings(id))?.providers ?? [];
+      });
+      const sealed = [stored?.sealedPreviousApiKey, stored?.sealedCallbackSecret];
+      for (const [i, text] of sealed.entries()) await writeFile(join(folder, `copy-${i}`), text ?? '');
+      const { code, stdout } = await herald(['erase', '--tenant', id, '--search', folder], other.environment);
+      expect(code).toBe(1);
+      for (const i of sealed.keys()) expect(stdout).toContain(`${join(folder, `copy-${i}`)}: still there`);
+    } finally {
+      await other.remove();
+      await rm(folder, { recursive: true });
+    }
+  },
+  120_000,
+);

@@ -116,6 +116,8 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   /** Since the last turn. */
   let hastyBegun = 0;
   let isSweeping = false;
+  /** The group doesn't answer, or what waited for it is being looked through. */
+  let isSilent = false;
   let noteIdle: (() => void) | null = null;
 
   function takeIn(item: WorkItem): void {
@@ -136,7 +138,7 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     isTurnAsked = false;
     hastyBegun = 0;
     if (!mayBegin()) return;
-    if (!standing.isSure()) return void standing.sure().then(askTurn);
+    if (!standing.isSure()) return void beginAfterSilence();
     for (let begun = 0; begun < limits.startsPerTurn; begun++) {
       const item = turns.begin();
       if (item === undefined) return;
@@ -145,8 +147,16 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
     askTurn();
   }
 
+  /** What waits may have been cancelled since the group fell silent. */
+  async function beginAfterSilence(): Promise<void> {
+    isSilent = true;
+    await waitingEnds.lookAfterSilence();
+    isSilent = false;
+    askTurn();
+  }
+
   function mayBegin(): boolean {
-    return !stopping.signal.aborted && outcomes.oldestWaitMs() <= outcomeWaitMaxMs;
+    return !stopping.signal.aborted && !isSilent && outcomes.oldestWaitMs() <= outcomeWaitMaxMs;
   }
 
   /** Whoever has the next turn has it now: HIGH that has waited for nothing, by its weight, or else the one that it would wait for. */

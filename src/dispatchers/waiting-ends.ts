@@ -2,7 +2,7 @@
 // waits elsewhere from then on.
 
 import { isExpired } from '../domain/delivery-request.ts';
-import type { Cancels } from '../ports/cancels.ts';
+import type { AskedCancel, Cancels } from '../ports/cancels.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import { expired, newAttempt } from './attempt.ts';
@@ -40,6 +40,8 @@ export interface WaitingEnds {
   looksFirst(item: WorkItem): boolean;
   /** Looks through all that waits, once in a while: what waits for its tenant's provider or rate doesn't wait for its turn to end. */
   look(now: number): void;
+  /** Meanwhile nobody looks. Resolves once the group has answered and what waits was looked through for cancels, for a second at most. */
+  lookAfterSilence(): Promise<void>;
 }
 
 /** What waits is looked through so often: a pass over all that is read ahead, under a ms; and, where something is due, a read of an index for each number. */
@@ -47,12 +49,13 @@ const lookEveryMs = 1_000;
 /** What became due is read in some ms; what was there for longer waited in a backlog, in the surplus or for a process. */
 const promptMs = 250;
 /** A store that doesn't answer holds up what can be sent for so long at most. */
-const firstLookMaxMs = 1_000;
+const holdUpMaxMs = 1_000;
 
 export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
   const { clock, logger, lanes, underWay, outcomeEvents, standing, report, say, putOff, cancels, takeIn } = by;
   let lookedAt = -Infinity;
-  let isAsking = false;
+  /** Of what was just read, and of what waits: neither passes over a number since the other asks for it. */
+  const [askFirst, askAgain] = [createAsking(logger), createAsking(logger)];
   /** At most as many as are read ahead. */
   let unseen: WorkItem[] = [];
   let isLookingFirst = false;
@@ -81,14 +84,19 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
     return items;
   }
 
-  async function endCancelled(known: Cancels): Promise<void> {
-    for (const [partition, items] of Map.groupBy(dueOnes(), ({ event }) => event.partition)) {
-      const stopped = await askedOf(known, partition, items);
-      // It may have begun meanwhile, or be another's: what still waits here nobody else begins.
-      if (stopped.size === 0 || !standing.isSure()) continue;
-      for (const item of removed((item) => isDue(item) && stopped.has(keyOf(item.event))))
-        end(item, outcomeEvents.cancelled(item));
-    }
+  /** Each number's as soon as they are known: one that is slow holds up no other's. Never rejects. */
+  async function endCancelled(): Promise<void> {
+    if (cancels === undefined) return;
+    const ofEach = Map.groupBy(dueOnes(), ({ event }) => event.partition);
+    await Promise.all(Array.from(ofEach, ([partition, items]) => endCancelledOf(cancels, partition, items)));
+  }
+
+  async function endCancelledOf(known: Cancels, partition: number, items: readonly WorkItem[]): Promise<void> {
+    const stopped = await askAgain(partition, () => known.asked(partition, idsOf(items)));
+    // It may have begun meanwhile, or be another's: what still waits here nobody else begins.
+    if (stopped.size === 0 || !standing.isSure()) return;
+    for (const item of removed((item) => isDue(item) && stopped.has(keyOf(item.event))))
+      end(item, outcomeEvents.cancelled(item));
   }
 
   /** Those that come meanwhile are looked for together. Never rejects. */
@@ -97,31 +105,45 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
     while (unseen.length > 0) {
       const items = unseen;
       unseen = [];
-      const found = await findInTime(known, items);
+      const found: Found = { stopped: new Set(), ended: new Set() };
+      await inTime(find(known, items, found));
       for (const item of items) goOn(item, found);
     }
     isLookingFirst = false;
   }
 
-  async function findInTime(known: Cancels, items: readonly WorkItem[]): Promise<Found> {
-    const isOver = new AbortController();
-    try {
-      const late = clock.sleep(firstLookMaxMs, isOver.signal).then(() => nothingFound);
-      return await Promise.race([find(known, items), late]);
-    } catch (err) {
-      logger.debug('cancels of what was read can not be had', { err });
-      return nothingFound;
-    } finally {
-      isOver.abort();
-    }
+  /** Whatever is known by then counts, though another number's answer is missing. */
+  async function find(known: Cancels, items: readonly WorkItem[], found: Found): Promise<void> {
+    const answers = Array.from(
+      Map.groupBy(items, ({ event }) => event.partition),
+      async ([partition, own]) => {
+        const stopped = await askFirst(partition, () => known.asked(partition, idsOf(own)));
+        for (const key of stopped) found.stopped.add(key);
+      },
+    );
+    await Promise.all([...answers, findEnded(known, items, found)]);
   }
 
-  function goOn(item: WorkItem, { stopped, ended }: Found): void {
+  async function findEnded(known: Cancels, items: readonly WorkItem[], found: Found): Promise<void> {
+    const ofBefore = items.filter(({ tracker }) => tracker.isRestoring());
+    if (ofBefore.length === 0) return;
+    const due = ofBefore.map(({ event: { notificationId, round }, attempt }) => ({ notificationId, round, attempt }));
+    for (const key of await askFirst('ended', () => known.ended(due))) found.ended.add(key);
+  }
+
+  async function inTime(looking: Promise<void>): Promise<void> {
+    const isOver = new AbortController();
+    await Promise.race([looking, clock.sleep(holdUpMaxMs, isOver.signal)]);
+    isOver.abort();
+  }
+
+  function goOn(item: WorkItem, found: Found): void {
     const key = keyOf(item.event);
     if (item.number.isOver) return;
-    if (ended.has(key)) return finishItem(item);
-    if (stopped.has(key) && standing.isSure()) end(item, outcomeEvents.cancelled(item));
-    else takeIn(item);
+    if (found.ended.has(key)) return finishItem(item);
+    if (!found.stopped.has(key)) return takeIn(item);
+    if (standing.isSure()) return end(item, outcomeEvents.cancelled(item));
+    void standing.sure().then(() => goOn(item, found));
   }
 
   return {
@@ -138,12 +160,11 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
       const at = clock.now();
       for (const item of removed(({ event }) => isExpired(event, at))) expire(item);
       for (const item of removed(isInReadingsWay)) putOff(item);
-      if (cancels === undefined || isAsking) return;
-      isAsking = true;
-      endCancelled(cancels)
-        // The store is away, which readiness says: the next look may find it.
-        .catch((err: unknown) => logger.debug('cancels of what waits can not be had', { err }))
-        .finally(() => (isAsking = false));
+      void endCancelled();
+    },
+    async lookAfterSilence() {
+      await standing.sure();
+      await inTime(endCancelled());
     },
   };
 }
@@ -154,27 +175,31 @@ function isInReadingsWay({ tracker, event, offset, bytes }: WorkItem): boolean {
 
 /** By notification and round. */
 interface Found {
-  readonly stopped: ReadonlySet<string>;
+  readonly stopped: Set<string>;
   /** What the position's text had no room for: it was done before the restart. */
-  readonly ended: ReadonlySet<string>;
+  readonly ended: Set<string>;
 }
 
-const nothingFound: Found = { stopped: new Set(), ended: new Set() };
-
-async function find(cancels: Cancels, items: readonly WorkItem[]): Promise<Found> {
-  const stopped = new Set<string>();
-  for (const [partition, own] of Map.groupBy(items, ({ event }) => event.partition))
-    for (const key of await askedOf(cancels, partition, own)) stopped.add(key);
-  const ofBefore = items.filter(({ tracker }) => tracker.isRestoring());
-  if (ofBefore.length === 0) return { stopped, ended: new Set() };
-  const due = ofBefore.map(({ event: { notificationId, round }, attempt }) => ({ notificationId, round, attempt }));
-  return { stopped, ended: new Set((await cancels.ended(due)).map(keyOf)) };
+/** Asks a store that may be slow or away, a number once at a time: as long as it hasn't answered nothing is known. Never rejects. */
+function createAsking(logger: WaitingEndsDependencies['logger']) {
+  /** The 12 numbers of a group, and what has ended. */
+  const underWay = new Set<number | 'ended'>();
+  return async (about: number | 'ended', ask: () => Promise<readonly AskedCancel[]>): Promise<ReadonlySet<string>> => {
+    if (underWay.has(about)) return new Set();
+    underWay.add(about);
+    try {
+      return new Set((await ask()).map(keyOf));
+    } catch (err) {
+      // The store is away, which readiness says: the next look may find it.
+      logger.debug('cancels can not be had', { about, err });
+      return new Set();
+    } finally {
+      underWay.delete(about);
+    }
+  };
 }
 
-async function askedOf({ asked }: Cancels, partition: number, items: readonly WorkItem[]): Promise<Set<string>> {
-  const waiting = items.map(({ event }) => event.notificationId);
-  return new Set((await asked(partition, waiting)).map(keyOf));
-}
+const idsOf = (items: readonly WorkItem[]) => items.map(({ event }) => event.notificationId);
 
 const isDue = ({ event }: WorkItem): boolean => event.type === 'DeliveryDue';
 

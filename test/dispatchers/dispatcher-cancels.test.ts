@@ -6,6 +6,7 @@ import type { NotificationCancelled } from '../../src/domain/events.ts';
 import { workTopic } from '../../src/domain/topics.ts';
 import { eventIdFrom } from '../../src/domain/ids.ts';
 import type { AskedCancel } from '../../src/ports/cancels.ts';
+import type { EventLog } from '../../src/ports/event-log.ts';
 import { until } from '../support/until.ts';
 import { delivered, makeWorld, outcomesOf, retryable } from './harness.ts';
 import type { World } from './harness.ts';
@@ -130,6 +131,39 @@ describe('a cancel of what has stood in the log', () => {
     const text = requested({ channel: 'SMS', recipient: '+4915112345678' });
     await world.append([{ ...due(text, 2, 1), occurredAt: Date.now() - 60_000 }]);
     await until(() => second.sends.length === 1);
+  });
+});
+
+describe('a cancel while the group is silent', () => {
+  let isSilent: boolean;
+  beforeEach(() => void (isSilent = true));
+  const wrapLog = (log: EventLog): EventLog => ({
+    ...log,
+    consume: (options) =>
+      log.consume({ ...options, owned: (claim) => options.owned({ ...claim, isCurrent: () => !isSilent }) }),
+  });
+
+  it('is kept in mind until it has answered', async () => {
+    const stopped = Array.from({ length: 20 }, () => ({ ...due(mail(), 2, 1), occurredAt: Date.now() - 60_000 }));
+    asked = stopped;
+    await world.append(stopped);
+    const { sends } = await world.run({ channel: 'EMAIL', cancels, wrapLog });
+    await until(() => waited.size === 20, { what: 'the first look' });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    isSilent = false;
+    await until(() => cancelled().length + outcomesOf(world.said).length === 20, { what: 'all' });
+    expect(sends).toEqual([]);
+  });
+
+  it('is looked for before anything is begun of what waited meanwhile', async () => {
+    const [stopped, kept] = [due(mail(), 2, 1), due(mail(), 2, 1)];
+    const { sends, lines } = await world.run({ channel: 'EMAIL', cancels, wrapLog });
+    await world.append([stopped, kept]);
+    await until(() => lines.some(({ message }) => message.startsWith('the group has not answered')));
+    asked = [stopped];
+    isSilent = false;
+    await until(() => cancelled().length + outcomesOf(world.said).length === 2, { what: 'both' });
+    expect(sends.map(({ notificationId }) => notificationId)).toEqual([kept.notificationId]);
   });
 });
 

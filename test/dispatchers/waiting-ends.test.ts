@@ -1,39 +1,43 @@
-// What was read late is looked for first: what of it was done before a restart whose position had no room to say so is passed over, and the rest goes on.
+// What was read late is looked for first: what of it a person wants stopped ends, what was done before a restart whose position had no room to say so is
+// passed over, and the rest goes on, though a store that is slow hasn't answered.
 
 import { expect, it } from '@jest/globals';
 
+import { nextTurn } from '../../src/dispatchers/next-turn.ts';
 import { createWaitingEnds } from '../../src/dispatchers/waiting-ends.ts';
 import { workItemOf } from '../../src/dispatchers/work-item.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
-import type { Cancels } from '../../src/ports/cancels.ts';
+import type { AskedCancel, Cancels } from '../../src/ports/cancels.ts';
 import { until } from '../support/until.ts';
 import { due, requested } from './work-events.ts';
 
-function world(cancels: Cancels) {
+/** @param second resolves when it is over */
+function world(cancels: Cancels, second: () => Promise<void> = () => new Promise(() => {})) {
   const taken: WorkItem[] = [];
+  const stopped: unknown[] = [];
   const unused = () => {
     throw new Error('not asked for here');
   };
   const waitingEnds = createWaitingEnds({
-    clock: { now: Date.now, monotonic: () => performance.now(), sleep: () => new Promise(() => {}) },
+    clock: { now: Date.now, monotonic: () => performance.now(), sleep: second },
     logger: { debug() {} },
     lanes: { removeWhere() {} },
-    underWay: { add: unused },
-    outcomeEvents: { ended: unused, cancelled: unused },
+    underWay: { add() {} },
+    outcomeEvents: { ended: unused, cancelled: (item) => stopped.push(item) as never },
     standing: { isSure: () => true, sure: () => Promise.resolve() },
     report: unused,
-    say: unused,
+    say: async () => {},
     putOff: unused,
     cancels,
     takeIn: (item) => taken.push(item),
   });
-  return { waitingEnds, taken };
+  return { waitingEnds, taken, stopped };
 }
 
 /** One that is due for a minute. */
-function itemOf(finished: number[], offset: number, isRestoring: boolean): WorkItem {
+function itemOf(finished: number[], offset: number, isRestoring: boolean, partition = 0): WorkItem {
   const tracker = { isRestoring: () => isRestoring, finish: () => finished.push(offset) };
-  const event = { ...due(requested(), 2, 1), occurredAt: Date.now() - 60_000 };
+  const event = { ...due(requested(), 2, 1), occurredAt: Date.now() - 60_000, partition };
   const place = { number: { isOver: false }, offset, bytes: 0, order: offset };
   return workItemOf(event, { ...place, tracker: tracker as unknown as WorkItem['tracker'] });
 }
@@ -67,4 +71,50 @@ it('what is read at once isn’t looked for', () => {
   const item = itemOf([], 0, false);
   expect(waitingEnds.looksFirst({ ...item, event: { ...item.event, occurredAt: Date.now() } })).toBe(false);
   expect(waitingEnds.looksFirst({ ...item, event: requested() })).toBe(false);
+});
+
+it('what the other numbers have answered within the second counts, though one hasn’t', async () => {
+  const [first, unknown] = [itemOf([], 0, false, 3), itemOf([], 1, false, 0)];
+  const [stopped, kept] = [itemOf([], 2, false, 1), itemOf([], 3, false, 2)];
+  const second = Promise.withResolvers<void>();
+  const asked: Cancels['asked'] = async (partition) => {
+    if (partition === 0) return new Promise<never>(() => {});
+    if (partition === 2) setImmediate(second.resolve);
+    return [stopped.event];
+  };
+  const of = world({ asked, ended: async () => [] }, () => second.promise);
+  // What comes while the first is asked for is asked for together.
+  for (const item of [first, unknown, stopped, kept]) of.waitingEnds.looksFirst(item);
+  await until(() => of.taken.length > 1);
+  expect(of.taken).toEqual([first, unknown, kept]);
+  expect(of.stopped).toEqual([stopped]);
+});
+
+it('that one number can’t be asked for takes nothing from the others', async () => {
+  const [first, unknown, stopped] = [itemOf([], 0, false, 3), itemOf([], 1, false, 0), itemOf([], 2, false, 1)];
+  const asked: Cancels['asked'] = async (partition) => {
+    if (partition === 0) throw new Error('away');
+    return [stopped.event];
+  };
+  const of = world({ asked, ended: async () => [] });
+  for (const item of [first, unknown, stopped]) of.waitingEnds.looksFirst(item);
+  await until(() => of.taken.length > 1);
+  expect(of.stopped).toEqual([stopped]);
+});
+
+it('a store that is slow is asked for a number once at a time, and what comes meanwhile is taken in without', async () => {
+  const answers: ((found: AskedCancel[]) => void)[] = [];
+  const asked = () => new Promise<AskedCancel[]>((resolve) => answers.push(resolve));
+  const second = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const of = world({ asked, ended: async () => [] }, second);
+  const items = Array.from({ length: 20 }, (_, offset) => itemOf([], offset, false));
+  for (const [n, item] of items.entries()) {
+    of.waitingEnds.looksFirst(item);
+    await until(() => of.taken.length === n + 1);
+  }
+  expect(answers).toHaveLength(1);
+  answers[0]?.([]);
+  await nextTurn();
+  of.waitingEnds.looksFirst(itemOf([], 20, false));
+  expect(answers).toHaveLength(2);
 });

@@ -109,8 +109,8 @@ export function createExecutor(dependencies: ExecutorDependencies): Executor {
   const putOff = createPutOff({ ...dependencies, underWay, say, isForgotten });
   const waitingEnds = createWaitingEnds({ ...dependencies, lanes, underWay, say, putOff, takeIn });
   shares.onHeard((tenantId) => {
-    if (!gate.isHeld(tenantId)) lanes.release(tenantId);
-    askTurn();
+    holds.release(tenantId);
+    if (lanes.depth('HIGH') > 0) beginNow();
   });
   let isTurnAsked = false;
   /** Since the last turn. */

@@ -12,6 +12,8 @@ export interface Holds {
   awaitSettings(tenantId: TenantId): void;
   /** Ends what is over by then, monotonic ms. */
   endUntil(now: number): void;
+  /** It may have its turns again, unless something else still holds it. */
+  release(tenantId: TenantId): void;
 }
 
 /** How long a tenant is passed over when its settings can't be had. */
@@ -28,7 +30,6 @@ export function createHolds(by: {
   const { turns, clock, stopping, noteKept, askTurn } = by;
   const { gate, lanes } = turns;
 
-  /** It may have its turns again, unless something else still holds it. */
   function release(tenantId: TenantId): void {
     if (!gate.isHeld(tenantId)) lanes.release(tenantId);
     askTurn();
@@ -47,5 +48,6 @@ export function createHolds(by: {
     endUntil(now) {
       for (const tenantId of gate.expired(now)) release(tenantId);
     },
+    release,
   };
 }

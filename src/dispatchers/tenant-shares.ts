@@ -1,4 +1,4 @@
-// The shares that an operator gave tenants, as the turns see them: at once, from what was heard last.
+// The shares that an operator gave tenants, as the turns see them: at once, from what was heard a moment ago.
 
 import type { TenantId } from '../domain/ids.ts';
 import type { TenantShare } from '../domain/tenant.ts';
@@ -7,25 +7,29 @@ import type { Clock } from '../ports/clock.ts';
 import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
 
 export interface TenantShares {
-  /** Until its own was heard it has nothing in flight. */
+  /** Until its own was heard it begins nothing. */
   of(tenantId: TenantId): TenantShare;
-  /** Told of each tenant whose share is heard for the first time, or can't be had: it may have its turns from then on. */
+  /** Told of each tenant that waited for its share, once that is heard or can't be had: it may have its turns from then on. */
   onHeard(listener: (tenantId: TenantId) => void): void;
 }
 
 interface Heard {
-  /** null: it was asked for. */
-  share: TenantShare | null;
-  /** Monotonic ms. */
+  share: TenantShare;
+  /** Monotonic ms, and so is the next. */
   askedAt: number;
+  holdsUntil: number;
+  isAsked: boolean;
+  isWaitedFor: boolean;
 }
 
-/** The directory looks every 2 s what has changed: together under the 5 s within which settings are in force. */
+/** Whoever has turns meets no share that is older than this and an answer. */
 const askEveryMs = 1_000;
+/** Of who had none meanwhile. The directory looks every 2 s what has changed: together under the 5 s within which settings are in force. */
+const holdsMs = 2_500;
+/** While the settings are away: longer than the turn that it is for, and over when an attempt that found them away is made again. */
+const holdsWhileAwayMs = 200;
 /** Some 200 bytes each; past it the first one is asked for again. More than can wait at once: 3 lanes of 5.5 MiB, of which an event takes 1.4 KiB at least. */
 const heardMax = 12_000;
-/** An operator's cap holds from a tenant's first attempt on. */
-const unheard: TenantShare = { weight: 1, inFlightMax: 0 };
 
 export function createTenantShares(by: {
   readonly directory: Pick<DeliveryDirectory, 'share'>;
@@ -38,22 +42,27 @@ export function createTenantShares(by: {
 
   function ask(tenantId: TenantId, of: Heard): void {
     of.askedAt = clock.monotonic();
+    of.isAsked = true;
     directory.share(tenantId).then(
-      (share) => hear(tenantId, of, share),
-      // The settings are away: what was heard last holds, and what can be sent without them isn't held up.
-      () => hear(tenantId, of, of.share ?? ordinaryShare),
+      (share) => hear(tenantId, of, share, holdsMs),
+      // The settings are away: what was heard last holds, and what can be sent without them isn't held up. The next question is waited for again.
+      () => hear(tenantId, of, of.share, holdsWhileAwayMs),
     );
   }
 
-  function hear(tenantId: TenantId, of: Heard, share: TenantShare): void {
-    const isFirst = of.share === null;
+  function hear(tenantId: TenantId, of: Heard, share: TenantShare, forMs: number): void {
     of.share = share;
-    if (isFirst) told(tenantId);
+    of.holdsUntil = Math.max(of.holdsUntil, clock.monotonic() + forMs);
+    of.isAsked = false;
+    if (!of.isWaitedFor) return;
+    of.isWaitedFor = false;
+    told(tenantId);
   }
 
   function add(tenantId: TenantId): Heard {
     if (heard.size >= heardMax) for (const first of heard.keys()) if (heard.delete(first)) break;
-    const fresh: Heard = { share: null, askedAt: Number.NEGATIVE_INFINITY };
+    const long = Number.NEGATIVE_INFINITY;
+    const fresh = { share: ordinaryShare, askedAt: long, holdsUntil: long, isAsked: false, isWaitedFor: false };
     heard.set(tenantId, fresh);
     return fresh;
   }
@@ -61,8 +70,12 @@ export function createTenantShares(by: {
   return {
     of(tenantId) {
       const known = heard.get(tenantId) ?? add(tenantId);
-      if (clock.monotonic() - known.askedAt >= askEveryMs) ask(tenantId, known);
-      return known.share ?? unheard;
+      const now = clock.monotonic();
+      const holds = now < known.holdsUntil;
+      if (!known.isAsked && (!holds || now - known.askedAt >= askEveryMs)) ask(tenantId, known);
+      if (holds) return known.share;
+      known.isWaitedFor = true;
+      return { ...known.share, inFlightMax: 0 };
     },
     onHeard(listener) {
       told = listener;

@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { nextTurn } from '../../src/dispatchers/next-turn.ts';
 import { priorities } from '../../src/domain/events.ts';
 import type { NotificationRequested, Priority } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
+import { ordinaryShare } from '../../src/domain/tenant.ts';
 import { until } from '../support/until.ts';
-import { delivered, makeWorld, outcomesOf } from './harness.ts';
+import { delivered, makeWorld, outcomesOf, settingsOf } from './harness.ts';
 import type { ProcessOptions, Send, World } from './harness.ts';
 import { requested } from './work-events.ts';
 
@@ -180,22 +182,64 @@ describe('the caps', () => {
 });
 
 describe('a cap that an operator gave a tenant', () => {
+  const capped = { weight: 1, inFlightMax: 1 };
+  let now: number;
+  let most: number;
+  beforeEach(() => {
+    now = 0;
+    most = 0;
+  });
+  const send: Send = async (...of) => {
+    most = Math.max(most, ++now);
+    const outcome = await slowly(...of);
+    now--;
+    return outcome;
+  };
+
   it('holds from its first attempt on, whenever the store answers', async () => {
     await world.append(Array.from({ length: 20 }, () => requested()));
-    let now = 0;
-    let most = 0;
     const share = async () => {
       await nextTurn();
-      return { weight: 1, inFlightMax: 1 };
-    };
-    const send: Send = async (...of) => {
-      most = Math.max(most, ++now);
-      const outcome = await slowly(...of);
-      now--;
-      return outcome;
+      return capped;
     };
     await world.run({ directory: { share }, send });
     await until(() => outcomesOf(world.said).length === 20);
+    expect(most).toBe(1);
+  });
+
+  it('holds from its next attempt on where it was set while its tenant was quiet', async () => {
+    let given = ordinaryShare;
+    const share = async () => {
+      const told = given;
+      await nextTurn();
+      return told;
+    };
+    await world.run({ directory: { share }, send });
+    await world.append([requested()]);
+    await until(() => outcomesOf(world.said).length === 1);
+    given = capped;
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await world.append(Array.from({ length: 20 }, () => requested()));
+    await until(() => outcomesOf(world.said).length === 21);
+    expect(most).toBe(1);
+  });
+
+  it('holds once the settings are there that were away at first', async () => {
+    let isAway = true;
+    const unlessAway = async <T>(found: T): Promise<T> => {
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      if (isAway) throw new Error('away');
+      return found;
+    };
+    const directory = {
+      share: () => unlessAway(capped),
+      provider: (tenantId: TenantId) => unlessAway(settingsOf(tenantId, 'WEBHOOK')),
+    };
+    await world.append(Array.from({ length: 40 }, () => requested()));
+    const { lines } = await world.run({ directory, send });
+    await until(() => lines.some(({ message }) => message.startsWith('the settings can not be had')));
+    isAway = false;
+    await until(() => outcomesOf(world.said).length === 40);
     expect(most).toBe(1);
   });
 

@@ -18,7 +18,7 @@ function sharesOf(share: (tenantId: TenantId) => Promise<TenantShare>) {
   return { clock, shares, told };
 }
 
-it('a tenant has nothing in flight until its share was heard, which is told once', async () => {
+it('a tenant has nothing in flight until its share was heard, which is told to whoever waited', async () => {
   const { clock, shares, told } = sharesOf(async () => ({ weight: 3, inFlightMax: 1 }));
   expect(shares.of(anna).inFlightMax).toBe(0);
   await nextTurn();
@@ -47,7 +47,55 @@ it('where it can’t be had everybody’s holds, and later what was heard last',
   isAway = true;
   clock.now += 1_000;
   expect(await look()).toEqual([7, null]);
-  expect(told).toEqual([anna, bob]);
+  // Whoever waited for it goes on, each time.
+  for (const tenantId of [anna, bob]) expect(told.filter((one) => one === tenantId).length).toBeGreaterThan(1);
+});
+
+it('a cap that was set while its tenant was quiet holds from its next attempt on', async () => {
+  let inFlightMax = 32;
+  const { clock, shares, told } = sharesOf(async () => ({ weight: 3, inFlightMax }));
+  shares.of(anna);
+  await nextTurn();
+  inFlightMax = 1;
+  clock.now += 3_600_000;
+  // Its turn goes on by its weight.
+  expect(shares.of(anna)).toEqual({ weight: 3, inFlightMax: 0 });
+  expect(told).toEqual([anna]);
+  await nextTurn();
+  expect(shares.of(anna).inFlightMax).toBe(1);
+  expect(told).toEqual([anna, anna]);
+});
+
+it('whoever has turns waits for none: its share is asked for each second', async () => {
+  let asked = 0;
+  const { clock, shares } = sharesOf(async () => {
+    asked++;
+    return ordinaryShare;
+  });
+  const unheard: number[] = [];
+  for (clock.now = 0; clock.now < 60_000; clock.now += 100) {
+    if (shares.of(anna).inFlightMax === 0) unheard.push(clock.now);
+    await nextTurn();
+  }
+  expect(unheard).toEqual([0]);
+  expect(asked).toBe(60);
+});
+
+it('a cap that couldn’t be had holds once it can: who was sent without it for a moment waits for the next answer', async () => {
+  let isAway = true;
+  const { clock, shares, told } = sharesOf(async () => {
+    if (isAway) throw new Error('away');
+    return { weight: 1, inFlightMax: 1 };
+  });
+  shares.of(anna);
+  await nextTurn();
+  expect(shares.of(anna)).toEqual(ordinaryShare);
+  isAway = false;
+  clock.now += 1_000;
+  expect(shares.of(anna).inFlightMax).toBe(0);
+  await nextTurn();
+  expect(shares.of(anna).inFlightMax).toBe(1);
+  expect(told).toEqual([anna, anna]);
 });
 
 it('is asked for again by itself where more than 12,000 tenants were met since: the others keep theirs', async () => {

@@ -20,19 +20,24 @@ export interface Pass {
   readonly means: ReadyMeans;
   readonly tenantId: TenantId;
   readonly key: string;
+  /** What waits for any of its providers, or for its receiver, is named so. */
+  readonly awaited: string;
   readonly isProbe: boolean;
 }
 
 export type Choice =
   | { readonly kind: 'go'; readonly pass: Pass }
   /** Monotonic ms. Where only one of the tenant's receivers is meant, its others don't wait. */
-  | { readonly kind: 'wait'; readonly until: number; readonly of: 'tenant' | 'receiver'; readonly key: string };
+  | { readonly kind: 'wait'; readonly until: number; readonly of: 'tenant' | 'receiver'; readonly awaited: string };
 
 export interface Breakers {
   /** The first provider that may be used now, by which this attempt is to be made. */
   choose(item: WorkItem, means: ReadyMeans): Choice;
-  /** null: no attempt was made after all. */
-  note(pass: Pass, outcome: DeliveryOutcome | null): void;
+  /**
+   * @param outcome null: no attempt was made after all
+   * @returns whether it says that the provider, or the receiver, is up
+   */
+  note(pass: Pass, outcome: DeliveryOutcome | null): boolean;
   /** Monotonic ms until when the latest of a tenant's open ones is; null: none is open. */
   openUntil(tenantId: TenantId, role: ProviderRole): number | null;
 }
@@ -122,7 +127,8 @@ export function createBreakers(by: {
     const before = breakerOf(key, means);
     const { admission, breaker } = admit(before, clock.monotonic());
     if (breaker !== before) keep(key, tenantId, means, breaker);
-    return admission.kind === 'wait' ? admission.until : { means, tenantId, key, isProbe: admission.kind === 'probe' };
+    if (admission.kind === 'wait') return admission.until;
+    return { means, tenantId, key, awaited: awaitedOf(item), isProbe: admission.kind === 'probe' };
   }
 
   function isKeptTooLong({ event }: WorkItem, key: string): boolean {
@@ -161,9 +167,15 @@ export function createBreakers(by: {
       const second = means.fallback === null ? Infinity : ask(item, means.fallback);
       if (typeof second !== 'number') return { kind: 'go', pass: second };
       const key = keyOf(item, means);
+      const awaited = awaitedOf(item);
       if (isKeptTooLong(item, key))
-        return { kind: 'go', pass: { means, tenantId: item.event.tenantId, key, isProbe: false } };
-      return { kind: 'wait', until: Math.min(first, second), of: channel === 'WEBHOOK' ? 'receiver' : 'tenant', key };
+        return { kind: 'go', pass: { means, tenantId: item.event.tenantId, key, awaited, isProbe: false } };
+      return {
+        kind: 'wait',
+        until: Math.min(first, second),
+        of: channel === 'WEBHOOK' ? 'receiver' : 'tenant',
+        awaited,
+      };
     },
     note(pass, outcome) {
       const { means, tenantId, key, isProbe } = pass;
@@ -171,9 +183,11 @@ export function createBreakers(by: {
       const sign = outcome === null ? ({ kind: 'none' } as const) : signOf(outcome, means);
       const failuresMax = hasOther(means) ? failuresMaxBesideOther : failuresMaxAlone;
       const after = afterAttempt(before, { sign, isProbe, failuresMax }, clock.monotonic(), clock.random());
-      if (after === before) return;
-      keep(key, tenantId, means, after);
-      tell(pass, before, after);
+      if (after !== before) {
+        keep(key, tenantId, means, after);
+        tell(pass, before, after);
+      }
+      return sign.kind === 'up';
     },
     openUntil(tenantId, role) {
       let until: number | null = null;
@@ -187,9 +201,14 @@ export function createBreakers(by: {
   };
 }
 
-function keyOf({ event }: WorkItem, { role }: ReadyMeans): string {
+function keyOf(item: WorkItem, { role }: ReadyMeans): string {
+  const { tenantId, channel } = item.event;
+  return channel === 'WEBHOOK' ? awaitedOf(item) : `${tenantId}\n${role}`;
+}
+
+function awaitedOf({ event }: WorkItem): string {
   const { tenantId, channel, recipient } = event;
-  return `${tenantId}\n${channel === 'WEBHOOK' ? originOf(recipient) : role}`;
+  return channel === 'WEBHOOK' ? `${tenantId}\n${originOf(recipient)}` : tenantId;
 }
 
 /** What is saved of a WEBHOOK signs, and says nothing of whether its receivers answer. */

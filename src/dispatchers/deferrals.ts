@@ -8,17 +8,20 @@
 // Where tenants want more than all may have, those who want least have all of it and the others the same: with forty floods ten a second each.
 //
 // A flood for one dead receiver is deferred at this pace, and the tenant's other receivers get their turns between. How much is out says how long its line is:
-// what comes back doesn't get more with the time that nothing answers, so nothing else of the tenant waits for it, and no other tenant for all of them.
+// what comes back doesn't get more with the time that nothing answers, so nothing else of the tenant waits for it, and no other tenant for all of them. It ends
+// an hour ahead, of HIGH five minutes, since what is out can't be called back once the receiver is up: what is more is spread over a quarter behind that.
 
 import type { Priority } from '../domain/events.ts';
 import { priorities } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
+import { latePart } from './coming-back.ts';
+import type { ComingBack } from './coming-back.ts';
 
-/** For what is waited: a tenant's provider, or one of its receivers, as its breaker is named. */
+/** For what is waited: a tenant's provider, or one of its receivers. */
 export interface WaitedFor {
   readonly tenantId: TenantId;
-  readonly key: string;
+  readonly awaited: string;
 }
 
 export type Deferral =
@@ -40,24 +43,40 @@ const perTenantMax = 100;
 const ofAllMax = 500;
 /** The rest is for those who come while others take what they may. */
 const ofKnownMax = 400;
-/** Two events each and two looks of the scheduler, which fires some 700 a second on two busy cores: all others' timers are to have most of that. */
-const backPerTenantMax = 25;
-const backOfAllMax = 200;
+/** 25 a second of a tenant: an eighth of all. */
+const backEveryMs = 40;
+/** A round is two events of each, so a pause of a day is some twenty rounds; of what is urgent, and little, two hundred. */
+export const deferralMaxMs: Readonly<Record<Priority, number>> = {
+  HIGH: 5 * 60_000,
+  DEFAULT: 60 * 60_000,
+  BULK: 60 * 60_000,
+};
 /** What few are doesn't come back together either, to a receiver that is just up: over a quarter of their wait, and over a second at least. */
-const spread = 0.25;
 const spreadMinMs = 1_000;
-/** Receivers, by priority, for which something is out: as many as there are breakers, of some 300 bytes each. Past it the line that began first is forgotten. */
+/** Receivers, by priority, for which something is out: as many as there are breakers, of some 400 bytes each. Past it the line that began first is forgotten. */
 const linesMax = 10_000;
 
 /** What is out for one receiver, of one priority: what is urgent waits behind no flood. */
 interface Line {
-  readonly tenantId: TenantId;
+  readonly of: LinesOf;
   /** Monotonic ms of the place behind its last. */
   endsAt: number;
+  /** How many it was given since there was none before it that it waited for. */
+  count: number;
 }
 
-export function createDeferrals(by: { readonly clock: Pick<Clock, 'now' | 'monotonic' | 'random'> }): Deferrals {
-  const { clock } = by;
+/** The lines of one tenant, and their counts together. */
+interface LinesOf {
+  readonly tenantId: TenantId;
+  lines: number;
+  count: number;
+}
+
+export function createDeferrals(by: {
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'random'>;
+  readonly comingBack: ComingBack;
+}): Deferrals {
+  const { clock, comingBack } = by;
   const taken = new Map<TenantId, number>();
   /** Who wanted more than it was given. */
   const refused = new Set<TenantId>();
@@ -66,8 +85,7 @@ export function createDeferrals(by: { readonly clock: Pick<Clock, 'now' | 'monot
   let perTenant = perTenantMax;
   let windowEnds = 0;
   const lines = new Map<string, Line>();
-  /** How many each tenant has. */
-  const linesOf = new Map<TenantId, number>();
+  const linesOf = new Map<TenantId, LinesOf>();
 
   function beginWindow(now: number): void {
     const isKnown = now < windowEnds + windowMs;
@@ -85,9 +103,8 @@ export function createDeferrals(by: { readonly clock: Pick<Clock, 'now' | 'monot
     const line = lines.get(name);
     if (line === undefined) return;
     lines.delete(name);
-    const left = (linesOf.get(line.tenantId) ?? 0) - 1;
-    if (left > 0) linesOf.set(line.tenantId, left);
-    else linesOf.delete(line.tenantId);
+    line.of.count -= line.count;
+    if (--line.of.lines === 0) linesOf.delete(line.of.tenantId);
   }
 
   function lineOf(tenantId: TenantId, name: string, now: number): Line {
@@ -95,20 +112,35 @@ export function createDeferrals(by: { readonly clock: Pick<Clock, 'now' | 'monot
     if (known !== undefined) return known;
     const [first] = lines.keys();
     if (lines.size >= linesMax && first !== undefined) forget(first);
-    const line = { tenantId, endsAt: now };
+    const of = linesOf.get(tenantId) ?? { tenantId, lines: 0, count: 0 };
+    linesOf.set(tenantId, of);
+    of.lines++;
+    const line = { of, endsAt: now, count: 0 };
     lines.set(name, line);
-    linesOf.set(tenantId, (linesOf.get(tenantId) ?? 0) + 1);
     return line;
   }
 
-  /** From one of a line to the next: tenants have equal parts of what may come back, and the lines of each of its. */
-  function gapMs(tenantId: TenantId): number {
-    const ofTenantMs = Math.max(windowMs / backPerTenantMax, (windowMs / backOfAllMax) * linesOf.size);
-    return ofTenantMs * (linesOf.get(tenantId) ?? 1);
+  /** Of what its tenant may have back a line has as much as it was given, and no less than each of the tenant's other lines: one webhook takes nothing from a flood. */
+  function gapMs({ of, count }: Line): number {
+    return backEveryMs * Math.min(of.lines, of.count / count);
+  }
+
+  /** Monotonic ms. */
+  function placeIn(line: Line, priority: Priority, waitMs: number): number {
+    const now = clock.monotonic();
+    const next = Math.max(line.endsAt, now + waitMs);
+    const before = line.endsAt > now + waitMs ? line.count : 0;
+    line.of.count += before + 1 - line.count;
+    line.count = before + 1;
+    const spreadMs = Math.max(waitMs * latePart, spreadMinMs) * clock.random();
+    const wanted = Math.max(next, now + waitMs + spreadMs);
+    const place = comingBack.place(wanted, now + Math.max(waitMs, deferralMaxMs[priority]), before);
+    line.endsAt = next + gapMs(line) + place - wanted;
+    return place;
   }
 
   return {
-    take({ tenantId, key }, priority, waitMs) {
+    take({ tenantId, awaited }, priority, waitMs) {
       const now = clock.monotonic();
       if (now >= windowEnds) beginWindow(now);
       const before = taken.get(tenantId) ?? 0;
@@ -119,15 +151,12 @@ export function createDeferrals(by: { readonly clock: Pick<Clock, 'now' | 'monot
         return { kind: 'paced', restMs: windowEnds - now };
       }
       takenOfAll++;
-      const line = lineOf(tenantId, nameOf(key, priority), now);
-      const place = Math.max(line.endsAt, now + waitMs);
-      line.endsAt = place + gapMs(tenantId);
-      const spreadMs = Math.max(waitMs * spread, spreadMinMs) * clock.random();
-      return { kind: 'until', dueAt: Math.round(clock.now() + Math.max(place - now, waitMs + spreadMs)) };
+      const line = lineOf(tenantId, nameOf(awaited, priority), now);
+      return { kind: 'until', dueAt: Math.round(clock.now() + placeIn(line, priority, waitMs) - now) };
     },
-    end({ key }) {
+    end({ awaited }) {
       if (lines.size === 0) return;
-      for (const priority of priorities) forget(nameOf(key, priority));
+      for (const priority of priorities) forget(nameOf(awaited, priority));
     },
   };
 }
@@ -143,6 +172,6 @@ function levelOf(wanted: readonly number[]): number {
   return perTenantMax;
 }
 
-function nameOf(key: string, priority: Priority): string {
-  return `${priority}\n${key}`;
+function nameOf(awaited: string, priority: Priority): string {
+  return `${priority}\n${awaited}`;
 }

@@ -29,6 +29,7 @@ import { createBreakerNotes } from './breaker-notes.ts';
 import type { Breakers } from './breakers.ts';
 import { createBreakers } from './breakers.ts';
 import { createClaims } from './claims.ts';
+import { createComingBack } from './coming-back.ts';
 import { createConsumerLoop } from './consumer-loop.ts';
 import { createDeferrals } from './deferrals.ts';
 import { createExecutor } from './executor.ts';
@@ -118,7 +119,8 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
   const sayStarted = createSayStarted({ ...dependencies, outcomeEvents });
   const shares = createTenantShares(dependencies);
   const pauses = createPauses(dependencies);
-  const deferrals = createDeferrals(dependencies);
+  const comingBack = createComingBack(dependencies);
+  const deferrals = createDeferrals({ ...dependencies, comingBack });
   const breakers: Breakers = createBreakers({ ...dependencies, changed: (...of) => breakerNotes?.note(...of) });
   const breakerNotes =
     noteBreakers === undefined

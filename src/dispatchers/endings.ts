@@ -93,8 +93,7 @@ export function createEndings(dependencies: EndingsDependencies): Endings {
     const { pass } = attempt;
     attempt.pass = null;
     if (pass === null) return;
-    breakers.note(pass, outcome);
-    if (outcome?.kind === 'delivered') deferrals.end(pass);
+    if (breakers.note(pass, outcome)) deferrals.end(pass);
   }
 
   return { land, conclude, returnToLane, say, tellBreaker };

@@ -6,10 +6,10 @@
 // wait for it: too many lag on a number, or too much of a lane's memory is held.
 
 import type { Reason } from '../domain/delivery-outcome.ts';
-import type { Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Breakers, Choice, Pass } from './breakers.ts';
+import { deferralMaxMs } from './deferrals.ts';
 import type { Deferrals } from './deferrals.ts';
 import type { FindMeans, Means, ReadyMeans } from './means.ts';
 import type { Pauses } from './pauses.ts';
@@ -34,8 +34,6 @@ export type AskPermit = (item: WorkItem) => Promise<Permit>;
 
 /** What waits for a breaker looks again after this at most: its tenant may have saved another provider. */
 const lookMs = 5_000;
-/** The same of what is deferred: a round is two events of each, so a pause of a day is some twenty rounds; of what is urgent, and little, two hundred. */
-const deferralMaxMs: Readonly<Record<Priority, number>> = { HIGH: 5 * 60_000, DEFAULT: 60 * 60_000, BULK: 60 * 60_000 };
 
 export function createAskPermit(by: {
   readonly findMeans: FindMeans;
@@ -49,22 +47,22 @@ export function createAskPermit(by: {
 }): AskPermit {
   const { findMeans, breakers, deferrals, pauses, isInOthersWay, takeRate, clock } = by;
 
-  function waitFor(item: WorkItem, { until, of, key }: Wait): Permit {
+  function waitFor(item: WorkItem, { until, of, awaited }: Wait): Permit {
     const leftMs = Math.max(0, until - clock.monotonic());
-    return of === 'tenant' ? waitForTenants(item, key, leftMs) : waitInScheduler(item, key, leftMs);
+    return of === 'tenant' ? waitForTenants(item, awaited, leftMs) : waitInScheduler(item, awaited, leftMs);
   }
 
-  function waitForTenants(item: WorkItem, key: string, leftMs: number): Permit {
+  function waitForTenants(item: WorkItem, awaited: string, leftMs: number): Permit {
     const { tenantId, priority } = item.event;
     pauses.note(tenantId, leftMs);
     // What is over in a moment is not worth two events.
     if (leftMs <= lookMs || !isInOthersWay(tenantId)) return { kind: 'rest', restMs: Math.min(leftMs, lookMs) };
-    return waitInScheduler(item, key, Math.min(leftMs, deferralMaxMs[priority]));
+    return waitInScheduler(item, awaited, Math.min(leftMs, deferralMaxMs[priority]));
   }
 
-  function waitInScheduler(item: WorkItem, key: string, waitMs: number): Permit {
+  function waitInScheduler(item: WorkItem, awaited: string, waitMs: number): Permit {
     const { tenantId, priority } = item.event;
-    const deferral = deferrals.take({ tenantId, key }, priority, waitMs);
+    const deferral = deferrals.take({ tenantId, awaited }, priority, waitMs);
     if (deferral.kind === 'paced') return { kind: 'rest', restMs: deferral.restMs };
     return { kind: 'defer', dueAt: deferral.dueAt };
   }

@@ -8,7 +8,7 @@ import type { ReadyMeans } from '../../src/dispatchers/means.ts';
 import { workItemOf } from '../../src/dispatchers/work-item.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
-import type { WorkEvent } from '../../src/domain/events.ts';
+import type { Channel, WorkEvent } from '../../src/domain/events.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
@@ -42,17 +42,21 @@ const means: ReadyMeans = {
 let passedMs = 0;
 let breakers: Breakers;
 beforeEach(() => {
-  const begun = Date.now();
   passedMs = 0;
-  breakers = createBreakers({
-    channel: 'WEBHOOK',
+  breakers = breakersOf('WEBHOOK');
+});
+
+function breakersOf(channel: Channel): Breakers {
+  const begun = Date.now();
+  return createBreakers({
+    channel,
     // All retries together: an hour.
     retryPolicy: fixedRetryPolicy([hour / 2, hour / 2]),
     clock: { now: () => begun + passedMs, monotonic: () => passedMs, random: () => 0 },
     logger: silentLogger,
     metrics: noMetrics,
   });
-});
+}
 
 function itemOf(event: WorkEvent): WorkItem {
   const tracker = { number: event.partition, finish() {} } as unknown as WorkItem['tracker'];
@@ -127,5 +131,40 @@ describe('a receiver that is down, and what a person sends again to it of a mont
     expect(attempt(first, retryable())).toBe('made');
     expect(attempt(dueAgain(), retryable())).toBe('made');
     expect(attempt(again(), retryable())).toBe('waits');
+  });
+});
+
+describe('what waits in line', () => {
+  const reason = { code: 'http_400', message: 'Bad Request', failureClass: 'recipient' } as const;
+  const up: DeliveryOutcome[] = [
+    { kind: 'delivered', messageId: null },
+    { kind: 'retryable', reason, retryAfterMs: null },
+    { kind: 'rejected', reason },
+  ];
+
+  it('waits no longer once its receiver has answered, whatever it says of a message', () => {
+    const notedOf = (outcome: DeliveryOutcome) => {
+      const choice = breakers.choose(itemOf(requested()), means);
+      return choice.kind === 'go' ? breakers.note(choice.pass, outcome) : null;
+    };
+    expect(up.map(notedOf)).toEqual([true, true, true]);
+    expect([retryable(), retryable(hour)].map(notedOf)).toEqual([false, false]);
+  });
+
+  it('for a tenant’s providers waits for any of them', () => {
+    const primary: ReadyMeans = { ...means, fallback: { ...means, role: 'fallback' } };
+    const item = itemOf(requested({ channel: 'EMAIL', recipient: 'ada@example.com' }));
+    const chosen = () => breakers.choose(item, primary);
+    breakers = breakersOf('EMAIL');
+    const roles = new Set<string>();
+    const awaited = new Set<string>();
+    for (let choice = chosen(); ; choice = chosen()) {
+      awaited.add(choice.kind === 'go' ? choice.pass.awaited : choice.awaited);
+      if (choice.kind === 'wait') break;
+      roles.add(choice.pass.means.role);
+      breakers.note(choice.pass, retryable());
+    }
+    expect([...roles]).toEqual(['primary', 'fallback']);
+    expect(awaited.size).toBe(1);
   });
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 
+import { createComingBack } from '../../src/dispatchers/coming-back.ts';
 import { createDeferrals } from '../../src/dispatchers/deferrals.ts';
 import { createAskPermit } from '../../src/dispatchers/permits.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
@@ -24,6 +25,7 @@ interface Second {
 }
 
 const tickMs = 100;
+const minuteMs = 60_000;
 
 /** A dispatcher of each tenant's in the order in which it came, beside a scheduler that is never late; the breakers open for 1, 2, 4, ... s, ten minutes at most. */
 async function run(loads: readonly Load[], seconds: number) {
@@ -42,11 +44,11 @@ async function run(loads: readonly Load[], seconds: number) {
       choose({ event }: WorkItem) {
         const { tenantId, recipient } = event;
         return recipient === dead
-          ? { kind: 'wait', until: opensUntil(), of: 'receiver', key: `${tenantId}\n${dead}` }
+          ? { kind: 'wait', until: opensUntil(), of: 'receiver', awaited: `${tenantId}\n${dead}` }
           : { kind: 'go', pass: { means: { role: 'primary', maxPerSecond: null } } };
       },
     } as never,
-    deferrals: createDeferrals({ clock }),
+    deferrals: createDeferrals({ clock, comingBack: createComingBack({ clock }) }),
     pauses: { note() {}, end() {} },
     isInOthersWay: () => false,
     takeRate: () => Promise.reject(new Error('there is no rate')),
@@ -97,6 +99,34 @@ async function run(loads: readonly Load[], seconds: number) {
   return { told, latestMs: new Map(tenants.map(({ load, latestMs }) => [load.tenant, latestMs])) };
 }
 
+/** How long what came last for a receiver that is dead since is out, ms; each of the others has one out. */
+function latestOf(flood: {
+  aSecond: number;
+  others?: number;
+  ownOthers?: number;
+  forSeconds?: number;
+  priority?: Priority;
+  waitMs?: number;
+}): number {
+  const { aSecond, others = 0, ownOthers = 0, forSeconds = 600, priority = 'DEFAULT', waitMs = 600_000 } = flood;
+  let now = 0;
+  const clock = { now: () => now, monotonic: () => now, random: () => 0.5 };
+  const deferrals = createDeferrals({ clock, comingBack: createComingBack({ clock }) });
+  const beside = [
+    ...Array.from({ length: others }, (_, i) => `tnt_${i}`),
+    ...Array.from({ length: ownOthers }, () => 'tnt_a'),
+  ].map((tenant, i) => ({ tenantId: tenant as TenantId, awaited: `${tenant}\n${i}` }));
+  let latestMs = 0;
+  for (let second = 0; second < forSeconds; second++, now += 1000) {
+    for (const one of beside.slice(second * 10, (second + 1) * 10)) deferrals.take(one, priority, waitMs);
+    for (let n = 0; n < aSecond; n++) {
+      const deferral = deferrals.take({ tenantId: 'tnt_a' as TenantId, awaited: `tnt_a\n${dead}` }, priority, waitMs);
+      if (deferral.kind === 'until') latestMs = Math.max(latestMs, deferral.dueAt - now);
+    }
+  }
+  return latestMs;
+}
+
 /** Of so many a second. */
 const inTick = (aSecond: number, tick: number) =>
   Math.floor((aSecond * (tick + 1) * tickMs) / 1000) - Math.floor((aSecond * tick * tickMs) / 1000);
@@ -124,8 +154,8 @@ describe('what is deferred for dead receivers', () => {
 
   it('of one receiver, or less urgent, puts no other off; nor what comes after one was taken', () => {
     const clock = { now: () => 0, monotonic: () => 0, random: () => 0.5 };
-    const deferrals = createDeferrals({ clock });
-    const of = (receiver: string) => ({ tenantId: 'tnt_a' as TenantId, key: `tnt_a\n${receiver}` });
+    const deferrals = createDeferrals({ clock, comingBack: createComingBack({ clock }) });
+    const of = (receiver: string) => ({ tenantId: 'tnt_a' as TenantId, awaited: `tnt_a\n${receiver}` });
     const dueOf = (receiver: string, priority: Priority, waitMs: number) => {
       const deferral = deferrals.take(of(receiver), priority, waitMs);
       return deferral.kind === 'until' ? deferral.dueAt : null;
@@ -136,5 +166,27 @@ describe('what is deferred for dead receivers', () => {
     expect(dueOf('failing', 'BULK', 1000)).toBe(1500);
     deferrals.end(of('dead'));
     expect(dueOf('dead', 'BULK', 1000)).toBe(1500);
+  });
+
+  it.each([
+    ['that sends 10 a second, alone', 10, 0, 15],
+    ['that sends 10 a second, beside 2,000 tenants that have one webhook out each', 10, 2_000, 15],
+    ['that sends 100 a second', 100, 0, 45],
+  ])('of a tenant %s, for ten minutes, is no longer out than its own pace makes it', (_, aSecond, others, minutes) => {
+    expect(latestOf({ aSecond, others }) / minuteMs).toBeLessThan(minutes);
+  });
+
+  it('and is much isn’t made later by the tenant’s other receivers, for which there is one each', () => {
+    expect(latestOf({ aSecond: 10, ownOthers: 200 }) / minuteMs).toBeLessThan(20);
+  });
+
+  it.each([
+    ['HIGH', 5],
+    ['DEFAULT', 60],
+    ['BULK', 60],
+  ] as const)('is out for no longer than %s may be, and a quarter of that: %d minutes', (priority, minutes) => {
+    expect(latestOf({ aSecond: 100, forSeconds: 1_800, priority, waitMs: 10_000 }) / minuteMs).toBeLessThan(
+      1.25 * minutes,
+    );
   });
 });

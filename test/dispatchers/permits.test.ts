@@ -2,6 +2,7 @@
 
 import { expect, it } from '@jest/globals';
 
+import { createComingBack } from '../../src/dispatchers/coming-back.ts';
 import { createDeferrals } from '../../src/dispatchers/deferrals.ts';
 import { createAskPermit } from '../../src/dispatchers/permits.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
@@ -24,9 +25,9 @@ it.each<[Priority, number]>([
     const askPermit = createAskPermit({
       findMeans: async () => ({ kind: 'ready' }) as never,
       breakers: {
-        choose: () => ({ kind: 'wait', until: 24 * 60 * minuteMs, of: 'tenant', key: 'tnt_a\nprimary' }),
+        choose: () => ({ kind: 'wait', until: 24 * 60 * minuteMs, of: 'tenant', awaited: 'tnt_a' }),
       } as never,
-      deferrals: createDeferrals({ clock }),
+      deferrals: createDeferrals({ clock, comingBack: createComingBack({ clock }) }),
       pauses: { note() {}, end: never },
       isInOthersWay: () => true,
       takeRate: never,

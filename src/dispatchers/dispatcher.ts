@@ -162,6 +162,7 @@ export async function runDispatcher(dependencies: DispatcherDependencies): Promi
       weightOf: (tenantId) => shares.of(tenantId).weight,
       isPaused: pauses.has,
       clock,
+      comingBack,
       accountLimits: dependencies.limits.account,
     }),
     recentIds,

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CommittedPosition } from '../ports/event-log.ts';
 import { createBookings } from './bookings.ts';
 import type { ComeBack } from './come-back.ts';
+import type { ComingBack } from './coming-back.ts';
 import { pulsed } from './position-text.ts';
 import { createPartitionAccount } from './partition-account.ts';
 import type { AccountLimits, Admission } from './partition-account.ts';
@@ -87,11 +88,12 @@ export interface ReadAhead {
 export function createReadAhead(
   of: Pick<Memory, 'weightOf' | 'isPaused'> & {
     readonly clock: Pick<Clock, 'monotonic'>;
+    readonly comingBack: ComingBack;
     readonly accountLimits: AccountLimits;
   },
   limits: ReadAheadLimits = readAheadLimits,
 ): ReadAhead {
-  const { weightOf, isPaused, clock, accountLimits } = of;
+  const { weightOf, isPaused, accountLimits } = of;
   const lanes = new Map<Topic, Lane>();
 
   function laneOf(topic: Topic): Lane {
@@ -114,7 +116,7 @@ export function createReadAhead(
           lane.hold(bytes);
         },
       };
-      const account = createPartitionAccount(start, { memory, bookings: createBookings({ clock }) }, accountLimits);
+      const account = createPartitionAccount(start, { memory, bookings: createBookings(of) }, accountLimits);
       let moves = 0;
       let isPulsed = false;
       let isClosed = false;

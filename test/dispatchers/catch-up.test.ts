@@ -6,6 +6,7 @@ import { createAnsweredBefore } from '../../src/dispatchers/answered-before.ts';
 import { nothingAnswered } from '../../src/dispatchers/answered.ts';
 import { createCatchUp } from '../../src/dispatchers/catch-up.ts';
 import { accountLimits } from '../../src/dispatchers/partition-account.ts';
+import { createComingBack } from '../../src/dispatchers/coming-back.ts';
 import { createReadAhead } from '../../src/dispatchers/read-ahead.ts';
 import type { Reading } from '../../src/dispatchers/reading.ts';
 import { encodePosition, tenantKey } from '../../src/dispatchers/position-text.ts';
@@ -43,10 +44,12 @@ async function lifeOf(ranges: number, random: () => number): Promise<number[]> {
     untilItWorks: (_, __, ask) => ask(),
     offer: ({ tracker }, { offset }) => tracker.finish({ tenantId, offset, bytes: 1 }),
   });
+  const clock = { monotonic: () => 0, random: () => 0.5 };
   const readAhead = createReadAhead({
     weightOf: () => 1,
     isPaused: () => false,
-    clock: { monotonic: () => 0 },
+    clock,
+    comingBack: createComingBack({ clock }),
     accountLimits,
   });
   for (let partition = 0; partition < numbers; partition++) {

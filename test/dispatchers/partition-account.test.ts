@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { createBookings } from '../../src/dispatchers/bookings.ts';
+import { createComingBack } from '../../src/dispatchers/coming-back.ts';
 import { accountLimits, createPartitionAccount } from '../../src/dispatchers/partition-account.ts';
 import type { AccountLimits } from '../../src/dispatchers/partition-account.ts';
 import { decodePosition, encodePosition, laggardsMax, tenantKey } from '../../src/dispatchers/position-text.ts';
@@ -28,7 +29,8 @@ function memoryOf(bytesMax: number) {
 
 /** A partition whose events the test makes, read as a dispatcher reads it. */
 function reader(log: readonly Work[], position = start, bytesMax = 20, limits: AccountLimits = accountLimits) {
-  const bookings = createBookings({ clock: { monotonic: () => 0 } });
+  const clock = { monotonic: () => 0, random: () => 0.5 };
+  const bookings = createBookings({ clock, comingBack: createComingBack({ clock }) });
   const account = createPartitionAccount(position, { memory: memoryOf(bytesMax), bookings }, limits);
   const taken: Work[] = [];
   let at = log.findIndex(({ offset }) => offset >= account.start);

@@ -3,13 +3,16 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { accountLimits } from '../../src/dispatchers/partition-account.ts';
+import { createComingBack } from '../../src/dispatchers/coming-back.ts';
 import { createReadAhead } from '../../src/dispatchers/read-ahead.ts';
 import type { PartitionTracker } from '../../src/dispatchers/read-ahead.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 
 const start = { offset: 0, metadata: '' };
 const limits = { laneBytesMax: 1_100, reserveBytes: 100, comeBackMax: 100 };
-const tenants = { weightOf: () => 1, isPaused: () => false, clock: { monotonic: () => 0 }, accountLimits };
+const clock = { monotonic: () => 0, random: () => 0.5 };
+const comingBack = createComingBack({ clock });
+const tenants = { weightOf: () => 1, isPaused: () => false, clock, comingBack, accountLimits };
 const work = (tenant: string, offset: number, bytes: number) => ({ tenantId: tenant as TenantId, offset, bytes });
 
 function tracked(readAhead: ReturnType<typeof createReadAhead>, topic: string, partition: number): PartitionTracker {

@@ -166,8 +166,7 @@ describe("an erased tenant's events", () => {
     const [starts, ends] = await Promise.all([engines.log.starts(deliveriesTopic), engines.log.ends(deliveriesTopic)]);
     return (ends[partition] ?? 0) - (starts[partition] ?? 0);
   };
-  const ofOther = (): DomainEvent[] =>
-    lifeOf({ ...delivered, tenant: 1 }, 5).map((event) => ({ ...event, partition }) as DomainEvent);
+  const ofOther = (): DomainEvent[] => lifeOf({ ...delivered, tenant: 1 }, 5).map((event) => ({ ...event, partition }));
 
   it.each([
     ['where they are the last of a partition', 1, []],

@@ -56,7 +56,7 @@ export async function recordsOf(
   ids: readonly NotificationId[],
 ): Promise<ReadonlyMap<NotificationId, NotificationDocument>> {
   const found = await reader.get<NotificationDocument>(notificationsCollection.name, ids);
-  return found as ReadonlyMap<string, NotificationDocument> as ReadonlyMap<NotificationId, NotificationDocument>;
+  return found as ReadonlyMap<NotificationId, NotificationDocument>;
 }
 
 export async function listNotifications(

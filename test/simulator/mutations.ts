@@ -469,16 +469,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'an attempt that was made twice ends what later ones wait for when it fails for good',
-    edits: [
-      {
-        file: 'projections/timers/document.ts',
-        from: 'isForGood ? event.attempt + 1 : undefined',
-        to: 'isForGood ? undefined : undefined',
-      },
-    ],
-  },
-  {
     name: 'the end of a round leaves its timers',
     edits: [
       {
@@ -534,10 +524,6 @@ export const mutations: readonly Mutation[] = [
         to: "attempt.provider = means.role === 'fallback' ? 'receiver' : means.provider.name;",
       },
     ],
-  },
-  {
-    name: 'a scheduler that slept says what it had decided before it has heard of its group',
-    edits: [{ file: 'scheduler/decider.ts', from: 'if (!(await isSurelyOurs(deps))) return false;', to: '' }],
   },
   {
     name: 'what has expired while its permit was asked for is sent',

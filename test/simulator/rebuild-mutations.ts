@@ -35,12 +35,6 @@ export const rebuildMutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'what was held by a process that was killed is let go by nobody',
-    edits: [
-      { file: 'projections/live-rebuild.ts', from: 'if (finishes()) await store.letGo(definition, version);', to: '' },
-    ],
-  },
-  {
     name: 'what is held stays so where it does not come level',
     edits: [{ file: 'projections/level-swap.ts', from: 'await held.release();', to: '' }],
     unseen: 'a second later it is tried again, which holds it anew and swaps it; test/projections/live-rebuild has it',

@@ -95,13 +95,13 @@ export async function openEmbeddedTied(deps: EngineDependencies): Promise<TiedSt
   return { tie: { identity: log.history, log: files.log, settings: files.settings }, settings, close };
 }
 
-/** What a rebuild and other work on the whole log needs; the read models follow this log then. @throws StartError where there is none */
+/** What a rebuild and other work on the whole log needs, made where there is nothing yet; the read models follow this log then. @throws StartError where a log was */
 export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise<LogAndViews> {
   const { config, clock, logger } = deps;
-  logThereIn(config);
   const opened = await openLocked(config);
   const { files, close } = opened;
   try {
+    if (!isThere(files.log) && isThere(files.views)) refuseMissing(files.log, files.views);
     const log = await openLog(deps, files.log);
     opened.add(log);
     const store = await openOrExplain(files.views, 'views', () => {
@@ -116,7 +116,9 @@ export async function openEmbeddedLogAndViews(deps: EngineDependencies): Promise
   }
 }
 
+/** @throws StartError where there is no log */
 export async function openEmbeddedLogBesideViews(deps: EngineDependencies): Promise<LogBesideViews> {
+  logThereIn(deps.config);
   const { log, store, close } = await openEmbeddedLogAndViews(deps);
   await prepareReadModels({ log, store });
   return { log, reader: store, close };

@@ -80,7 +80,10 @@ const recordedMax = 20;
 const pageRecords = 500;
 
 /** As the records spell it: nobody can tell once it is erased. */
-async function recordedAs(reader: ReadModelReader, { tenantId, channel, recipient }: Asked): Promise<Set<string>> {
+export async function recordedAs(
+  reader: ReadModelReader,
+  { tenantId, channel, recipient }: Asked,
+): Promise<Set<string>> {
   const spellings = new Set<string>();
   let after: readonly FieldValue[] | null = null;
   for (let asked = 0; asked < askedRecords && spellings.size < recordedMax; asked += pageRecords) {

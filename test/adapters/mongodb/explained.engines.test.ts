@@ -17,6 +17,7 @@ import {
   statisticsRange,
 } from '../../../src/projections/notifications/statistics-range.ts';
 import { restOf } from '../../../src/jobs/erasing-tenant.ts';
+import { recordedAs } from '../../../src/main/erase-recipient.ts';
 import { countOf, newest } from '../../../src/main/erase-tenant.ts';
 import type { Status } from '../../../src/domain/notification.ts';
 import { statistics } from '../../../src/projections/notifications/statistics.ts';
@@ -275,6 +276,17 @@ describe('MongoDB: the queries of the read models', () => {
       expect((await countOf(store, tenant)).count).toBeGreaterThan(0);
     });
     expect(sent.length).toBeGreaterThan(4);
+    await expectCheap(db, sent);
+  });
+
+  it('how the records spell a recipient that is to be erased, page after page', async () => {
+    const sent = await sentBy(db, async () => {
+      for (const channel of ['EMAIL', 'SMS'] as const) {
+        expect([...(await recordedAs(store, { tenantId: tenant, channel, recipient }))]).toEqual([recipient]);
+        await recordedAs(store, { tenantId: tenant, channel, recipient: 'nobody@example.com' });
+      }
+    });
+    expect(sent.length).toBeGreaterThanOrEqual(4);
     await expectCheap(db, sent);
   });
 

@@ -18,6 +18,8 @@ export function fairnessOf(world: World): string[] {
     case 'moves':
     case 'retention':
       return [];
+    case 'crowd':
+      return crowdOf(world);
     case 'neighbours':
       return neighboursOf(world);
     case 'shares':
@@ -105,4 +107,41 @@ function ratesOf({ plan, witness }: World): string[] {
       wrong.push(`window ${n} of ${rate} a second begins after ${tookMs.toFixed(0)} ms`);
   }
   return wrong;
+}
+
+/** Twice what was seen in some thousand of them, whose windows are smaller than anybody's by a hundred times. */
+const crowd = { littleMaxMs: 5_000, rateMaxPart: 1.5, rateMaxMs: 15_000, putOffMax: 24 } as const;
+/** So many slots that nobody waits for one; and so few that whoever has a rate waits for one behind those that hang. */
+const [manySlots, fewSlots] = [64, 8];
+
+/** Where nothing goes wrong but receivers: who wants little and whose receiver answers isn't held up by the others, a rate is used up, and nothing is put off without end. */
+function crowdOf({ plan, witness, brokers }: World): string[] {
+  if (plan.faults.length > 0) return [];
+  const putOff = Map.groupBy(
+    brokers.all.flatMap(({ event }) => (event?.type === 'DeliveryDeferred' ? [event] : [])),
+    ({ notificationId }) => notificationId,
+  );
+  const often = [...putOff].filter(([, events]) => events.length > crowd.putOffMax);
+  const wrong = often.map(([id, { length }]) => `${id} was put off ${length} times`);
+  for (const { id, maxPerSecond, answerMs, failing, down } of plan.tenants) {
+    const begins = witness.begins.filter(({ work }) => work.tenantId === id);
+    const requests = [...witness.all().values()].filter(({ tenantId }) => tenantId === id);
+    if (maxPerSecond !== null) {
+      const [from, to] = [
+        Math.min(...requests.map(({ requestedAt }) => virtualMs(requestedAt))),
+        begins.at(-1)?.at ?? 0,
+      ];
+      const maxMs = (requests.length / maxPerSecond) * 1_000 * crowd.rateMaxPart + crowd.rateMaxMs + lastWishOf(plan);
+      if (plan.inFlightMax > fewSlots && to - from > maxMs)
+        wrong.push(`${id}, ${requests.length} at ${maxPerSecond} a second, took ${(to - from).toFixed(0)} ms`);
+      continue;
+    }
+    const wantsLittle = requests.length <= 6 && answerMs <= 50 && failing.hang === 0 && down === null;
+    if (wantsLittle && plan.inFlightMax >= manySlots) wrong.push(...late(begins, crowd.littleMaxMs));
+  }
+  return wrong;
+}
+
+function lastWishOf({ notifications }: World['plan']): number {
+  return Math.max(...notifications.map(({ at }) => at));
 }

@@ -8,9 +8,9 @@ import type { Mutation } from './mutations.ts';
 import { mutated, mutations } from './mutations.ts';
 import { runSeeds } from './running.ts';
 
-/** Most are found within 100, one takes two thousand, and one is found by a storm (storms.ts) alone. */
+/** Most are found within 100, one takes two thousand, and some are found by a storm (storms.ts) or a crowd (crowds.ts) alone. */
 const seedsMax = 5_000;
-/** By mutation: a seed that found it, which is tried first. One that doesn't any more costs the time of all before the next that does, which `seeds.ts 1 5000 NAME` names (a storm: `seeds.ts 1000001 5000 NAME`). */
+/** By mutation: a seed that found it, which is tried first. One that doesn't any more costs the time of all before the next that does, which `seeds.ts 1 5000 NAME` names (a storm: `seeds.ts 1000001 5000 NAME`, a crowd from 2000001 on). */
 const foundBy = JSON.parse(readFileSync(new URL('found-by.json', import.meta.url), 'utf8')) as Record<string, number>;
 /** A hundred times what the longest takes. */
 const timeoutMs = 60 * 60 * 1000;

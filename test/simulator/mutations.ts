@@ -1,6 +1,7 @@
 // Deliberate faults, put into Herald's source while it is loaded: what the simulator has to find, so that it isn't taken on trust.
 
 import { clockMutations } from './clock-mutations.ts';
+import { crowdMutations } from './crowd-mutations.ts';
 import { erasureMutations } from './erasure-mutations.ts';
 import { jobMutations } from './job-mutations.ts';
 import { keyMutations } from './key-mutations.ts';
@@ -545,6 +546,7 @@ export const mutations: readonly Mutation[] = [
   ...keyMutations,
   ...retentionMutations,
   ...rebuildMutations,
+  ...crowdMutations,
 ];
 
 /** The file's text with a mutation's edits of it. @throws Error when a text isn't there, or more than once */

@@ -10,6 +10,7 @@ import type { Random } from '../chaos/random.ts';
 import { createRandom } from '../chaos/random.ts';
 import { accountLimits } from '../../src/dispatchers/partition-account.ts';
 import type { AccountLimits } from '../../src/dispatchers/partition-account.ts';
+import { crowdOf, isCrowd } from './crowds.ts';
 import { isStorm, stormOf } from './storms.ts';
 
 /**
@@ -18,6 +19,7 @@ import { isStorm, stormOf } from './storms.ts';
  * jobs: what has failed is sent again and what waits is cancelled, many in one call, while everything goes wrong.
  * keys: what has an Idempotency-Key is asked for again and again, of whichever process, while everything goes wrong.
  * retention: what has ended is forgotten and goes from the log, while everything goes wrong.
+ * crowd: many tenants of whom hardly any may have surplus in the log (crowds.ts).
  * neighbours: tenants that are slow, large and many, and one that isn't. shares, lanes: backlogs that are worked off by turns. rate: a tenant's own limit.
  */
 export const scenarios = [
@@ -31,8 +33,11 @@ export const scenarios = [
   'shares',
   'lanes',
   'rate',
+  'crowd',
 ] as const;
 export type Scenario = (typeof scenarios)[number];
+/** Crowds are asked for by their seeds. */
+type UsualScenario = Exclude<Scenario, 'crowd'>;
 
 export interface TenantPlan {
   readonly id: TenantId;
@@ -184,6 +189,7 @@ const largeBytes = 260 * 1024;
 const smallBytes = 500;
 
 export function planOf(seed: number): Plan {
+  if (isCrowd(seed)) return crowdOf(seed);
   const random = createRandom(seed);
   const plan = plannedBy(seed, random);
   return crowding(rebuilding(byProviders(expiring(isStorm(seed) ? stormOf(plan, random) : plan))));
@@ -294,7 +300,7 @@ function plannedBy(seed: number, random: Random): Plan {
   }
 }
 
-function scenarioOf(percent: number, seed: number): Scenario {
+function scenarioOf(percent: number, seed: number): UsualScenario {
   if (percent < 68) return 'chaos';
   // They take five times as long as others.
   if (percent < 69) return seed % 2 === 0 ? 'retention' : 'chaos';
@@ -308,7 +314,7 @@ function scenarioOf(percent: number, seed: number): Scenario {
 }
 
 /** Those in which anything may go wrong, as they were found to find something. */
-function scenarioOfStorm(percent: number): Scenario {
+function scenarioOfStorm(percent: number): UsualScenario {
   if (percent < 36) return 'chaos';
   if (percent < 42) return 'retention';
   if (percent < 50) return 'keys';
@@ -574,11 +580,18 @@ function moves(random: Random): Rest {
   };
 }
 
+const moveKinds: readonly FaultKind[] = ['restart', 'start', 'restart', 'leaders move'];
+
+/** Nothing may be sent twice for it. */
+export function isOrderly(kind: FaultKind): boolean {
+  return moveKinds.includes(kind);
+}
+
 /** @param withinMs it begins within so long */
 export function anyMove(random: Random, withinMs = 2_000): Fault {
   return {
     at: random.between(50, withinMs),
-    kind: random.of(['restart', 'start', 'restart', 'leaders move']),
+    kind: random.of(moveKinds),
     machine: random.between(0, 9),
     forMs: 0,
     oneIn: 1,
@@ -664,11 +677,11 @@ function backlogOf(tenants: readonly TenantPlan[], each: number, of: readonly Pr
   };
 }
 
-const nothingFails: TenantPlan['failing'] = { error: 0, later: 0, refused: 0, hang: 0, lost: 0 };
+export const nothingFails: TenantPlan['failing'] = { error: 0, later: 0, refused: 0, hang: 0, lost: 0 };
 
 const oneProvider = { hasFallback: false, down: null };
 
-function quietTenant(n: number): TenantPlan {
+export function quietTenant(n: number): TenantPlan {
   return {
     id: `tnt_${n}` as TenantId,
     answerMs: 5,
@@ -716,7 +729,9 @@ function anyNotification(
   };
 }
 
-function notification(of: Pick<NotificationPlan, 'at' | 'tenant' | 'priority'> & { bytes?: number }): NotificationPlan {
+export function notification(
+  of: Pick<NotificationPlan, 'at' | 'tenant' | 'priority'> & { bytes?: number },
+): NotificationPlan {
   const never = { sendAfterMs: null, expiresAfterMs: null, cancelAfterMs: null, retryAfterMs: null, batch: null };
   return { bytes: smallBytes, recipient: 0, ...never, ...of };
 }

@@ -3,7 +3,7 @@
 //   SIM_SEEDS=10000 npm test -- test/simulator                    so many seeds (1,000 without it)
 //   SIM_SEEDS=10000 SIM_SECONDS=120 npm test -- test/simulator    as CI runs it: on a slow machine as many of them as two minutes hold; says how many that were
 //   SIM_SEED=4711 npm test -- test/simulator                      one seed; prints everything that happened in it
-//   SIM_FROM=1000001 SIM_SEEDS=20000 npm test -- test/simulator   others than the first ones: who looks for what nobody has found; from a million on all are storms
+//   SIM_FROM=1000001 SIM_SEEDS=20000 npm test -- test/simulator   others than the first ones: who looks for what nobody has found; from a million on all are storms, from two crowds
 //
 // A seed stands for a world (plan.ts): tenants whose receivers are quick, slow, failing or silent, who flood, have a rate, a weight, large bodies, who cancel,
 // send again and erase, one or many at once, ask with Idempotency-Keys until they are answered, and have a second provider for while the first one is down; one to
@@ -24,7 +24,7 @@
 // statistics are what the records say; each job has done what it was to do, to each notification once, at its rate, and counts it (jobs.ts); each key is one
 // notification, of what its first caller asked for, and in the log once somebody was told so (keys.ts); what has ended is forgotten, nothing that waits is, days go
 // on counting all of it, and the log has lost it (retention.ts). Where nothing goes wrong (fairness.ts): shares, lanes and rates are kept, neighbours aren't
-// noticed, a move repeats nothing. Where recipients and tenants are erased
+// noticed, a move repeats nothing, what has no room in the log has its turn. Where recipients and tenants are erased
 // (erasures.ts, erasure-verdict.ts): nothing of them is sent by whoever knows it, started later or had the time to hear of it, no document shows what was gone
 // from it; at the end all are forgotten that had been asked for by then and nobody else, a log folded anew gives the same, and what is counted stayed.
 //
@@ -34,6 +34,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { replayed, runSeeds } from './running.ts';
+import { crowdsFrom } from './crowds.ts';
 import { stormsFrom } from './storms.ts';
 
 /** However slow a machine is. */
@@ -44,8 +45,9 @@ const seconds = process.env['SIM_SECONDS'] === undefined ? null : Number(process
 const one = process.env['SIM_SEED'];
 /** The first seed of those that are no storms, or of all. */
 const from = Number(process.env['SIM_FROM'] ?? '1');
-/** One in so many is a storm (storms.ts); they come first, so that each run has some. */
+/** One in so many is a storm (storms.ts), or a crowd (crowds.ts); they come first, so that each run has some. */
 const oneStormIn = 50;
+const oneCrowdIn = 200;
 /** Processes that run seeds side by side. */
 const sideBySide = 2;
 /** A hundred times what it takes. */
@@ -68,15 +70,18 @@ describe('a simulated Herald', () => {
   it(
     `keeps its promises in ${seeds} worlds${seconds === null ? '' : `, or in as many as ${seconds} s hold`}`,
     async () => {
-      const storms = from < stormsFrom ? Math.ceil(seeds / oneStormIn / sideBySide) : 0;
-      const each = Math.ceil(seeds / sideBySide) - storms;
+      const partOf = (oneIn: number) => (from < stormsFrom ? Math.ceil(seeds / oneIn / sideBySide) : 0);
+      const [storms, crowds] = [partOf(oneStormIn), partOf(oneCrowdIn)];
+      const each = Math.ceil(seeds / sideBySide) - storms - crowds;
       const begun = performance.now();
       const secondsGone = () => (performance.now() - begun) / 1000;
       const runSide = async (n: number) => {
-        const stormy = storms === 0 ? [] : [await runSeeds(stormsFrom + 1 + n * storms, storms)];
-        const within =
-          seconds === null ? null : { seconds: seconds - secondsGone(), min: seedsMin / sideBySide - storms };
-        return [...stormy, await runSeeds(from + n * each, each, { within })];
+        const first = [];
+        if (storms > 0) first.push(await runSeeds(stormsFrom + 1 + n * storms, storms));
+        if (crowds > 0) first.push(await runSeeds(crowdsFrom + 1 + n * crowds, crowds));
+        const min = seedsMin / sideBySide - storms - crowds;
+        const within = seconds === null ? null : { seconds: seconds - secondsGone(), min };
+        return [...first, await runSeeds(from + n * each, each, { within })];
       };
       const ran = (await Promise.all(Array.from({ length: sideBySide }, (_, n) => runSide(n)))).flat();
       const count = ran.reduce((sum, of) => sum + of.seeds, 0);

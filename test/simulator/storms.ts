@@ -2,14 +2,15 @@
 // further ahead. They take three times as long as others, so they are few where all are run; whoever looks for something runs thousands.
 
 import type { Random } from '../chaos/random.ts';
+import { isCrowd } from './crowds.ts';
 import type { NotificationPlan, Plan, TenantPlan } from './plan.ts';
 import { anyFault, anyMove, inTime } from './plan.ts';
 
-/** Seeds from here on are storms. */
+/** Seeds from here on are storms, to those of crowds. */
 export const stormsFrom = 1_000_000;
 
 export function isStorm(seed: number): boolean {
-  return seed >= stormsFrom;
+  return seed >= stormsFrom && !isCrowd(seed);
 }
 
 /** A plan in which all of that is so. Where nothing may be sent twice processes still come and go in an orderly way alone. */

@@ -15,6 +15,7 @@ import { createErasureWitness } from './erasures.ts';
 import { virtualMs } from './log.ts';
 import type { Machine } from './machine.ts';
 import type { Plan, TenantPlan } from './plan.ts';
+import { isOrderly } from './plan.ts';
 import type { AttemptWitness } from './receivers.ts';
 import { tooEarly } from './retention.ts';
 import type { Trace } from './trace.ts';
@@ -75,7 +76,8 @@ export function createWitness(by: {
   const { plan, tenants, time, trace } = by;
   const mayRepeat =
     plan.scenario === 'chaos' ||
-    (['jobs', 'erasures', 'keys', 'retention'].includes(plan.scenario) && plan.faults.length > 0);
+    (['jobs', 'erasures', 'keys', 'retention'].includes(plan.scenario) && plan.faults.length > 0) ||
+    (plan.scenario === 'crowd' && plan.faults.some(({ kind }) => !isOrderly(kind)));
   const problems: string[] = [];
   const begins: Begun[] = [];
   const arrivals = new Map<NotificationId, number>();

@@ -76,6 +76,8 @@ export interface Ran {
 const patienceMs = 60_000;
 /** A key that a process had taken whose clock was ahead is another's after a lease and as much as clocks may differ; what has ended is kept for a while. */
 const furtherPatienceMs = 90_000;
+/** A receiver that was down for 20 s is called again after as long at most, and what waits behind its probe comes later by a quarter. */
+const crowdPatienceMs = 240_000;
 /** Until what is said to be over is over, and where appends failed until what wasn't known to be in the log has come to be in it. */
 const [settlingMs, lateAppendsMs] = [300, 1_300];
 const lookEveryMs = 50;
@@ -105,7 +107,7 @@ export async function runSeed(seed: number, print: ((line: string) => void) | nu
       return left.length === 0;
     };
     const isLonger = world.keys !== null || plan.retention !== null;
-    const patience = patienceMs + (isLonger ? furtherPatienceMs : 0);
+    const patience = plan.scenario === 'crowd' ? crowdPatienceMs : patienceMs + (isLonger ? furtherPatienceMs : 0);
     await time.run(isOver, lookFrom + patience);
     const problems = [...witness.problems];
     if (problems.length === 0) problems.push(...left.map((what) => `after ${patience} ms of peace: ${what}`));

@@ -28,8 +28,14 @@ export interface Delivering {
   metrics(): Promise<readonly MetricsSnapshot[]>;
   /** Whether what they append is taken, as far as it isn't known from this thread's own appends. */
   logIsUp(): UpOrWhy;
-  /** In the order in which they were started. */
-  readonly running: readonly { readonly failed?: Promise<Error>; stop(): Promise<unknown> }[];
+  readonly sending: readonly Running[];
+  /** What sends, and whoever accepts, asks for it until both have stopped. */
+  readonly following: readonly Running[];
+}
+
+interface Running {
+  readonly failed?: Promise<Error>;
+  stop(): Promise<unknown>;
 }
 
 interface DeliveringOptions extends Dispatching {
@@ -73,7 +79,8 @@ export async function startDelivering(
     ...thread,
     channels,
     suppressions: reachedBy(list, thread),
-    running: [...following, thread],
+    sending: [thread],
+    following,
   };
 }
 
@@ -81,7 +88,7 @@ async function inThisThread(
   adapters: Adapters,
   config: Config,
   dispatching: Dispatching & { readonly suppressions: SuppressionList; readonly cancels: Cancels },
-  following: Delivering['running'],
+  following: Delivering['following'],
 ): Promise<Delivering> {
   const {
     log,
@@ -106,7 +113,8 @@ async function inThisThread(
     activity: (channel) => dispatchers.find((dispatcher) => dispatcher.channel === channel)?.activity() ?? [],
     metrics: async () => [],
     logIsUp: () => true,
-    running: [...following, ...dispatchers],
+    sending: dispatchers,
+    following,
   };
 }
 

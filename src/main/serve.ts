@@ -1,6 +1,7 @@
-// herald serve: opens the engines, starts the roles, prints the banner, and stops in the reverse order.
+// herald serve: opens the engines, starts the roles, prints the banner, and stops in the reverse order, a stage at a time.
 //
-//   operations ──> engines ──> projectors' thread ──> dispatchers ──> jobs ──> API ──> banner ... SIGTERM ──> the same backwards
+//   operations ──> engines ──> what is worked with: projectors' thread, lists ──> work: dispatchers, retention, jobs, API ──> banner
+//   SIGTERM ──> the same backwards, all of a stage at once: no work begins while other work is waited for
 
 import { provisionTenant } from '../commands/provision-tenant.ts';
 import type { Channel } from '../domain/events.ts';
@@ -59,7 +60,10 @@ interface Started {
   warm(): void;
 }
 
-/** Runs until a signal or a failure; then stops all that runs, the last started first, and exits. */
+/** What is stopped at once; the last stage first. */
+type Stages = Running[][];
+
+/** Runs until a signal or a failure; then stops all that runs, the last stage first, and exits. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
   keepHeapsSmall(isCluster(config) ? clusterHeapGrowsPercent : undefined);
   letHelpersGiveWay();
@@ -72,21 +76,21 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const { logger } = parts;
   await checkSecretFiles(config, logger);
   const health = createHealth();
-  const running: Running[] = [];
+  const stages: Stages = [];
+  const stopOne = (one: Running) =>
+    one.stop().catch((err: unknown) => logger.error('a part did not stop cleanly', { err }));
   const stopAll = async () => {
-    for (const one of running.toReversed()) {
-      await one.stop().catch((err: unknown) => logger.error('a part did not stop cleanly', { err }));
-    }
+    for (const stage of stages.toReversed()) await Promise.all(stage.map(stopOne));
     logger.flush();
   };
   let failure: unknown;
   try {
     let threadMetrics = async (): Promise<readonly MetricsSnapshot[]> => [];
     const operations = await startOperations({ ...parts, config, health, otherMetrics: () => threadMetrics() });
-    running.push(operations);
+    stages.push([operations]);
     const adapters = await openAdapters({ ...parts, config, health, signal: told.signal });
-    running.push({ stop: () => adapters.close() });
-    const started = await startRoles(config, { ...options, signal: told.signal }, adapters, health, running);
+    stages.push([{ stop: () => adapters.close() }]);
+    const started = await startRoles(config, { ...options, signal: told.signal }, adapters, health, stages);
     const { url } = started;
     threadMetrics = started.metrics;
     operations.started();
@@ -102,7 +106,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
         banner({ url, operationsUrl: operations.url, apiKey: await demoApiKey(adapters), dashboard }),
       );
     }
-    const failures = running.flatMap(({ failed }) => (failed === undefined ? [] : [failed]));
+    const failures = stages.flat().flatMap(({ failed }) => (failed === undefined ? [] : [failed]));
     failure = await Promise.race([signal, ...failures]);
     operations.stopping();
   } catch (error) {
@@ -121,21 +125,24 @@ async function startRoles(
   { roles, from, channels, signal }: ServeOptions & { readonly signal: AbortSignal },
   adapters: Adapters,
   health: Health,
-  running: Running[],
+  stages: Stages,
 ): Promise<Started> {
   const { engines, directory } = adapters;
   await directory.start();
   const runsProjectors = roles.has('projector');
   const runsScheduler = roles.has('scheduler');
   const { reader: stored, damage, thread: threadEngines } = await engines.openViews(runsProjectors || runsScheduler);
-  running.push({ stop: async () => stored.close() });
+  stages.push([{ stop: async () => stored.close() }]);
   const { log, clock } = adapters;
   await checkPositions({ log, reader: stored, clock });
   const reader = createServingReader({ log, reader: stored, readModels, clock });
   const told = { logLevel: config.LOG_LEVEL, runsProjectors, runsScheduler };
+  const workedWith: Running[] = [];
+  const work: Running[] = [];
+  stages.push(workedWith, work);
   const thread =
     threadEngines === null ? null : await startProjectorThread({ engines: threadEngines, ...told }, signal);
-  if (thread !== null) running.push(thread);
+  if (thread !== null) workedWith.push(thread);
   const catchUps = catchUpsOf(adapters.log, reader);
   // Before anybody can post: a first notification would be something to catch up with for whoever asks for it, and the process unready until it is folded.
   await Promise.all([...catchUps.values()].map((catchUp) => catchUp.begin()));
@@ -143,27 +150,28 @@ async function startRoles(
   const folding = () => thread?.folding() ?? [];
   health.need('readModels', readModelHealth({ reader, damage, clock: adapters.clock, folding, catchUps: answersFrom }));
   const delivering = await startDelivering(adapters, config, { roles, from, channels, reader, signal });
-  running.push(...delivering.running);
+  workedWith.push(...delivering.following);
+  work.push(...delivering.sending);
   health.need('log', async () => {
     const isUp = await adapters.logIsUp();
     return isUp === true ? (engines.losing() ?? delivering.logIsUp()) : isUp;
   });
   const keeper = runsProjectors ? await startRetention(config, adapters, stored) : null;
-  if (keeper !== null) running.push(keeper);
-  if (runsScheduler) running.push(startJobs(adapters, reader, catchUps));
+  if (keeper !== null) work.push(keeper);
+  if (runsScheduler) work.push(startJobs(adapters, reader, catchUps));
   const watched = { adapters, health, roles, reader: stored, thread, delivering, keeper };
-  running.push(startWatching({ ...watched, isCluster: isCluster(config) }));
+  work.push(startWatching({ ...watched, isCluster: isCluster(config) }));
   const { partitioning } = log;
   const items = hasItemsThread(config, roles)
     ? await startItemsThread({ partitioning, outboundAllow: config.OUTBOUND_ALLOW }, adapters.logger, signal)
     : null;
-  if (items !== null) running.push(items);
+  if (items !== null) workedWith.push(items);
   const metrics = async () =>
     (await Promise.all([thread?.metrics() ?? [], delivering.metrics(), items?.metrics() ?? []])).flat();
   if (!roles.has('api')) return { url: null, metrics, warm() {} };
   const { suppressions } = delivering;
   const api = await startApi({ adapters, config, reader, suppressions, catchUps, itemMaker: items?.itemMaker ?? null });
-  running.push(api);
+  work.push(api);
   return { url: api.url, metrics, warm: () => api.warm() };
 }
 

@@ -32,7 +32,7 @@ export interface KeeperState {
   readonly partition: number;
   /** Goes up with whatever was done. */
   readonly moves: number;
-  /** The last pass was done to its end, and the next one isn't due. */
+  /** The last pass was done to its end and the next one isn't due, or the records aren't so far yet, of which others tell. */
   readonly rests: boolean;
 }
 
@@ -45,6 +45,8 @@ export const retentionGroup = 'retention';
 
 /** Where nothing is to go, how often it is looked whether a tenant has a retention of its own by now. */
 const idleMs = 60_000;
+/** After a pass that failed, or could not be done yet: a sixth of the time after which a number counts as standing still. */
+const againMs = 5_000;
 
 interface Number {
   readonly partition: number;
@@ -114,6 +116,7 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
   while (!signal.aborted) {
     const now = clock.now();
     number.rests = false;
+    let isDone = false;
     try {
       // Of all tenants, so one number does it.
       if (partition === 0) await settings.forgetPreviousKeys(now);
@@ -129,15 +132,17 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
       const horizon = horizonAt(now, retention.keptMs);
       const statisticsHorizon = horizonAt(now, retention.statisticsMs);
       const of = { partition, signal, horizon, statisticsHorizon, tenants, settled, looked };
-      if (shortest === Infinity || (await passOver({ ...deps, moved }, of))) {
+      isDone = shortest === Infinity || (await passOver({ ...deps, moved }, of));
+      if (isDone) {
         number.doneTo = now;
-        number.rests = true;
         moved();
       }
+      number.rests = true;
     } catch (err) {
       if (!signal.aborted) logger.error('retention stands still', { partition, err });
     }
-    await clock.sleep(restWhere(inForce.shortestMs), signal);
+    const restMs = restWhere(inForce.shortestMs);
+    await clock.sleep(isDone ? restMs : Math.min(restMs, againMs), signal);
   }
 }
 

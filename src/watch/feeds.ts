@@ -142,7 +142,7 @@ export function jobsFeed(of: { readonly jobs: Pick<JobStore, 'standing'>; readon
   };
 }
 
-/** What passes over a number again and again: it comes on while it passes, and rests in between. */
+/** What passes over a number again and again: it comes on while it passes, and rests in between, or until what it goes by is there. */
 export function retentionFeed(of: {
   readonly group: string;
   states(): readonly { readonly partition: number; readonly moves: number; readonly rests: boolean }[];

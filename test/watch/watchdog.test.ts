@@ -3,19 +3,20 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import type { TenantId } from '../../src/domain/ids.ts';
 import { workTopic } from '../../src/domain/topics.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventLog } from '../../src/ports/event-log.ts';
 import type { LogFields, Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
-import type { RunningProjector } from '../../src/projections/projector.ts';
 import { projectorGroup, runProjector } from '../../src/projections/projector.ts';
 import type { ReadModel } from '../../src/projections/read-model.ts';
 import { timersReadModel } from '../../src/projections/timers/index.ts';
 import { runScheduler } from '../../src/scheduler/index.ts';
 import type { Activity } from '../../src/watch/feeds.ts';
-import { dispatcherFeed, timersFeed } from '../../src/watch/feeds.ts';
+import { retentionGroup, startKeeper } from '../../src/retention/keeper.ts';
+import { dispatcherFeed, retentionFeed, timersFeed } from '../../src/watch/feeds.ts';
 import { readModelFeed } from '../../src/watch/read-model-feed.ts';
 import type { Feed, Watchdog } from '../../src/watch/watchdog.ts';
 import { startWatchdog } from '../../src/watch/watchdog.ts';
@@ -47,7 +48,7 @@ let lines: { message: string; fields: LogFields }[];
 let looks: number;
 let counted: Map<string, number>;
 let gauges: Map<string, () => number>;
-const running: (RunningProjector | Watchdog)[] = [];
+const running: { stop(): Promise<void> }[] = [];
 
 beforeEach(async () => {
   engines = await openEngines();
@@ -213,6 +214,51 @@ describe('a dispatcher', () => {
     expect(watchdog.standing()).toMatchObject([{ part: `${topic} read`, behind: 1 }]);
     readTo = 2;
     await movesAgain(watchdog, group);
+  });
+});
+
+describe('retention', () => {
+  it('that failed once, or finds its records not filled yet, does not stand still; what goes on failing does', async () => {
+    const { log, store } = engines;
+    running.push(await runProjector({ ...engines, readModel: notificationsReadModel }));
+    let failures = 0;
+    let isFilled = true;
+    const retentions = async () => {
+      if (failures-- > 0) throw new Error('the store is away for a moment');
+      return new Map<TenantId, number>();
+    };
+    const keeper = await startKeeper({
+      log,
+      reader: { ...store, hasCaughtUp: async () => isFilled },
+      settings: { retentions, forgetPreviousKeys: async () => undefined },
+      retention: { keptMs: 30 * 86_400_000, statisticsMs: null },
+      clock: fastClock(),
+      logger: logger(),
+      metrics: metrics(),
+    });
+    running.push(keeper);
+    const watchdog = watch([retentionFeed({ group: retentionGroup, ...keeper })]);
+    const aMinute = async () => {
+      const from = looks;
+      await until(() => looks > from + 14, { what: 'looks of over a minute' });
+    };
+    const stoodStill = () => lines.filter(({ message }) => message === 'partition numbers stand still');
+    const rests = () => keeper.states().length === 12 && keeper.states().every((number) => number.rests);
+    await until(rests, { what: 'a pass over each number' });
+    // Each of them once.
+    failures = 12;
+    await until(() => failures <= 0, { what: 'the failures' });
+    await aMinute();
+    expect([watchdog.standing(), stoodStill()]).toEqual([[], []]);
+    isFilled = false;
+    await aMinute();
+    await aMinute();
+    expect([watchdog.standing(), stoodStill()]).toEqual([[], []]);
+    isFilled = true;
+    failures = Infinity;
+    await until(() => watchdog.standing().length === 12, { what: 'a standstill' });
+    failures = 0;
+    await until(() => watchdog.standing().length === 0, { what: 'its end' });
   });
 });
 

@@ -35,8 +35,8 @@ export function connectRedis(url: string): RedisConnection {
     // A connection is ended by `drop`; this is how long ioredis keeps a timer to end it once more.
     disconnectTimeout: 100,
     retryStrategy: (times) => Math.min(times * retryStepMs, retryMaxMs),
-    // The server that is written to has become a replica.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    // The server that is written to has become a replica. Redis 6.2 and before tell it within the error of the script.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
   });
   const drop = () => {
     if (isOpen(client)) client.stream.destroy();

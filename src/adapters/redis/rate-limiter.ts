@@ -33,7 +33,7 @@ export interface RedisRateLimiterOptions {
 }
 
 export interface RedisRateLimiter extends RateLimiter {
-  /** Whether limits are held over processes now: Redis is asked. Answers within 125 ms, never rejects. */
+  /** Whether limits are held over processes now: Redis is asked to take and write it. Answers within 125 ms, never rejects. */
   isUp(): Promise<boolean>;
 }
 
@@ -49,13 +49,16 @@ interface Take {
 /** Limits and windows in use: the service's own, tenants' own and providers' rates. Some 300 bytes each, stateless. */
 const limitersMax = 1000;
 
+/** What `isUp` takes: a Redis that answers and can't be written, or where the script may not be run, holds no limits. More than all processes ask in a second. */
+const probe: Pick<Take, 'key' | 'limit'> = { key: 'up', limit: { limit: 1_000_000, windowMs: 1000 } };
+
 /** Connects in the background: it is for the caller to ask `isUp`, or not to care. */
 export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: RedisRateLimiterOptions): RedisRateLimiter {
   const connection = connectRedis(url);
   const supervision = createSupervision({ connection, logger });
   const own = createFixedWindows();
   const limiters = new Map<string, RateLimiterRedis>();
-  metrics?.gauge('herald_redis_up', () => (supervision.mayAsk() ? 1 : 0));
+  metrics?.gauge('herald_redis_up', () => (supervision.isUp() ? 1 : 0));
 
   function limiterFor({ limit, windowMs }: RateLimit): RateLimiterRedis {
     const name = `${limit}/${windowMs}`;
@@ -74,10 +77,17 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
     return limiter;
   }
 
-  async function askRedis({ kind, key, limit, cost, count }: Take): Promise<RateLimitDecision> {
+  /** What is refused isn't written. */
+  function consumed({ kind, key, limit, cost }: Omit<Take, 'count'>): Promise<RateLimiterRes> {
+    const answer = consume(limiterFor(limit), `${keyPrefix}${key}`, cost, windowsKept[kind]);
+    return supervision.watch(answer, ({ consumedPoints }) => consumedPoints <= limit.limit);
+  }
+
+  async function askRedis(take: Take): Promise<RateLimitDecision> {
+    const { limit, cost, count } = take;
     const askedAt = performance.now();
     connection.gather();
-    const answer = await supervision.watch(consume(limiterFor(limit), `${keyPrefix}${key}`, cost, windowsKept[kind]));
+    const answer = await consumed(take);
     const allowed = answer.consumedPoints <= limit.limit;
     const resetMs = Math.max(answer.msBeforeNext, 0);
     if (allowed) {
@@ -109,7 +119,7 @@ export function createRedisRateLimiter({ url, keyPrefix, logger, metrics }: Redi
     async isUp() {
       if (!supervision.mayAsk()) return false;
       try {
-        await supervision.watch(connection.client.ping());
+        await consumed({ kind: 'take', cost: 1, ...probe });
         return true;
       } catch {
         return false;

@@ -1,13 +1,16 @@
 // Whether Redis may be asked: it is connected, has answered in time and hasn't failed within the last second. Says once
-// when it is away and once when it is back.
+// when it is away and once when it is back. What has refused to write (a replica after a fail-over, out of memory) is back
+// once it has written: it answers what only reads all the while, and accepts each new connection.
 
 import type { Logger } from '../../ports/logger.ts';
 import type { RedisConnection } from './connection.ts';
 
 export interface Supervision {
   mayAsk(): boolean;
-  /** The answer, or its error; no answer in time is one, and ends the connection. */
-  watch<T>(answer: Promise<T>): Promise<T>;
+  /** By what it answered last; it may be asked all the same, once it has rested. */
+  isUp(): boolean;
+  /** The answer, or its error; no answer in time is one, and ends the connection. `hasWritten`: it could not have been given without a write. */
+  watch<T>(answer: Promise<T>, hasWritten: (answer: T) => boolean): Promise<T>;
   close(): void;
 }
 
@@ -17,7 +20,7 @@ export interface Supervision {
  */
 const tickMs = 25;
 const ticksMax = 4;
-/** After an error that Redis answered with (loading, out of memory), it isn't asked. */
+/** After an error that Redis answered with (loading, out of memory, a replica), it isn't asked. */
 const restMs = 1000;
 
 export function createSupervision(by: { connection: RedisConnection; logger: Logger }): Supervision {
@@ -29,15 +32,20 @@ export function createSupervision(by: { connection: RedisConnection; logger: Log
   let ticker: NodeJS.Timeout | null = null;
   let restUntil = 0;
   let isAway = false;
+  /** It has answered with an error, and written nothing since. */
+  let refuses = false;
   let isClosed = false;
 
-  client.on('ready', noteAnswer);
+  client.on('ready', () => {
+    if (!refuses) noteAnswer();
+  });
   client.on('close', () => noteFailure('the connection was closed'));
   // Without this listener ioredis writes errors to the console; their other properties may hold the password.
   client.on('error', ({ message }: Error) => noteFailure(message));
 
   function noteAnswer(): void {
     restUntil = 0;
+    refuses = false;
     if (isAway) logger.info('Redis is back: limits hold over all processes again');
     isAway = false;
   }
@@ -64,16 +72,20 @@ export function createSupervision(by: { connection: RedisConnection; logger: Log
 
   return {
     mayAsk: () => client.status === 'ready' && performance.now() >= restUntil,
-    async watch(answer) {
+    isUp: () => client.status === 'ready' && !isAway,
+    async watch(answer, hasWritten) {
       const asked = { since: ticks };
       waiting.add(asked);
       ticker ??= setInterval(tick, tickMs);
       try {
         const result = await answer;
-        if (isAway) noteAnswer();
+        if (isAway && (!refuses || hasWritten(result))) noteAnswer();
         return result;
       } catch (error) {
-        if (client.status === 'ready') restUntil = performance.now() + restMs;
+        if (client.status === 'ready') {
+          restUntil = performance.now() + restMs;
+          refuses = true;
+        }
         noteFailure(error instanceof Error ? error.message : String(error));
         throw error;
       } finally {

@@ -1,10 +1,13 @@
 // Redis away: nothing is refused for it, nobody waits for it, and it is used again by itself.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 
 import { createRedisRateLimiter } from '../../../src/adapters/redis/rate-limiter.ts';
 import type { RedisRateLimiter } from '../../../src/adapters/redis/rate-limiter.ts';
+import type { Metrics } from '../../../src/ports/metrics.ts';
 import type { OwnEngine } from '../../support/engine-control.ts';
 import { startOwnRedis } from '../../support/engine-control.ts';
 import { until } from '../../support/until.ts';
@@ -14,6 +17,7 @@ import type { Line } from './lines.ts';
 /** The limiter waits for Redis for a tenth of it; the rest is for a machine that is busy. Who waited for Redis itself would wait until it is back. */
 const atOnceMs = 1_000;
 const limit = { limit: 100, windowMs: 60_000 };
+const noMetrics: Metrics = { increment() {}, observe() {}, gauge() {}, gauges() {} };
 const takes = (limiter: RedisRateLimiter, count: number, key: string) =>
   Promise.all(Array.from({ length: count }, () => limiter.take(key, limit)));
 const allowedOf = async (limiter: RedisRateLimiter, count: number, key: string) =>
@@ -29,8 +33,11 @@ describe('Redis away', () => {
   let server: OwnEngine;
   let limiter: RedisRateLimiter;
   let lines: Line[];
-  const open = (url = server.address) =>
-    createRedisRateLimiter({ url, keyPrefix: 'herald-test:', logger: recordTo(lines) });
+  let gauge: () => number;
+  const open = (url = server.address) => {
+    const metrics = { ...noMetrics, gauge: (_: string, read: () => number) => void (gauge = read) };
+    return createRedisRateLimiter({ url, keyPrefix: 'herald-test:', logger: recordTo(lines), metrics });
+  };
   const isUp = () => limiter.isUp();
   const said = () => lines.map(({ level, message }) => `${level}: ${message}`);
   const away = 'warn: Redis is away: each process holds limits by itself';
@@ -126,6 +133,39 @@ describe('Redis away', () => {
     expect(said()).toEqual([away, back]);
     await admin.quit();
   });
+
+  it.each([
+    ['out of memory', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+    ['a replica after a fail-over', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  ] as const)(
+    'answering whoever reads and refusing to write, %s: away, said once, until it has written',
+    async (why, [begin, ...beginWith], [end, ...endWith]) => {
+      const admin = new Redis(server.address);
+      const refused = { limit: 1, windowMs: 600_000 };
+      await limiter.take(`refused ${why}`, refused);
+      await admin.call(begin, ...beginWith);
+      try {
+        await limiter.take('writes', limit);
+        const health = new Set<boolean>();
+        const metric = new Set<number>();
+        const until3s = performance.now() + 3_000;
+        while (performance.now() < until3s) {
+          metric.add(gauge());
+          health.add(await isUp());
+          await limiter.take(`writes-${performance.now()}`, limit);
+          // What is over the limit is answered without a write.
+          expect(await limiter.take(`refused ${why}`, refused)).toMatchObject({ allowed: false });
+          await sleep(20);
+        }
+        expect([[...health], [...metric], said()]).toEqual([[false], [0], [away]]);
+      } finally {
+        await admin.call(end, ...endWith);
+      }
+      await until(isUp, { what: 'Redis to be used again' });
+      expect([gauge(), said()]).toEqual([1, [away, back]]);
+      await admin.quit();
+    },
+  );
 
   it('from the start: takes are answered, and it is used once it is there', async () => {
     await server.kill();

@@ -14,8 +14,8 @@ import type { LookUp, ResolvedName } from './guard-names.ts';
 
 export interface NameServersDependencies {
   readonly clock: Clock;
-  /** `address` or `address:port`; absent: the system's. */
-  readonly servers?: readonly string[];
+  /** `address` or `address:port`, asked for whenever those of the system's file have changed; absent: the system's. */
+  readonly servers?: () => readonly string[];
   /** Absent: the system's. */
   readonly hostsPath?: string;
   readonly resolvConfPath?: string;
@@ -41,23 +41,25 @@ interface SystemFiles {
   readonly search: readonly string[];
   /** A name with fewer dots may be meant inside a domain of `search`. */
   readonly ndots: number;
+  /** As they stand there; none while the file isn't there, or is being written. */
+  readonly nameServers: readonly string[];
 }
 
 export function createLookUp(dependencies: NameServersDependencies): LookUp {
-  const { clock, servers } = dependencies;
-  const resolver = new Resolver({ timeout: questionMs, maxTimeout: questionMs, tries: questionTries });
-  if (servers !== undefined) resolver.setServers(servers);
+  const { clock } = dependencies;
   const files = keptFiles(dependencies);
+  const resolverFor = keptResolver(dependencies);
 
   return async (name) => {
     const plain = (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
-    const { hosts, search, ndots } = files();
+    const { hosts, search, ndots, nameServers } = files();
     const literal = literalOf(plain);
     if (literal !== null) return { addresses: [literal], ttlMs: hostsTtlMs };
     const local = hosts.get(plain) ?? (isLocalhost(plain) ? loopback : undefined);
     if (local !== undefined) return { addresses: local, ttlMs: hostsTtlMs };
     const isWhole = name.endsWith('.') || plain.split('.').length > ndots;
     const names = isWhole ? [plain] : [plain, ...search.map((domain) => `${plain}.${domain}`)];
+    const resolver = resolverFor(nameServers);
     return within(
       clock,
       lookupMsMax,
@@ -157,10 +159,23 @@ function keptFiles({ clock, hostsPath = systemHosts(), resolvConfPath = '/etc/re
   return (): SystemFiles => {
     const now = clock.monotonic();
     if (files === null || now - readAt >= filesKeptMs) {
-      files = { hosts: hostsOf(textOf(hostsPath)), ...searchOf(textOf(resolvConfPath)) };
+      files = { hosts: hostsOf(textOf(hostsPath)), ...resolvConfOf(textOf(resolvConfPath)) };
       readAt = now;
     }
     return files;
+  };
+}
+
+/** A resolver reads the system's name servers once, as it is made: a network that has others by now (a lease, a VPN, a cluster's DNS that moved) takes another one. */
+function keptResolver({ servers }: NameServersDependencies): (nameServers: readonly string[]) => Resolver {
+  let kept: { readonly resolver: Resolver; readonly of: string } | null = null;
+  return (nameServers) => {
+    const of = nameServers.join(' ');
+    if (kept !== null && (of === kept.of || of === '')) return kept.resolver;
+    const resolver = new Resolver({ timeout: questionMs, maxTimeout: questionMs, tries: questionTries });
+    if (servers !== undefined) resolver.setServers(servers());
+    kept = { resolver, of };
+    return resolver;
   };
 }
 
@@ -190,15 +205,18 @@ function hostsOf(text: string): Map<string, ResolvedAddress[]> {
   return hosts;
 }
 
-function searchOf(text: string): Pick<SystemFiles, 'search' | 'ndots'> {
+function resolvConfOf(text: string): Omit<SystemFiles, 'hosts'> {
   let search: readonly string[] = [];
   let ndots = 1;
+  const nameServers: string[] = [];
   for (const [keyword, ...values] of wordsOfLines(text)) {
     if (keyword === 'search' || keyword === 'domain') search = values.slice(0, searchMax);
+    if (keyword === 'nameserver') nameServers.push(...values);
     if (keyword !== 'options') continue;
     for (const value of values) if (value.startsWith('ndots:')) ndots = Number(value.slice('ndots:'.length)) || 1;
   }
-  return { search: search.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== ''), ndots };
+  const domains = search.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== '');
+  return { search: domains, ndots, nameServers };
 }
 
 function wordsOfLines(text: string): string[][] {

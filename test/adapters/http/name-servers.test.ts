@@ -38,7 +38,7 @@ beforeAll(async () => {
     'good.example.test': ['127.0.0.1'],
     'many.example.test': Array.from({ length: 60 }, (_, i) => `192.0.2.${i + 1}`),
   });
-  lookUp = createLookUp({ clock: wallClock, servers: [server.address], hostsPath, resolvConfPath });
+  lookUp = createLookUp({ clock: wallClock, servers: () => [server.address], hostsPath, resolvConfPath });
 });
 afterAll(async () => {
   await server.close();
@@ -93,6 +93,35 @@ describe('a name', () => {
       message: 'no name server told the address of the name',
     });
   });
+});
+
+it('name servers that the system has changed are asked within 5 s, and a file that is being written changes none', async () => {
+  const [first, second] = [
+    await startNameServer({ 'shop.example.test': ['192.0.2.1'] }),
+    await startNameServer({ 'shop.example.test': ['192.0.2.2'] }),
+  ];
+  const resolvConfPath = join(folder, 'changing.conf');
+  const has = (text: string) => writeFile(resolvConfPath, text);
+  const ofLine = new Map([
+    ['127.0.0.53', first.address],
+    ['127.0.0.54', second.address],
+  ]);
+  let line = '127.0.0.53';
+  let passedMs = 0;
+  const clock = { ...wallClock, monotonic: () => wallClock.monotonic() + passedMs };
+  const changing = createLookUp({ clock, servers: () => [ofLine.get(line) ?? ''], resolvConfPath });
+  const asked = async () => {
+    passedMs += 5_000;
+    return (await changing('shop.example.test')).addresses.map(({ address }) => address);
+  };
+  await has('nameserver 127.0.0.53\n');
+  expect(await asked()).toEqual(['192.0.2.1']);
+  line = '127.0.0.54';
+  await has('');
+  expect(await asked()).toEqual(['192.0.2.1']);
+  await has('# by DHCP\nnameserver 127.0.0.54\n');
+  expect(await asked()).toEqual(['192.0.2.2']);
+  await Promise.all([first.close(), second.close()]);
 });
 
 it(`${deadNames} names that never resolve hold up neither another receiver nor the threads of the process`, async () => {

@@ -37,9 +37,13 @@ const loopback = '127.0.0.0/8,::1/128';
 /** One row per variable: what reads it, its default (null: none), what it is for. `secret` values are never printed. */
 const variables = {
   NODE_ENV: {
-    schema: z.string(),
+    // Anything else might be meant to be production, and would be a demo tenant under a secret that was made up.
+    schema: z
+      .string()
+      .trim()
+      .pipe(z.enum(['production', 'development', 'test'], 'should be production, development or test')),
     fallback: 'development',
-    about: 'production: no demo tenant, no banner, no made-up secrets',
+    about: 'production: no demo tenant, no banner, no made-up secrets; otherwise development or test',
   },
   HOST: {
     schema: z.string().min(1),
@@ -173,7 +177,7 @@ export function isCluster(config: Config): config is ClusterConfig {
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  const isProduction = given(environment, 'NODE_ENV') === 'production';
+  const isProduction = isProductionIn(environment);
   for (const [name, variable] of Object.entries<Variable>(variables)) {
     const { schema } = variable;
     const text = given(environment, name) ?? fallbackOf(variable, isProduction);
@@ -189,7 +193,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Every variable with its value, its default and what it is for; secrets are not shown. */
 export function describeConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
-  const isProduction = given(environment, 'NODE_ENV') === 'production';
+  const isProduction = isProductionIn(environment);
   return Object.entries<Variable>(variables).map(([name, variable]) => {
     const { about, secret } = variable;
     const fallback = fallbackOf(variable, isProduction);
@@ -201,6 +205,10 @@ export function describeConfig(environment: Readonly<Record<string, string | und
       about,
     };
   });
+}
+
+function isProductionIn(environment: Readonly<Record<string, string | undefined>>): boolean {
+  return given(environment, 'NODE_ENV')?.trim() === 'production';
 }
 
 function fallbackOf({ fallback, inProduction }: Variable, isProduction: boolean): string | null {

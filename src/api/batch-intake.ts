@@ -14,6 +14,7 @@ import type { Outbound } from '../ports/outbound.ts';
 import type { ThreadTurns } from '../ports/thread-turns.ts';
 import type { AcceptanceDependencies, Checked, MadeOfItems } from './batch-acceptance.ts';
 import { createAcceptance } from './batch-acceptance.ts';
+import { createHeap } from './batch-heap.ts';
 import type { BatchItem } from './batch-items.ts';
 import { batchItem } from './batch-request.ts';
 import type { TakenIn } from './batch-results.ts';
@@ -91,13 +92,19 @@ interface Waiting {
   readonly text: string;
 }
 
+/** What is no item by its bytes alone is told in its turn, and counts as one. */
+type Cut = Waiting | { readonly index: number; readonly error: DomainError };
+
+/** Why cutting stops for now. */
+type Gathered = { readonly kind: 'full' | 'late' | 'through' } | { readonly kind: 'end'; readonly error: DomainError };
+
 export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trace }: IntakeOf) {
   const { limits, outbound, clock, logger, turns, flushTurns, itemMaker = null } = deps;
   const sender = { tenantId, trace };
   const results = createResults(logger, batchId);
   const acceptAll = createAcceptance(deps, { tenantId, batchId }, results);
   const underWay = new Set<Promise<void>>();
-  const piece = createHeap<Waiting>(intakeLimits.pieceItemsMax, intakeLimits.pieceBytesMax);
+  const piece = createHeap<Cut>(intakeLimits.pieceItemsMax, intakeLimits.pieceBytesMax);
   /** Of what was made everything comes before what was checked here. */
   const flush = createHeap<MadeOfItems | Checked>(intakeLimits.flushItemsMax, intakeLimits.flushBytesMax);
   const ahead = createItemsAhead<MadeItems | null>(intakeLimits);
@@ -108,6 +115,8 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
   /** How often something was to be taken. */
   let takes = 0;
   let index = 0;
+  /** What cutting has taken of the thread since others had a turn: many chunks may come in one. */
+  let cutMs = 0;
   /** The one that ended last, with its rests and turns. */
   let flushTookMs = 0;
   /** Why nothing more is taken; null: it is. */
@@ -214,6 +223,16 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
     else for (const { index: at } of items) results.refuse(at, reason);
   };
 
+  /** The others are told. */
+  const withTexts = (items: readonly Cut[]): readonly Waiting[] => {
+    const waiting: Waiting[] = [];
+    for (const item of items) {
+      if ('text' in item) waiting.push(item);
+      else results.reject(item.index, item.error);
+    }
+    return waiting;
+  };
+
   const checkPiece = async (): Promise<void> => {
     const items = piece.takeAll();
     if (items.length === 0 && toStop === null) return;
@@ -223,29 +242,52 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       return results.stop(items[0]?.index ?? index, reason);
     }
     const { granted, refusal } = await limits.items(tenantId, items.length);
-    const taken = granted < items.length ? items.slice(0, granted) : items;
+    const taken = withTexts(granted < items.length ? items.slice(0, granted) : items);
     if (maker === null) {
       await ahead.taken();
       await checkHere(taken);
-    } else await makeAhead(maker, taken);
+    } else if (taken.length > 0) await makeAhead(maker, taken);
     await nextTurn();
+    cutMs = 0;
     if (refusal !== null) results.stop(items[granted]?.index ?? index, refusal);
+  };
+
+  /** Into the piece, for the time of one at most. */
+  const gather = (items: Iterator<BatchItem, void>): Gathered => {
+    const weight = itemWeight();
+    const until = clock.monotonic() + intakeLimits.pieceMs - cutMs;
+    for (let looked = 1; ; looked++) {
+      const { value: item } = items.next();
+      if (item === undefined) return { kind: 'through' };
+      if (item.kind === 'end') return item;
+      if (item.kind === 'item') piece.add({ index, text: item.text }, item.text.length, weight);
+      else piece.add({ index, error: item.error }, 0, weight);
+      index++;
+      if (piece.isFull(part())) return { kind: 'full' };
+      if (looked % lookEvery === 0 && clock.monotonic() >= until) return { kind: 'late' };
+    }
   };
 
   return {
     /** False: reading stops here. */
     async take(items: Iterable<BatchItem>): Promise<boolean> {
       takes++;
-      const weight = itemWeight();
-      for (const item of items) {
-        const at = index++;
-        if (item.kind === 'bad') results.reject(at, item.error);
-        if (item.kind === 'item') piece.add({ index: at, text: item.text }, item.text.length, weight);
-        if (item.kind === 'end' || piece.isFull(part())) await checkPiece();
-        if (item.kind === 'end') results.stop(at, item.error);
+      const rest = items[Symbol.iterator]();
+      for (;;) {
+        const since = clock.monotonic();
+        const gathered = turns.piece(() => gather(rest));
+        cutMs += clock.monotonic() - since;
+        if (gathered.kind === 'full' || gathered.kind === 'end') await checkPiece();
+        // White space comes to no piece, behind which others would have a turn.
+        else if (cutMs >= intakeLimits.pieceMs) {
+          await nextTurn();
+          await turns.gap(tenantId);
+          cutMs = 0;
+        }
+        if (gathered.kind === 'end') results.stop(index++, gathered.error);
         if (results.isStopped()) return false;
+        if (gathered.kind === 'through') return true;
       }
-      return true;
     },
 
     /** What is under way is taken, and nothing after it; all else that `take` was given is said not to be, and why. */
@@ -272,28 +314,6 @@ export function createIntake(deps: IntakeDependencies, { tenantId, batchId, trac
       await beginFlush();
       await Promise.all(underWay);
       return results.taken();
-    },
-  };
-}
-
-/** What is gathered until it is full, by its number or its bytes. */
-function createHeap<T>(itemsMax: number, bytesMax: number) {
-  let items: T[] = [];
-  let weight = 0;
-  let bytes = 0;
-  return {
-    add(item: T, itemBytes: number, itemWeight = 1): void {
-      items.push(item);
-      weight += itemWeight;
-      bytes += itemBytes;
-    },
-    isFull: (part: number) => weight >= itemsMax * part || bytes >= bytesMax * part,
-    takeAll(): readonly T[] {
-      const taken = items;
-      items = [];
-      weight = 0;
-      bytes = 0;
-      return taken;
     },
   };
 }

@@ -7,6 +7,8 @@ import { notUtf8 } from './body.ts';
 
 export const batchLimits = {
   itemsMax: 10_000,
+  /** Of NDJSON: each costs as much as cutting a short item does, and is none. */
+  blankLinesMax: 10_000,
   bytesMax: 32 * 1024 * 1024,
   /** As much as a request of its own holds. */
   itemBytesMax: 256 * 1024,
@@ -61,6 +63,7 @@ function isSpace(byte: number | undefined): boolean {
 
 function createLineCutter(): Cutter {
   const item = createItem();
+  let blank = 0;
   return {
     *push(bytes) {
       const chunk = createChunk(bytes);
@@ -69,6 +72,10 @@ function createLineCutter(): Cutter {
         const line = item.take(chunk, from, at);
         from = at + 1;
         if (line !== null) yield line;
+        else if (++blank > batchLimits.blankLinesMax) {
+          yield tooManyBlank();
+          return;
+        }
       }
       item.add(bytes.subarray(from));
     },
@@ -256,6 +263,11 @@ function tooLarge(): BatchItem {
 export function batchTooLarge(): DomainError {
   const most = `${batchLimits.bytesMax / 1024 / 1024} MiB`;
   return new DomainError('PAYLOAD_TOO_LARGE', `A batch holds at most ${most}.`);
+}
+
+function tooManyBlank(): BatchItem {
+  const most = batchLimits.blankLinesMax.toLocaleString('en');
+  return { kind: 'end', error: new DomainError('PAYLOAD_TOO_LARGE', `A batch has at most ${most} empty lines.`) };
 }
 
 function tooMany(): BatchItem {

@@ -93,4 +93,14 @@ describe('the items of a batch', () => {
     expect(large.at(-1)).toEqual(tooMuch);
     expect(large.length).toBeLessThan(170);
   });
+
+  it('end where empty lines are one too many, of whatever white space and wherever they are', async () => {
+    const tooMuch = { kind: 'end', code: 'PAYLOAD_TOO_LARGE' };
+    const { blankLinesMax } = batchLimits;
+    for (const blank of ['\n', ' \t\r\n']) {
+      const half = blank.repeat(blankLinesMax / 2);
+      expect(await cut(`${half}1\n${half}2\n`, 'ndjson')).toEqual(['1', '2']);
+      expect(await cut(`${half}1\n${half}2\n${blank}3\n`, 'ndjson')).toEqual(['1', '2', tooMuch]);
+    }
+  });
 });

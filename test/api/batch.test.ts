@@ -272,6 +272,26 @@ describe.each([
       await own.close();
     });
 
+    it('there as well where its bytes alone say that an item is none', async () => {
+      const options = { itemLimit: { limit: 20, windowMs: 60_000 } };
+      const own = await startApp({ delivers: false, options, replace: itemMaker });
+      const items = 40;
+      const bodies: [string, string | Uint8Array][] = [
+        ['application/json', `{"notifications":[${','.repeat(items - 1)}]}`],
+        ['application/x-ndjson', Buffer.alloc(2 * items, Buffer.from([0xff, 0x0a]))],
+        ['application/x-ndjson', `${'x'.repeat(batchLimits.itemBytesMax + 1)}\n`.repeat(items)],
+      ];
+      for (const [i, [type, body]] of bodies.entries()) {
+        const limited = await own.tenant(`limited-${i}`);
+        const reply = await limited.withKey('POST', '/notify/batch', `${JSON.stringify(item('one'))}\n`, ndjson);
+        expect(reply.body.accepted).toBe(1);
+        const { results } = (await limited.withKey('POST', '/notify/batch', body, { 'content-type': type })).body;
+        expect(results.at(-1)).toMatchObject({ index: 19, code: 'TOO_MANY_REQUESTS' });
+        expect(results[0].code).not.toBe('TOO_MANY_REQUESTS');
+      }
+      await own.close();
+    });
+
     it('not at an item whose key is one too many: those without a key, and with one that has begun, are taken', async () => {
       const own = await startApp({
         delivers: false,

@@ -102,6 +102,8 @@ describe('of a batch', () => {
   let nowMs = 0;
   /** Items that take a ms each to be checked and are refused then: of the piece that runs, and of the largest one. */
   let [ofPiece, largestPiece] = [0, 0];
+  /** Of each, whatever it does. */
+  let pieceTakesMs = 0;
 
   beforeAll(async () => {
     const gap = async (tenantId: TenantId) => void gapsOf.push(tenantId);
@@ -120,6 +122,7 @@ describe('of a batch', () => {
           },
           piece(work) {
             ofPiece = 0;
+            nowMs += pieceTakesMs;
             return work();
           },
         },
@@ -216,6 +219,18 @@ describe('of a batch', () => {
     // Nobody looks at the clock for each of them.
     expect(largestPiece).toBeLessThanOrEqual(10);
     expect(gapsOf.length).toBeGreaterThanOrEqual(items / 10);
+  });
+
+  it('what is no item at all, white space by the MiB, is looked through a piece at a time, with a gap after some of them', async () => {
+    const tenant = await app.tenant('white');
+    [areOthersAbout, gapsOf.length, pieceTakesMs] = [true, 0, intakeLimits.pieceMs / 2];
+    const spaces = ' '.repeat(4 * 1024 * 1024);
+    const headers = { 'content-type': 'application/json' };
+    const { body } = await tenant.withKey('POST', '/notify/batch', `{"notifications":[${item}${spaces}]}`, headers);
+    pieceTakesMs = 0;
+    expect(body.results).toMatchObject([{ code: 'PAYLOAD_TOO_LARGE' }]);
+    // A chunk is 64 KiB at most.
+    expect(gapsOf.length).toBeGreaterThanOrEqual((4 * 1024) / 64 / 2);
   });
 });
 

@@ -979,7 +979,7 @@ export interface components {
     };
     /** @description What became of one item: a notification, or a refusal. */
     BatchResult: {
-      /** @description Of the item, from 0; empty lines don’t count. */
+      /** @description Of the item, from 0; empty lines don’t count (10,000 at most). */
       index: number;
       notificationId?: string;
       /** @constant */

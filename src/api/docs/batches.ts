@@ -34,7 +34,7 @@ const create: OperationDocs = {
         results: z.array(
           z
             .object({
-              index: count.describe('Of the item, from 0; empty lines don’t count.'),
+              index: count.describe('Of the item, from 0; empty lines don’t count (10,000 at most).'),
               notificationId: notificationId.optional(),
               status: z.literal('queued').optional(),
               code: z.enum(errorCodes).optional().describe('Why it was refused; there is no notification then.'),

@@ -1,7 +1,8 @@
 // Accepts a notification under an Idempotency-Key: for 24 h whoever asks for the same with the same key gets the same notification.
 //
 //   prepare ──> reserve the key ──> append ──> settle ──> 202
-//                 │ it is held: in the log ──> the same answer; under way ──> wait, or 409; its process ended ──> look for it, or append it
+//     │           │ it is held: in the log ──> the same answer; under way ──> wait, or 409; its process ended ──> look for it, or append it
+//     └ refused: its key has made a notification ──> the same answer; else that refusal, which is this request's alone
 //
 // The key is reserved before the append, with the id and the time that the event will have. So whoever finds a reservation whose process ended first looks for
 // that notification in the records, which then have all that the log has, and appends it only if it isn't there.
@@ -23,6 +24,7 @@ import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { Accepted, appendNotification, NotificationInput, prepareNotification } from './accept-notification.ts';
 import type { Prepared } from './accept-notification.ts';
 import { notAppended } from './accept-notification.ts';
+import type { Refused } from './prepare-items.ts';
 
 /** A notification that is in the records already. */
 export interface Recorded {
@@ -177,17 +179,18 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     return null;
   };
 
-  const lead = async (under: Under): Promise<AcceptedOnce> => {
+  /** What was accepted once is answered once more, whatever became of its template or provider. @throws why it can't be made ready */
+  const followRefused = async (under: Under, { error }: Refused): Promise<AcceptedOnce> => {
+    const rethrow = (): never => {
+      throw error;
+    };
+    const place = { tenantId: under.input.tenantId, keyHash: under.keyHash };
+    const taken = error instanceof DomainError ? await keys.find(place, clock.now()) : null;
+    return (taken === null ? null : await follow(under, rethrow, taken)) ?? rethrow();
+  };
+
+  const lead = async (under: Under, prepared: Prepared): Promise<AcceptedOnce> => {
     const { input, keyHash, batchId } = under;
-    const prepared = await (under.prepare ?? prepare)(input).catch(async (error: unknown) => {
-      // What was accepted once is answered once more, whatever became of its template or provider.
-      const rethrow = (): never => {
-        throw error;
-      };
-      const taken = error instanceof DomainError ? await keys.find({ ...input, keyHash }, clock.now()) : null;
-      return (taken === null ? null : await follow(under, rethrow, taken)) ?? rethrow();
-    });
-    if ('isReplayed' in prepared) return prepared;
     for (;;) {
       const now = clock.now();
       const entry: KeyEntry = {
@@ -214,14 +217,21 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
   return async (keyed: KeyedInput): Promise<AcceptedOnce> => {
     const { input, key } = keyed;
     const keyHash = hashOf(`key\n${input.tenantId}\n${key}`);
+    const under = { ...keyed, keyHash };
     const content = contentText(askedForIn(input), 0);
+    // Each for itself: what `strict` refuses, or a template of before, another one of the same key may be accepted with.
+    const prepared = await (keyed.prepare ?? prepare)(input).catch((error: unknown): Refused => ({
+      kind: 'refused',
+      error,
+    }));
     for (;;) {
       const other = underWay.get(keyHash);
       if (other === undefined) break;
       if (other.content === content) return { ...(await other.accepted), isReplayed: true };
       await other.accepted.catch(() => undefined);
     }
-    const accepted = lead({ ...keyed, keyHash }).finally(() => underWay.delete(keyHash));
+    if ('kind' in prepared) return followRefused(under, prepared);
+    const accepted = lead(under, prepared).finally(() => underWay.delete(keyHash));
     underWay.set(keyHash, { content, accepted });
     return accepted;
   };

@@ -37,8 +37,17 @@ interface Form {
 export const soughtBytesMin = 8;
 /** So much of a file is in memory at a time. */
 const chunkBytes = 1024 * 1024;
-/** Their bytes are packed: what is in them can't be found so. */
-const packed = /\.(?:parquet|gz|zst)$/;
+/** What files begin with whose bytes are packed: what is in them can't be found so. Not by their names: what an interrupted export left ends in `.tmp`. */
+const packedBeginnings: readonly Buffer[] = [
+  ['parquet', '50415231'],
+  ['gzip', '1f8b'],
+  ['zstd', '28b52ffd'],
+  ['lz4', '04224d18'],
+  ['zip', '504b0304'],
+  ['bzip2', '425a68'],
+  ['xz', 'fd377a585a00'],
+  ['7z', '377abcaf271c'],
+].map(([, hex = '']) => Buffer.from(hex, 'hex'));
 
 type Unread = Searched['unread'][number];
 
@@ -83,11 +92,11 @@ function isLong({ text }: Sought): boolean {
 type Looked = { readonly spellings: readonly string[] } | { readonly why: string };
 
 async function lookThrough(path: string, forms: readonly Form[]): Promise<Looked> {
-  if (packed.test(path)) return { why: 'is packed' };
   try {
     // A link is followed.
     if (!(await stat(path)).isFile()) return { why: 'leads to no file' };
-    return { spellings: await spellingsIn(path, forms) };
+    const spellings = await spellingsIn(path, forms);
+    return spellings === null ? { why: 'is packed' } : { spellings };
   } catch (error) {
     return { why: whyUnread(error) };
   }
@@ -121,17 +130,23 @@ function distinct(forms: readonly Form[]): readonly Form[] {
   return [...new Map(forms.toReversed().map((form) => [keyOf(form), form])).values()].toReversed();
 }
 
-async function spellingsIn(path: string, forms: readonly Form[]): Promise<string[]> {
+/** null: it is packed. */
+async function spellingsIn(path: string, forms: readonly Form[]): Promise<string[] | null> {
   const overlap = Math.max(...forms.map(({ bytes }) => bytes.length)) - 1;
   const spellings = new Set<string>();
-  let rest = Buffer.alloc(0);
+  let rest: Buffer | null = null;
   for await (const chunk of createReadStream(path, { highWaterMark: chunkBytes })) {
-    const bytes = Buffer.concat([rest, chunk as Buffer]);
+    if (rest === null && isPacked(chunk as Buffer)) return null;
+    const bytes: Buffer = Buffer.concat([rest ?? Buffer.alloc(0), chunk as Buffer]);
     const low = forms.some(({ inAnyCase }) => inAnyCase) ? lowered(bytes) : bytes;
     for (const form of forms) if ((form.inAnyCase ? low : bytes).includes(form.bytes)) spellings.add(form.spelling);
     rest = bytes.subarray(Math.max(0, bytes.length - overlap));
   }
   return [...spellings];
+}
+
+function isPacked(first: Buffer): boolean {
+  return packedBeginnings.some((bytes) => first.subarray(0, bytes.length).equals(bytes));
 }
 
 /** Byte by byte, the quickest way; the other letters of a text in UTF-8 are looked for as they are given. */

@@ -3,6 +3,7 @@
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -45,11 +46,26 @@ describe('a value in a file', () => {
     expect(await foundIn('zoe+1@example.com, zoë@example.com')).toEqual([]);
   });
 
-  it("is said not to be looked for where a file's bytes are packed", async () => {
-    await writeFile(join(folder, 'events-00001.parquet'), value);
+  it.each([
+    ['a table of an export that was interrupted', 'events-00001.parquet.tmp', 'PAR1'],
+    ['an export as .gz', 'export.ndjson.gz', gzipSync(value)],
+    ['a backup by another name', 'backup.old', zstdCompressSync(value)],
+    ['a zip', 'sent', Buffer.from('504b0304', 'hex')],
+    ['a bzip2', 'sent', 'BZh9'],
+    ['an xz', 'sent', Buffer.from('fd377a585a00', 'hex')],
+    ['an lz4', 'sent', Buffer.from('04224d18', 'hex')],
+    ['a 7z', 'sent', Buffer.from('377abcaf271c', 'hex')],
+  ])("is said not to be looked for where a file's bytes are packed: %s", async (_, name, bytes) => {
+    const path = join(folder, name);
+    await writeFile(path, Buffer.concat([Buffer.from(bytes), Buffer.alloc(100)]));
     const { found, unread } = await findInFiles([folder], [{ text: value, inAnyCase: false }]);
-    const path = join(folder, 'events-00001.parquet');
     expect([found, unread]).toEqual([[], [{ path, why: 'is packed' }]]);
+  });
+
+  it('is found in a file whose bytes are not packed, whatever its name says', async () => {
+    await writeFile(join(folder, 'list.parquet'), value);
+    const { found } = await findInFiles([folder], [{ text: value, inAnyCase: false }]);
+    expect(found).toEqual([{ path: join(folder, 'list.parquet'), spellings: ['UTF-8'] }]);
   });
 
   it.each([

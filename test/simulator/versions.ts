@@ -66,6 +66,11 @@ export function createVersions(by: {
     }
   };
 
+  const unfenceUnheld = (readModel: string) =>
+    ask(() => {
+      if (versionsOf(stored, readModel).next?.isHeld !== true) fence(readModel, false);
+    });
+
   function drop({ name, collections }: ReadModelDefinition, version: number): void {
     const of = { readModel: name, version, hold: null };
     for (const collection of collections) stored.collections.delete(nameIn(of, collection.name));
@@ -126,12 +131,10 @@ export function createVersions(by: {
         return 'swapped';
       },
       async release() {
-        const isReleased = await ask(() => {
-          if (!isOwn() || versions.next === null) return false;
-          versions.next.isHeld = false;
-          return true;
+        await ask(() => {
+          if (isOwn() && versions.next !== null) versions.next.isHeld = false;
         });
-        if (isReleased) await ask(() => fence(name, false));
+        await unfenceUnheld(name);
       },
     };
   }
@@ -163,14 +166,13 @@ export function createVersions(by: {
       }),
     hold,
     async letGo({ name }, version) {
-      const isHeld = await ask(() => {
+      await ask(() => {
         const { next } = versionsOf(stored, name);
-        if (next?.version !== version || !next.isHeld) return false;
+        if (next?.version !== version || !next.isHeld) return;
         next.holds++;
         next.isHeld = false;
-        return true;
       });
-      if (isHeld) await ask(() => fence(name, false));
+      await unfenceUnheld(name);
     },
     removeRetired: () => ask(() => 'done' as const),
     async noteComparison(readModel, comparison) {

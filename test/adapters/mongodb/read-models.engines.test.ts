@@ -97,3 +97,72 @@ it('MongoDB: a shape of documents is no part of a stored definition, so that a s
   await store.close();
   await connection.close();
 });
+
+/** Its process is killed once it has written so often: whatever it would write then is refused. */
+function killedBehind(connection: MongoConnection, writes: number): MongoConnection {
+  let left = writes;
+  const db = new Proxy(connection.db, {
+    get(of, name) {
+      if (name !== 'collection') return Reflect.get(of, name, of) as unknown;
+      return (collection: string) =>
+        new Proxy(of.collection(collection), {
+          get(target, call) {
+            const value = Reflect.get(target, call, target) as unknown;
+            if (typeof value !== 'function') return value;
+            return (...args: unknown[]): unknown => {
+              if (/^(?:find\w+And|update|delete|insert|drop)/.test(String(call)) && --left < 0)
+                return Promise.reject(new Error('killed'));
+              return Reflect.apply(value, target, args);
+            };
+          },
+        });
+    },
+  });
+  return { ...connection, db };
+}
+
+it.each(['release', 'letGo', 'abandon'] as const)(
+  'MongoDB: whichever write of %s a process is killed behind, the version in use may be owned once whoever finishes the rebuild has let go',
+  async (call) => {
+    for (let writes = 0; ; writes++) {
+      const url = new URL(engines().mongoUrl);
+      url.pathname = `/herald_test_${randomBytes(6).toString('hex')}`;
+      const connection = await connectMongo({ url: url.href, logger });
+      const store = openMongoReadModelStore({ connection, logger, clock });
+      await store.prepare(letters);
+      await store.own('letters', 0, { generation: 1 });
+      await (await store.beginRebuild(letters)).close();
+      const version = (await store.nextVersion(letters)) ?? 0;
+      // Fenced, and held by one who is killed.
+      const holding = openMongoReadModelStore({ connection: killedBehind(connection, 3 + writes), logger, clock });
+      const killed = openMongoReadModelStore({ connection: killedBehind(connection, writes), logger, clock });
+      const held = await holding.hold(letters, version);
+      const calls = {
+        release: () => held?.release(),
+        letGo: () => killed.letGo(letters, version),
+        abandon: () => killed.abandon(letters),
+      };
+      const isKilled = await Promise.resolve(calls[call]()).then(
+        () => false,
+        () => true,
+      );
+      // As whoever finishes it does while there is a next version.
+      const next = await store.nextVersion(letters);
+      if (next !== null) await store.letGo(letters, next);
+      const isOwned = await store.own('letters', 0, { generation: 2 }).then(
+        () => true,
+        () => false,
+      );
+      expect({ writes, isOwned }).toEqual({ writes, isOwned: true });
+      await connection.db.dropDatabase();
+      for (const one of [held?.next, holding, killed, store]) await one?.close();
+      await connection.close();
+      if (!isKilled) {
+        // It has written, else nothing was shown.
+        expect(writes).toBeGreaterThan(1);
+        return;
+      }
+    }
+  },
+  60_000,
+);

@@ -4,23 +4,13 @@
 import type { Db, Filter } from 'mongodb';
 
 import { ofVersion, positionsOf } from './positions.ts';
-import { currentOf, fenceRetired, nextOf, swapVersions, unfence } from './rebuild.ts';
+import { currentOf, fenceRetired, nextOf, swapVersions, unfenceUnheld } from './rebuild.ts';
 import { type ModelVersion, type VersionsDocument, versionsOf } from './versions.ts';
 
 export interface Holding {
   readonly next: ModelVersion;
   swap(): Promise<boolean>;
   release(): Promise<void>;
-}
-
-/** Whoever holds them has them no more. */
-export async function letGo(db: Db, readModel: string, version: number): Promise<void> {
-  const held = await versionsOf(db).findOneAndUpdate(
-    { _id: readModel, 'next.version': version, 'next.isHeld': true },
-    { $inc: { 'next.holds': 1 }, $set: { 'next.isHeld': false } },
-  );
-  const current = currentOf(held);
-  if (current !== null) await unfence(db, current);
 }
 
 /** Null when that isn't the next version any more. */
@@ -45,11 +35,8 @@ export async function holdVersions(db: Db, readModel: string, version: number): 
     next,
     swap: async () => (await isOwn()) && swapVersions(db, readModel, own),
     async release() {
-      const released = await versionsOf(db).findOneAndUpdate(
-        { _id: readModel, ...own },
-        { $set: { 'next.isHeld': false } },
-      );
-      if (released !== null && current !== null) await unfence(db, current);
+      await versionsOf(db).updateOne({ _id: readModel, ...own }, { $set: { 'next.isHeld': false } });
+      await unfenceUnheld(db, readModel);
     },
   };
 }

@@ -104,12 +104,22 @@ export async function swapVersions(db: Db, readModel: string, filter: Filter<Ver
 }
 
 export async function abandonNextVersion(db: Db, readModel: string): Promise<void> {
+  const begun = await begunVersion(db, readModel);
+  // While there is one that others let go: whoever is killed from here on leaves no version in use that nobody may own.
+  if (begun !== null) await letGo(db, readModel, begun.version);
   const before = await versionsOf(db).findOneAndUpdate({ _id: readModel }, { $set: { next: null } });
-  if (before === null || before.next === null) return;
-  // It may have been held for that.
-  const current = currentOf(before);
-  if (current !== null) await unfence(db, current);
-  await removeVersion(db, nextOf(before, readModel));
+  // It may have been held again.
+  await unfenceUnheld(db, readModel);
+  if (before !== null && before.next !== null) await removeVersion(db, nextOf(before, readModel));
+}
+
+/** Whoever holds them has them no more. It is called again and again, so it also ends what whoever let go or released was killed in. */
+export async function letGo(db: Db, readModel: string, version: number): Promise<void> {
+  await versionsOf(db).updateOne(
+    { _id: readModel, 'next.version': version, 'next.isHeld': true },
+    { $inc: { 'next.holds': 1 }, $set: { 'next.isHeld': false } },
+  );
+  await unfenceUnheld(db, readModel);
 }
 
 /** The next version, as it was left; null: none was begun. */
@@ -131,9 +141,17 @@ export async function fenceRetired(db: Db, version: ModelVersion): Promise<void>
   await positionsOf(db).updateMany(ofVersion(version), { $inc: { epoch: 1 }, $set: { retired: true } });
 }
 
-/** It may be owned again. */
-export async function unfence(db: Db, version: ModelVersion): Promise<void> {
-  await positionsOf(db).updateMany({ ...ofVersion(version), retired: true }, { $unset: { retired: '' } });
+/** The version in use may be owned again, unless somebody holds it: a hold that comes meanwhile fences it by other epochs, and is left alone. */
+export async function unfenceUnheld(db: Db, readModel: string): Promise<void> {
+  const current = currentOf(await versionsOf(db).findOne({ _id: readModel }));
+  if (current === null) return;
+  const fenced = await positionsOf(db)
+    .find({ ...ofVersion(current), retired: true }, { projection: { epoch: 1 } })
+    .toArray();
+  const unheld = { _id: readModel, version: current.version, 'next.isHeld': { $ne: true } };
+  if (fenced.length === 0 || (await versionsOf(db).findOne(unheld)) === null) return;
+  const same = fenced.map(({ _id, epoch }) => ({ _id, epoch }));
+  await positionsOf(db).updateMany({ $or: same }, { $unset: { retired: '' } });
 }
 
 /** Its positions first: a late owner is refused rather than let write into a collection that is gone. */

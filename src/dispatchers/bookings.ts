@@ -23,8 +23,6 @@ interface Booked {
   /** Its last turn, ms of the monotonic clock; the same of what is beyond those that may be foreseen. */
   until: number;
   laterUntil: number;
-  /** So many are beyond, since none was. */
-  later: number;
   /** For how long it had something to do, and how much of that was finished: halved now and then, so that what is long ago counts for little. */
   busyMs: number;
   finished: number;
@@ -46,7 +44,7 @@ const aheadUnknownMs = 30_000;
 /** What is beyond comes back in its order, however much it is: 25 a second, 50 events, and four times as fast as it is sent where that is more. */
 const laterEveryMs = 40;
 const laterPart = 1 / 4;
-/** Where that is later it is spread behind this: nobody's pace is foreseen for longer. */
+/** Where that is later it is as soon behind this as there is room: nobody's pace is foreseen for longer. */
 const laterMaxMs = 2 * 60 * 60_000;
 /** Longer than any turn is ahead that is foreseen. */
 const keptMs = 2 * aheadMs;
@@ -69,7 +67,7 @@ export function createBookings(by: {
       if (booked.size < bookingsMax && isAhead(one, now)) break;
       booked.delete(first);
     }
-    const fresh = { until: now, laterUntil: now, later: 0, ...guess, isBusy: true, at: now, bookedAt: now };
+    const fresh = { until: now, laterUntil: now, ...guess, isBusy: true, at: now, bookedAt: now };
     const of = known !== undefined && isAhead(known, now) ? known : fresh;
     booked.set(tenantId, of);
     return of;
@@ -94,8 +92,7 @@ export function createBookings(by: {
       const ahead = of.busyMs < knownMs ? aheadUnknownMs : aheadMs;
       if (turn - now <= ahead) return (of.until = turn) - now;
       const later = of.laterUntil + Math.min(laterEveryMs, paceMs * laterPart);
-      if (later < now + ahead) of.later = 0;
-      of.laterUntil = comingBack.place(Math.max(later, now + ahead), now + laterMaxMs, of.later++);
+      of.laterUntil = comingBack.place(tenantId, Math.max(later, now + ahead), now + laterMaxMs);
       return of.laterUntil - now;
     },
     note(tenantId, held, finished) {

@@ -3,19 +3,26 @@
 //
 //   wanted ──┐
 //            v
-//   ───│full│full│full│ x │   │   │ ─── latest       in the first second with room from then on
+//   ───│full│full│full│ x │   │   │ ───       in the first second with room from then on, or from its latest where it is wanted later
 //
-// Half of each is for those that have little out, who so find room beside any flood. Where all is full until the latest, it is spread over a quarter behind that.
+// Half of each is for those tenants that have little out: however many have much, and in however many lines, they take the other half alone.
 
+import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 
+/** ms of the monotonic clock, all of them. */
 export interface ComingBack {
-  /**
-   * ms of the monotonic clock, all of them.
-   * @param inLine so many of its line have taken a place before it
-   * @returns the wanted time or one after it; where there is none, one that is later than the latest by a quarter of what is until then at most
-   */
-  place(wanted: number, latest: number, inLine: number): number;
+  /** @returns when it is wanted, or its latest where that is sooner; where there is no room then, the first time after it that has some */
+  place(tenantId: TenantId, wanted: number, latest: number): number;
+  /** It comes back then, whether there is room or not. */
+  note(tenantId: TenantId, at: number): void;
+}
+
+/** What of a tenant is about to come back: how many, and how long from `at` on for all of them together. */
+interface Out {
+  count: number;
+  leftMs: number;
+  at: number;
 }
 
 const secondMs = 1_000;
@@ -24,50 +31,106 @@ const perSecondMax = 200;
 const perSecondOfMuchMax = 100;
 /** A minute of what comes back of one tenant. */
 const littleMax = 1_500;
-/** Four and a half hours, of 2 bytes a second: 32 KiB. Nothing but what a receiver has asked for itself is later, and that isn't counted. */
+/** Four and a half hours, of 4 bytes a second: 64 KiB. Later is what a receiver has asked for itself, which isn't counted, and what finds all of them full. */
 const secondsMax = 16_384;
 export const latePart = 1 / 4;
+/** Of some 200 bytes. Of whoever is forgotten nothing counts as out. */
+const tenantsMax = 10_000;
 
 export function createComingBack({ clock }: { readonly clock: Pick<Clock, 'monotonic' | 'random'> }): ComingBack {
   const placed = new Uint16Array(secondsMax);
+  const placedOfMuch = new Uint16Array(secondsMax);
+  const [full, fullOfMuch] = [
+    { from: 0, to: 0 },
+    { from: 0, to: 0 },
+  ];
   let first = secondOf(clock.monotonic());
+  /** By when something of them was placed last. */
+  const outs = new Map<TenantId, Out>();
 
   /** What is over makes room for as many seconds at the end. */
   function moveTo(second: number): void {
-    if (second - first >= secondsMax) placed.fill(0);
-    else for (let over = first; over < second; over++) placed[over % secondsMax] = 0;
+    for (let over = Math.max(first, second - secondsMax); over < second; over++) {
+      placed[over % secondsMax] = 0;
+      placedOfMuch[over % secondsMax] = 0;
+    }
     first = second;
   }
 
-  function firstWithRoom(second: number, last: number, max: number): number | null {
-    for (let one = second; one <= last; one++) if ((placed[one % secondsMax] ?? 0) < max) return one;
-    return null;
+  /** What is out comes back evenly, as far as is known here: until twice the mean of it. */
+  function outOf(tenantId: TenantId, now: number): Out {
+    const known = outs.get(tenantId);
+    outs.delete(tenantId);
+    for (const [one, out] of outs) {
+      if (outs.size < tenantsMax && partLeft(out, now) > 0) break;
+      outs.delete(one);
+    }
+    const out = known ?? { count: 0, leftMs: 0, at: now };
+    const part = partLeft(out, now);
+    out.count *= part;
+    out.leftMs *= part * part;
+    out.at = now;
+    outs.set(tenantId, out);
+    return out;
   }
 
-  function note(second: number): void {
+  function hasRoom(second: number, isMuch: boolean): boolean {
     const at = second % secondsMax;
-    if (second < first + secondsMax) placed[at] = Math.min((placed[at] ?? 0) + 1, 0xffff);
+    return (placed[at] ?? 0) < perSecondMax && (!isMuch || (placedOfMuch[at] ?? 0) < perSecondOfMuchMax);
+  }
+
+  /** What is full stays so, so the longest run that was met isn't walked through again. */
+  function firstWithRoom(second: number, isMuch: boolean): number | null {
+    const run = isMuch ? fullOfMuch : full;
+    let one = second;
+    while (one < first + secondsMax && !hasRoom(one, isMuch)) one = one >= run.from && one < run.to ? run.to : one + 1;
+    if (second >= run.from && second < run.to) run.to = one;
+    else if (one - second > run.to - run.from) Object.assign(run, { from: second, to: one });
+    return one < first + secondsMax ? one : null;
+  }
+
+  function add(out: Out, at: number): void {
+    const second = secondOf(at);
+    if (second >= first + secondsMax) return;
+    out.count++;
+    out.leftMs += at - out.at;
+    increment(placed, second);
+    if (out.count > littleMax) increment(placedOfMuch, second);
   }
 
   return {
-    place(wanted, latest, inLine) {
+    place(tenantId, wanted, latest) {
       const now = clock.monotonic();
       moveTo(secondOf(now));
-      const lateMs = (latest - now) * latePart;
-      const last = secondOf(latest + lateMs) - 1;
-      const second = secondOf(wanted);
-      if (second <= last && second >= first + secondsMax) return wanted;
-      const max = inLine < littleMax ? perSecondMax : perSecondOfMuchMax;
-      const found = firstWithRoom(second, Math.min(last, first + secondsMax - 1), max);
+      const out = outOf(tenantId, now);
+      const from = Math.min(wanted, latest);
+      const second = secondOf(from);
+      const found = firstWithRoom(second, out.count >= littleMax);
       if (found === null) {
-        const late = latest + lateMs * clock.random();
-        note(secondOf(late));
-        return late;
+        const end = (first + secondsMax) * secondMs;
+        if (wanted >= end && wanted <= latest) return wanted;
+        return Math.max(latest, end) + (latest - now) * latePart * clock.random();
       }
-      note(found);
-      return found === second ? wanted : found * secondMs + secondMs * clock.random();
+      const at = found === second ? from : (found + clock.random()) * secondMs;
+      add(out, at);
+      return at;
+    },
+    note(tenantId, at) {
+      const now = clock.monotonic();
+      moveTo(secondOf(now));
+      add(outOf(tenantId, now), at);
     },
   };
+}
+
+function partLeft({ count, leftMs, at }: Out, now: number): number {
+  if (now === at) return 1;
+  return leftMs === 0 ? 0 : Math.max(0, 1 - ((now - at) * count) / (2 * leftMs));
+}
+
+function increment(counts: Uint16Array, second: number): void {
+  const at = second % secondsMax;
+  counts[at] = Math.min((counts[at] ?? 0) + 1, 0xffff);
 }
 
 function secondOf(ms: number): number {

@@ -9,7 +9,8 @@
 //
 // A flood for one dead receiver is deferred at this pace, and the tenant's other receivers get their turns between. How much is out says how long its line is:
 // what comes back doesn't get more with the time that nothing answers, so nothing else of the tenant waits for it, and no other tenant for all of them. It ends
-// an hour ahead, of HIGH five minutes, since what is out can't be called back once the receiver is up: what is more is spread over a quarter behind that.
+// an hour after the wait, of HIGH five minutes, since what is out can't be called back once the receiver is up: what is more comes back behind that, no longer
+// at its tenant's pace but at that of all. Who has next to nothing out is behind nobody.
 
 import type { Priority } from '../domain/events.ts';
 import { priorities } from '../domain/events.ts';
@@ -45,7 +46,12 @@ const ofAllMax = 500;
 const ofKnownMax = 400;
 /** 25 a second of a tenant: an eighth of all. */
 const backEveryMs = 40;
-/** A round is two events of each, so a pause of a day is some twenty rounds; of what is urgent, and little, two hundred. */
+/** What a tenant has out up to this comes back when it is wanted, whatever others have out: a second of its pace. */
+const fewMax = 25;
+/**
+ * Behind the wait. A round is two events of each, so what waits for its tenant's provider in a pause of a day has some twenty rounds; of what is urgent, and
+ * little, two hundred.
+ */
 export const deferralMaxMs: Readonly<Record<Priority, number>> = {
   HIGH: 5 * 60_000,
   DEFAULT: 60 * 60_000,
@@ -134,9 +140,15 @@ export function createDeferrals(by: {
     line.count = before + 1;
     const spreadMs = Math.max(waitMs * latePart, spreadMinMs) * clock.random();
     const wanted = Math.max(next, now + waitMs + spreadMs);
-    const place = comingBack.place(wanted, now + Math.max(waitMs, deferralMaxMs[priority]), before);
+    const place = placeOf(line.of, wanted, now + waitMs + Math.max(waitMs * latePart, deferralMaxMs[priority]));
     line.endsAt = next + gapMs(line) + place - wanted;
     return place;
+  }
+
+  function placeOf({ tenantId, count }: LinesOf, wanted: number, latest: number): number {
+    if (count > fewMax) return comingBack.place(tenantId, wanted, latest);
+    comingBack.note(tenantId, wanted);
+    return wanted;
   }
 
   return {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 
+import { createBookings } from '../../src/dispatchers/bookings.ts';
 import { createComingBack } from '../../src/dispatchers/coming-back.ts';
 import { createDeferrals } from '../../src/dispatchers/deferrals.ts';
 import { createAskPermit } from '../../src/dispatchers/permits.ts';
@@ -127,6 +128,42 @@ function latestOf(flood: {
   return latestMs;
 }
 
+/** Receivers that are dead since, whose breakers open for ten minutes at a time: how many came back in a second of the busiest minute, and how late whose receiver failed for a second. */
+function besideDead(tenants: number, receivers: number, each: number, priority: Priority) {
+  let now = 0;
+  let seed = 1;
+  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const clock = { now: () => now, monotonic: () => now, random };
+  const deferrals = createDeferrals({ clock, comingBack: createComingBack({ clock }) });
+  const waiting = Array.from({ length: tenants }, () =>
+    Array.from({ length: receivers * each }, (_, i) => i % receivers),
+  );
+  const backAt = new Map<number, [number, number][]>();
+  const [perMinute, latest]: [number[], number[]] = [[], []];
+  for (; now < 1_200_000; now += tickMs) {
+    const back = backAt.get(now) ?? [];
+    for (const [tenant, receiver] of back) waiting[tenant]?.push(receiver);
+    const minute = Math.floor(now / minuteMs);
+    perMinute[minute] = (perMinute[minute] ?? 0) + back.length;
+    for (const [tenant, queue] of waiting.entries()) {
+      const isDeferred = (receiver: number) => {
+        const of = { tenantId: `tnt_${tenant}` as TenantId, awaited: `tnt_${tenant}\n${receiver}` };
+        const deferral = deferrals.take(of, priority, Math.max(1_000, 660_000 - (now % 660_000)));
+        if (deferral.kind === 'paced') return false;
+        const at = Math.ceil(deferral.dueAt / tickMs) * tickMs;
+        backAt.set(at, [...(backAt.get(at) ?? []), [tenant, receiver]]);
+        return true;
+      };
+      const left = queue.findIndex((receiver) => !isDeferred(receiver));
+      queue.splice(0, left < 0 ? queue.length : left);
+    }
+    if (now % minuteMs !== minuteMs - tickMs) continue;
+    const little = deferrals.take({ tenantId: `tnt_little_${now}` as TenantId, awaited: `${now}` }, 'DEFAULT', 1_000);
+    if (little.kind === 'until') latest.push(little.dueAt - now);
+  }
+  return { most: most(perMinute) / 60, latestMs: most(latest) };
+}
+
 /** Of so many a second. */
 const inTick = (aSecond: number, tick: number) =>
   Math.floor((aSecond * (tick + 1) * tickMs) / 1000) - Math.floor((aSecond * tick * tickMs) / 1000);
@@ -184,9 +221,37 @@ describe('what is deferred for dead receivers', () => {
     ['HIGH', 5],
     ['DEFAULT', 60],
     ['BULK', 60],
-  ] as const)('is out for no longer than %s may be, and a quarter of that: %d minutes', (priority, minutes) => {
+  ] as const)('of one tenant is out for no longer than %s may be after its wait: %d minutes', (priority, minutes) => {
     expect(latestOf({ aSecond: 100, forSeconds: 1_800, priority, waitMs: 10_000 }) / minuteMs).toBeLessThan(
-      1.25 * minutes,
+      minutes + 0.5,
     );
+  });
+
+  it.each([
+    ['200 dead receivers of ten tenants', 10, 20, 1_000, 'DEFAULT'],
+    ['two of two tenants, much of it HIGH', 2, 1, 80_000, 'HIGH'],
+  ] as const)(
+    'of %s comes back at 200 a second at most, and who has nothing else out when it is wanted',
+    (_, ...load) => {
+      const { most, latestMs } = besideDead(tenants, receivers, each, priority);
+      expect(most).toBeLessThan(220);
+      expect(latestMs).toBeLessThanOrEqual(2_000);
+    },
+  );
+
+  it('comes back when it is wanted whatever crowds have booked, up to 25 of a tenant', () => {
+    let now = 0;
+    const clock = { now: () => now, monotonic: () => now, random: () => 0.5 };
+    const comingBack = createComingBack({ clock });
+    const bookings = createBookings({ clock, comingBack });
+    for (let n = 0; n < 1_000; n++) for (let one = 0; one < 100; one++) bookings.book(`tnt_${one}` as TenantId, 64);
+    now = 40_000;
+    const deferrals = createDeferrals({ clock, comingBack });
+    const ofAnna = { tenantId: 'tnt_anna' as TenantId, awaited: 'tnt_anna\n1' };
+    const due = Array.from({ length: 26 }, () => deferrals.take(ofAnna, 'HIGH', 1_000)).map((deferral) =>
+      deferral.kind === 'until' ? deferral.dueAt - now : NaN,
+    );
+    expect(most(due.slice(0, 25))).toBeLessThan(2_500);
+    expect(due[25]).toBeGreaterThan(minuteMs);
   });
 });

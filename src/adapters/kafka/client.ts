@@ -9,6 +9,7 @@ import type { ClusterOptions } from 'kafkajs/src/cluster/index.js';
 import type { Topic } from '../../domain/topics.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { createKafkaLog, kafkaLogLevel } from './kafka-log.ts';
+import { mendMetadataAnswer } from './metadata-answer.ts';
 import { mendRequestQueue } from './request-queue.ts';
 import { tlsOptions, type TlsSettings } from './tls.ts';
 
@@ -62,6 +63,7 @@ const keepAliveMs = 30_000;
 /** @throws StartRefusal naming a TLS setting that can't work */
 export function createKafkaClient({ settings, logger }: { settings: KafkaSettings; logger: Logger }): KafkaClient {
   mendRequestQueue();
+  mendMetadataAnswer();
   const { clientId, prefix } = settings;
   const shared = {
     brokers: nextOf(settings.brokers),

@@ -55,7 +55,7 @@ interface Loop {
   failures: number;
   /** When something came last, monotonic. */
   busyAt: number;
-  /** Since when there has been no answer to anything, monotonic; null: nothing was asked. */
+  /** Since when a request is out, monotonic; null: none is. One that was refused is over: whoever refuses it has no part in what others answer. */
   askedAt: number | null;
   /** Ends the wait for an answer, or for a source that wants. */
   giveUp: ((error: Error) => void) | null;
@@ -152,12 +152,11 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       partitionBytesMax,
       ...loop.session.request(asked),
     };
-    loop.askedAt ??= clock.monotonic();
+    loop.askedAt = clock.monotonic();
     const answer = await new Promise<FetchAnswer>((resolve, reject) => {
       loop.giveUp = reject;
       cluster.fetch(loop.leader, request).then(resolve, reject);
-    }).finally(() => (loop.giveUp = null));
-    loop.askedAt = null;
+    }).finally(() => (loop.giveUp = loop.askedAt = null));
     if (loop.failures > 0) logger.info('the log can be read again', { leader: loop.leader });
     loop.failures = 0;
     if (!loop.session.noteAnswer(answer)) return null;
@@ -231,10 +230,7 @@ export function createFetcher(deps: FetcherDependencies): Fetcher {
       const leaders = stalled.map(({ leader }) => leader);
       logger.error('the log has not answered for too long; connecting anew', { leaders, stalledMs });
       cluster.reset();
-      for (const loop of stalled) {
-        loop.askedAt = now;
-        loop.giveUp?.(new Error(`the log has not answered for ${stalledMs} ms`));
-      }
+      for (const loop of stalled) loop.giveUp?.(new Error(`the log has not answered for ${stalledMs} ms`));
     }
   };
 

@@ -95,6 +95,26 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 }
 
+declare module 'kafkajs/src/protocol/requests/metadata/v6/response.js' {
+  import type { PartitionMetadata } from 'kafkajs/src/cluster/index.js';
+
+  export interface MetadataAnswer {
+    readonly topicMetadata: readonly {
+      /** 0 is success, as of a partition. */
+      readonly topicErrorCode: number;
+      readonly topic: string;
+      readonly partitionMetadata: readonly PartitionMetadata[];
+    }[];
+  }
+
+  /** As whoever sends it finds it, each time. */
+  const response: {
+    /** @throws KafkaJSProtocolError for the first error of a topic or a partition */
+    parse(decoded: MetadataAnswer): Promise<MetadataAnswer>;
+  };
+  export default response;
+}
+
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   export interface QueuedRequest {
     readonly requestTimeout: number;

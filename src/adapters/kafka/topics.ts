@@ -86,6 +86,12 @@ async function checkCounts(admin: Admin, names: readonly string[], partitions: n
   for (let tries = 1; ; tries++) {
     try {
       const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+      const untold = names.find((name) => topics.every((topic) => topic.name !== name));
+      if (untold !== undefined) {
+        // Asked for alone: what the brokers have against it is the answer.
+        await admin.fetchTopicMetadata({ topics: [untold] });
+        throw new Error(`not every broker knows ${untold} yet`);
+      }
       for (const { name, partitions: has } of topics) {
         if (has.length === partitions) continue;
         throw new StartRefusal(

@@ -94,6 +94,29 @@ describe('a fetcher', () => {
     expect(await waitAfter(0, [])).toBe(20);
   });
 
+  it.each([
+    { what: 'refuses at once, however long', answers: () => Promise.reject(new Error('refused')), resets: false },
+    { what: 'says nothing', answers: () => new Promise<never>(() => {}), resets: true },
+  ])('makes all connections anew for a leader that $what: $resets', async ({ answers, resets }) => {
+    fetcher.close();
+    let [now, times] = [0, 0];
+    const sleep = async (ms: number) => {
+      now += ms;
+      await oneTurn();
+    };
+    fetcher = createFetcher({
+      cluster: { ...broker.cluster, fetch: answers, reset: () => void times++ },
+      clock: { ...clock, monotonic: () => now, sleep },
+      logger: loggerTo(lines),
+      gatherMs: 0,
+      idleWaitMs: 1000,
+      partitionBytesMax: 1024,
+    });
+    fetcher.add([sourceAt(50)]);
+    await until(() => now > 120_000, { what: 'two minutes' });
+    expect(times > 0).toBe(resets);
+  });
+
   it('gives it to that source no more once it has moved on', async () => {
     const source = sourceAt(50);
     fetcher.add([source]);

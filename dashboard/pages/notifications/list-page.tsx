@@ -11,6 +11,7 @@ import { BulkRetry } from '../../ui/bulk-retry.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Download } from './download.tsx';
 import { Filters } from './filters.tsx';
+import type { FailedFilter } from './filter-of-address.ts';
 import { failedFilterOf } from './filter-of-address.ts';
 import { rowsOf } from './last-list.ts';
 import type { Rows } from './rows.ts';
@@ -26,10 +27,12 @@ export function ListPage() {
   const rows = useMemo(() => rowsOf(key), [key]);
   useFresh(rows);
   const chosen = useSignal<ReadonlySet<string>>(new Set());
+  /** As the address was when it was asked for. */
+  const [retried, setRetried] = useState<FailedFilter | null>(null);
   useEffect(() => {
     chosen.value = new Set();
+    setRetried(null);
   }, [rows]);
-  const [isRetrying, setIsRetrying] = useState(false);
   const total = rows.total.value;
   const shown = rows.rows.value.length;
   const problem = rows.problem.value;
@@ -46,7 +49,7 @@ export function ListPage() {
       <div class="actions list-actions">
         <Selection rows={rows} chosen={chosen} />
         {query.get('status') === 'FAILED' && shown > 0 && (
-          <button type="button" onClick={() => setIsRetrying(true)}>
+          <button type="button" onClick={() => setRetried(failedFilterOf(query))}>
             Retry all that are found…
           </button>
         )}
@@ -67,7 +70,7 @@ export function ListPage() {
       ) : (
         <VirtualTable rows={rows} chosen={chosen} />
       )}
-      {isRetrying && <BulkRetry filter={failedFilterOf(query)} onClose={() => setIsRetrying(false)} />}
+      {retried !== null && <BulkRetry filter={retried} onClose={() => setRetried(null)} />}
     </>
   );
 }

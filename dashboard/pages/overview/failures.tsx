@@ -1,6 +1,6 @@
 // What failed, by cause, and how to send it again once the cause is mended.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
 import { count, visible } from '../../format.ts';
@@ -20,11 +20,13 @@ interface Props {
 }
 
 export function Failures({ range, channel, rounds }: Props) {
-  const [retried, setRetried] = useState<FailureCause | null>(null);
+  const [retried, setRetried] = useState<ReturnType<typeof filterOf> | null>(null);
   const ofChannel = channel === null ? {} : { channel };
+  const key = JSON.stringify([range, channel]);
+  useEffect(() => setRetried(null), [key]);
   const { value, problem, reload } = useAnswer(
     (signal) => call('get', '/dashboard/failures', { query: { ...timesOf(range, Date.now()), ...ofChannel }, signal }),
-    JSON.stringify([range, channel]),
+    key,
     rounds,
   );
   const causes = value?.causes ?? [];
@@ -73,7 +75,7 @@ export function Failures({ range, channel, rounds }: Props) {
                     <Time at={cause.lastAt} />
                   </td>
                   <td>
-                    <button type="button" class="small" onClick={() => setRetried(cause)}>
+                    <button type="button" class="small" onClick={() => setRetried(filterOf(cause, ofChannel))}>
                       Send again…
                     </button>
                   </td>
@@ -85,7 +87,7 @@ export function Failures({ range, channel, rounds }: Props) {
       )}
       {retried !== null && (
         <BulkRetry
-          filter={filterOf(retried, ofChannel)}
+          filter={retried}
           onClose={() => {
             setRetried(null);
             reload();

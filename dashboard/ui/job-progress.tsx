@@ -1,6 +1,6 @@
 // How far a job is, until it is over; it can be stopped.
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 import { call } from '../api.ts';
 import { count, sentenceCase } from '../format.ts';
@@ -13,22 +13,24 @@ const lookEveryMs = 1000;
 
 /** @param does what it has done with so many: `sent again` */
 export function JobProgress({ id, does }: { readonly id: string; readonly does: string }) {
+  const [looks, setLooks] = useState(0);
   const {
     value: job,
     problem,
     reload,
-  } = useAnswer((signal) => call('get', '/jobs/{id}', { params: { id }, signal }), id);
+  } = useAnswer((signal) => call('get', '/jobs/{id}', { params: { id }, signal }), id, looks);
   const isOver = job !== null && job.endedAt !== null;
   useEffect(() => {
     if (isOver) return undefined;
-    const timer = setInterval(reload, lookEveryMs);
+    const timer = setInterval(() => setLooks((former) => former + 1), lookEveryMs);
     return () => clearInterval(timer);
-  }, [isOver, reload]);
+  }, [isOver]);
   const action = useAction('toast');
   if (job === null)
     return problem === null ? <p class="loading">…</p> : <ProblemNote problem={problem} onRetry={reload} />;
   return (
     <div class="stack">
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       <p aria-live="polite">
         {sentenceCase(job.state)}: {progressOf(job, does)}
       </p>

@@ -1,6 +1,6 @@
 // What a page shows of the API: asked for when it is shown, again when something says so, the former answer kept meanwhile.
 
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 import type { ApiProblem } from '../problem.ts';
 import { shownProblem } from '../problem.ts';
@@ -15,7 +15,7 @@ export interface Answered<T> {
 
 /**
  * @param key what it depends on: another one asks anew and shows nothing of the former
- * @param rounds another one asks anew, too, and shows the former answer meanwhile
+ * @param rounds another one asks anew, too, and shows the former answer meanwhile; not before what is under way is answered, however slowly that is
  */
 export function useAnswer<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -31,7 +31,9 @@ export function useAnswer<T>(
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((former) => former + 1), []);
   const returned = returns.value;
+  const askedIn = useRef(rounds);
   useEffect(() => {
+    askedIn.current = rounds;
     const ended = new AbortController();
     setState((former) => ({ ...former, key, value: former.key === key ? former.value : null, isLoading: true }));
     load(ended.signal).then(
@@ -45,6 +47,9 @@ export function useAnswer<T>(
     );
     return () => ended.abort();
     // What `load` closes over is named by `key`.
-  }, [key, round, rounds, returned]);
+  }, [key, round, returned]);
+  useEffect(() => {
+    if (!state.isLoading && askedIn.current !== rounds) reload();
+  }, [rounds, state.isLoading, reload]);
   return { ...state, reload };
 }

@@ -29,6 +29,7 @@ export function OverviewPage() {
   const range = useMemo(() => rangeOf(query), [query]);
   const channel = channels.find((each) => each === query.get('channel')) ?? null;
   const key = JSON.stringify([range, channel]);
+  const rounds = useRounds();
   const {
     value: answer,
     problem,
@@ -40,9 +41,9 @@ export function OverviewPage() {
         signal,
       }),
     key,
+    rounds,
   );
   const value = answer?.body ?? null;
-  const rounds = useRounds(reload);
   const counts = useLiveCounts(answer, range, channel);
   return (
     <>
@@ -60,7 +61,7 @@ export function OverviewPage() {
 }
 
 /** Counts up, 5 s apart, while something changes; each time the figures are read anew. */
-function useRounds(reload: () => void): number {
+function useRounds(): number {
   const [rounds, setRounds] = useState(0);
   useEffect(() => {
     let isDue = false;
@@ -68,14 +69,13 @@ function useRounds(reload: () => void): number {
     const timer = setInterval(() => {
       if (!isDue || document.hidden) return;
       isDue = false;
-      reload();
       setRounds((former) => former + 1);
     }, readEveryMs);
     return () => {
       end();
       clearInterval(timer);
     };
-  }, [reload]);
+  }, []);
   return rounds;
 }
 

@@ -2,6 +2,8 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 
+import { withoutLoading } from '../html.ts';
+
 export function ContentFrame({ html }: { readonly html: string }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const fill = () => {
@@ -45,9 +47,4 @@ function inert(parsed: Document): HTMLElement {
     if (source !== null && !source.startsWith('data:image/')) element.removeAttribute('src');
   }
   return parsed.documentElement;
-}
-
-/** Styles that would ask for a file: what is spelled otherwise the policy refuses. */
-function withoutLoading(css: string): string {
-  return css.replaceAll(/@import[^;]*;?/gi, '').replaceAll(/url\((?!\s*["']?data:image\/)[^)]*\)/gi, 'none');
 }

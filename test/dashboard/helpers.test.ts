@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 
 import { bytes, duration, relativeTime, visible } from '../../dashboard/format.ts';
+import { isHtml, withoutLoading } from '../../dashboard/html.ts';
 import { failedFilterOf } from '../../dashboard/pages/notifications/filter-of-address.ts';
 import { isoOfInput, inputTime } from '../../dashboard/pages/notifications/input-time.ts';
 import { isOfOneMore } from '../../dashboard/pages/notifications/of-one-more.ts';
@@ -18,6 +19,7 @@ import type { Place } from '../../dashboard/place.ts';
 import { isIn, numbersOf, placeOf } from '../../dashboard/place.ts';
 import { createEventReader } from '../../dashboard/sse.ts';
 import { claimsOf, isFor } from '../../dashboard/token-claims.ts';
+import { isHtmlSource } from '../../src/domain/template.ts';
 import fc from '../support/properties.ts';
 
 describe('numbers and times', () => {
@@ -369,4 +371,52 @@ it('whatever is told of is one more where the list is empty', () => {
     timestamp: '',
   } as const;
   expect(isOfOneMore(change, undefined)).toBe(true);
+});
+
+describe('a content that may be HTML', () => {
+  const pieces = [
+    '<p>',
+    '</div>',
+    '<br/>',
+    '<jane@example.com>',
+    '<your name>',
+    '<!doctype html>',
+    '<b class="x">',
+    '<',
+  ];
+
+  it('is shown as HTML where the service sends it so', () => {
+    const names = fc.constantFrom(
+      'p',
+      'TABLE',
+      'svg',
+      'h1',
+      'strike',
+      'pp',
+      'name',
+      'jane@example.com',
+      'https://x.org',
+    );
+    const ends = fc.constantFrom('>', '/>', ' a="b">', '', '<');
+    const tag = fc.tuple(fc.constantFrom('<', '</'), names, ends).map((parts) => parts.join(''));
+    const texts = fc.array(fc.oneof(tag, fc.constantFrom(...pieces, ' ', 'a > b', '\n')), { maxLength: 5 });
+    fc.assert(fc.property(texts, (parts) => expect(isHtml(parts.join(''))).toBe(isHtmlSource(parts.join('')))));
+    expect(isHtml('Write to Jane <jane@example.com>')).toBe(false);
+  });
+
+  it('is looked at once, however it is made', () => {
+    const started = performance.now();
+    for (const piece of ['<a', '<a ', '</', '<!doctype ', '<aaaa'])
+      isHtml(piece.repeat(Math.ceil((200 * 1024) / piece.length)));
+    for (const piece of ['url(', 'url( ', '@import', 'url("data:image/'])
+      withoutLoading(piece.repeat(Math.ceil((200 * 1024) / piece.length)));
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  it('has no style left that asks for a file, closed or not', () => {
+    expect(withoutLoading('a{b:url(//x.org/y)} @import "z"; c{d:url( data:image/png;base64,x)}')).toBe(
+      'a{b:none}  c{d:url( data:image/png;base64,x)}',
+    );
+    expect(withoutLoading('a{b:url(//x.org/y')).toBe('a{b:none');
+  });
 });

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { bytes, visible } from '../../format.ts';
+import { isHtml } from '../../html.ts';
 import { ContentFrame } from '../../ui/content-frame.tsx';
 import { CopyButton } from '../../ui/marks.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -10,8 +11,8 @@ import type { Notification } from '../../wire.ts';
 
 export function Content({ notification }: { readonly notification: Notification }) {
   const { subject, body, channel, recipient } = notification;
-  const hasTags = channel === 'EMAIL' && /<[a-z!/][^>]*>/i.test(body);
-  const views = hasTags ? (['Shown', 'Source'] as const) : (['Text'] as const);
+  const isShown = channel === 'EMAIL' && isHtml(body);
+  const views = isShown ? (['Shown', 'Source'] as const) : (['Text'] as const);
   const [view, setView] = useState<string>(views[0]);
   return (
     <section class="card" aria-labelledby="content-title">

@@ -1,6 +1,7 @@
 // How the text renders with data, beside the editor.
 
 import { visible } from '../../format.ts';
+import { isHtml } from '../../html.ts';
 import { ContentFrame } from '../../ui/content-frame.tsx';
 import { LongTextField } from '../../ui/message-fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -38,7 +39,7 @@ export function Preview({ text: { channel, body }, previewed, data, onData }: Pr
               <span class="note">Subject</span> <bdi>{visible(value.subject)}</bdi>
             </p>
           )}
-          {channel === 'EMAIL' && /<[a-z!/][^>]*>/i.test(body) ? (
+          {channel === 'EMAIL' && isHtml(body) ? (
             <ContentFrame html={value.body} />
           ) : (
             <pre class="source" tabIndex={0} role="region" aria-label="Rendered body">

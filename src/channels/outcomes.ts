@@ -19,8 +19,8 @@ export function attemptKey(delivery: Delivery): string {
 /** Everything that must not be kept of an answer. */
 function secretsOf(context: DeliveryContext): readonly string[] {
   const { provider } = context;
-  const secrets = [...context.secrets, context.webhookSecret, context.formerSigner ?? ''];
-  if (provider !== null) secrets.push(provider.apiKey, provider.previousApiKey ?? '');
+  const secrets = [...context.secrets, context.webhookSecret, ...(context.formerSigners ?? [])];
+  if (provider !== null) secrets.push(provider.apiKey);
   return secrets;
 }
 

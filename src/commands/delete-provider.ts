@@ -2,15 +2,18 @@
 
 import { notFound } from '../domain/errors.ts';
 import type { Channel, ProviderRole } from '../domain/events.ts';
-import { deletedProvider, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
-import { type SecretBox, SecretBoxError } from '../ports/secret-box.ts';
+import { deletedProvider, sealedFor } from '../domain/tenant.ts';
+import type { SecretBox } from '../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../ports/settings-store.ts';
+import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import { formerKeysAfter } from './former-keys.ts';
 import type { AuditDependencies, Author } from './record-change.ts';
 import { recordChange } from './record-change.ts';
 
 export interface DeleteProviderDependencies extends AuditDependencies {
   readonly settings: Pick<SettingsStore, 'settings' | 'saveProvider' | 'deleteProvider'>;
   readonly secretBox: SecretBox;
+  readonly directory: Pick<TenantDirectory, 'forget' | 'webhookSecret'>;
 }
 
 export interface DeleteProviderInput extends Author {
@@ -25,7 +28,7 @@ export function deleteProvider(deps: DeleteProviderDependencies) {
     const known = (await deps.settings.settings(tenantId))?.providers ?? [];
     const stored = known.find((one) => one.channel === channel && one.role === role);
     if (stored === undefined || stored.provider === deletedProvider) return false;
-    const signsOn = signingOn(stored, deps);
+    const signsOn = await signingOn(stored, deps);
     if (signsOn === null) return deps.settings.deleteProvider(tenantId, channel, role);
     await deps.settings.saveProvider(signsOn);
     return true;
@@ -42,35 +45,21 @@ export function deleteProvider(deps: DeleteProviderDependencies) {
 }
 
 /** What stays of it, so that receivers get signatures by its secret and by the tenant's own for 24 h; the secret is in it once. null: nothing need stay. */
-function signingOn(stored: StoredProvider, { secretBox, clock }: DeleteProviderDependencies): StoredProvider | null {
-  const { tenantId, channel, role, enabled, createdAt } = stored;
-  const now = clock.now();
-  const context = sealedFor.provider(tenantId, channel, role);
-  const sealed = enabled ? stored.sealedApiKey : stored.sealedPreviousApiKey;
-  const previousUntil = enabled ? now + webhookSecretOverlapMs : (stored.previousUntil ?? 0);
-  const former = sealed === null || previousUntil <= now ? null : openable(() => secretBox.open(sealed, context));
-  if (former === null) return null;
+async function signingOn(stored: StoredProvider, deps: DeleteProviderDependencies): Promise<StoredProvider | null> {
+  const { tenantId, channel, role, createdAt } = stored;
+  const now = deps.clock.now();
+  const former = await formerKeysAfter(deps, { tenantId, before: stored, key: null, now });
+  if (former.sealedPreviousApiKey === null) return null;
   return {
     tenantId,
     channel,
     role,
     createdAt,
     provider: deletedProvider,
-    sealedApiKey: secretBox.seal('', context),
-    sealedPreviousApiKey: secretBox.seal(former, context),
-    previousUntil,
+    sealedApiKey: deps.secretBox.seal('', sealedFor.provider(tenantId, channel, role)),
+    ...former,
     config: {},
     enabled: false,
     updatedAt: now,
   };
-}
-
-/** null: it can't be opened, so nothing was signed with it lately. */
-function openable(open: () => string): string | null {
-  try {
-    return open();
-  } catch (error) {
-    if (error instanceof SecretBoxError) return null;
-    throw error;
-  }
 }

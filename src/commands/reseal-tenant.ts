@@ -5,6 +5,7 @@ import { sealedFor } from '../domain/tenant.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
 import { SecretBoxError } from '../ports/secret-box.ts';
 import type { SettingsStore, TenantSettings } from '../ports/settings-store.ts';
+import { formerKeysOf } from '../ports/settings-store.ts';
 
 export interface ResealDependencies {
   readonly settings: Pick<SettingsStore, 'settings' | 'replaceSealed'>;
@@ -54,12 +55,13 @@ function sealedIn({ tenant, keys, namedKeys, providers }: TenantSettings): reado
       sealed: key.sealedKey,
       context: sealedFor.namedKey(id, key.id),
     })),
-    ...providers.flatMap(({ channel, role, sealedApiKey, sealedPreviousApiKey, sealedCallbackSecret }) => {
+    ...providers.flatMap((provider) => {
+      const { channel, role, sealedApiKey, sealedCallbackSecret } = provider;
       const context = sealedFor.provider(id, channel, role);
       const name = role === 'primary' ? `${channel} provider` : `${channel} ${role} provider`;
       const all = [{ what: `key of the ${name}`, sealed: sealedApiKey, context }];
-      if (sealedPreviousApiKey !== null)
-        all.push({ what: `former key of the ${name}`, sealed: sealedPreviousApiKey, context });
+      for (const { sealedKey } of formerKeysOf(provider))
+        all.push({ what: `former key of the ${name}`, sealed: sealedKey, context });
       if (sealedCallbackSecret !== undefined) {
         const callbacks = sealedFor.callbacks(id, channel, role);
         all.push({ what: `callback secret of the ${name}`, sealed: sealedCallbackSecret, context: callbacks });

@@ -3,14 +3,13 @@
 import { assertNever } from '../domain/assert-never.ts';
 import { badField, DomainError } from '../domain/errors.ts';
 import type { Channel, ProviderRole } from '../domain/events.ts';
-import type { TenantId } from '../domain/ids.ts';
-import { deletedProvider, isMasked, sealedFor, webhookSecretOverlapMs } from '../domain/tenant.ts';
+import { deletedProvider, isMasked, sealedFor } from '../domain/tenant.ts';
 import { callbackSecretProblems } from '../ports/callbacks.ts';
 import type { Provider, ProviderRegistry } from '../ports/provider-registry.ts';
 import type { SecretBox } from '../ports/secret-box.ts';
-import { SecretBoxError } from '../ports/secret-box.ts';
 import type { SettingsStore, StoredProvider } from '../ports/settings-store.ts';
 import type { TenantDirectory } from '../ports/tenant-directory.ts';
+import { formerKeysAfter, noFormerKeys, openable } from './former-keys.ts';
 import type { AuditDependencies, Author } from './record-change.ts';
 import { recordChange } from './record-change.ts';
 
@@ -67,7 +66,9 @@ export function saveProvider(deps: SaveProviderDependencies) {
       role,
       provider: provider.name,
       sealedApiKey: deps.secretBox.seal(apiKey, context),
-      ...(await previousKey(deps, input, { before, storedKey, apiKey, now })),
+      ...(channel === 'WEBHOOK'
+        ? await formerKeysAfter(deps, { tenantId, before, key: enabled ? apiKey : null, now })
+        : noFormerKeys),
       ...sealedCallbackSecret(deps.secretBox, input, callbackSecret),
       config,
       enabled,
@@ -150,67 +151,4 @@ function keptKey(
 function differing(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): string[] {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
-}
-
-/** null: it can't be opened. A new key takes its place all the same. */
-function openable(open: () => string): string | null {
-  try {
-    return open();
-  } catch (error) {
-    if (error instanceof SecretBoxError) return null;
-    throw error;
-  }
-}
-
-interface Before {
-  /** Also one that is deleted, whose secret may sign as well. */
-  readonly before: StoredProvider | null;
-  /** null: there is none, or it can't be opened. */
-  readonly storedKey: string | null;
-  readonly apiKey: string;
-  readonly now: number;
-}
-
-/**
- * A webhook's receivers get signatures by both for 24 h whenever what signs is another: an enabled provider's key, else the tenant's `whsec_` secret. So it is
- * when one is saved, gets another key, is disabled or enabled; and when it is deleted (delete-provider.ts).
- */
-async function previousKey(
-  deps: SaveProviderDependencies,
-  { tenantId, channel, enabled }: SaveProviderInput,
-  { before, storedKey, apiKey, now }: Before,
-): Promise<Pick<StoredProvider, 'sealedPreviousApiKey' | 'previousUntil'>> {
-  if (channel !== 'WEBHOOK') return { sealedPreviousApiKey: null, previousUntil: null };
-  const wasEnabled = before?.enabled === true;
-  if (wasEnabled === enabled && (!enabled || storedKey === apiKey)) {
-    if (before === null) return { sealedPreviousApiKey: null, previousUntil: null };
-    return { sealedPreviousApiKey: renewed(deps.secretBox, before), previousUntil: before.previousUntil };
-  }
-  const previous = wasEnabled ? storedKey : await ownSecret(deps, tenantId);
-  if (previous === null) return { sealedPreviousApiKey: null, previousUntil: null };
-  return {
-    sealedPreviousApiKey: deps.secretBox.seal(previous, sealedFor.provider(tenantId, channel)),
-    previousUntil: now + webhookSecretOverlapMs,
-  };
-}
-
-/** Under the secret in use: a save that began before a rotation and ends after it must not bring the old one's text back. */
-function renewed(
-  secretBox: SecretBox,
-  { tenantId, channel, role, sealedPreviousApiKey }: StoredProvider,
-): string | null {
-  if (sealedPreviousApiKey === null || secretBox.isCurrent(sealedPreviousApiKey)) return sealedPreviousApiKey;
-  const context = sealedFor.provider(tenantId, channel, role);
-  const previous = openable(() => secretBox.open(sealedPreviousApiKey, context));
-  return previous === null ? sealedPreviousApiKey : secretBox.seal(previous, context);
-}
-
-/** null: it can't be opened, so nothing was signed with it lately. */
-async function ownSecret(deps: SaveProviderDependencies, tenantId: TenantId): Promise<string | null> {
-  try {
-    return await deps.directory.webhookSecret(tenantId);
-  } catch (error) {
-    if (error instanceof SecretBoxError) return null;
-    throw error;
-  }
 }

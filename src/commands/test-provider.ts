@@ -89,7 +89,7 @@ async function attempt(
   // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
   const signs = provider.channel === 'WEBHOOK' && settings === null ? known : null;
   const webhookSecret = signs?.webhookSecret() ?? '';
-  const formerSigner = signs?.formerSigner(clock.now()) ?? null;
+  const formerSigners = provider.channel === 'WEBHOOK' ? (known?.formerSigners(clock.now()) ?? []) : [];
   const secrets = known?.secrets(clock.now()) ?? [];
   const deadline = new AbortController();
   const ended = new AbortController();
@@ -104,7 +104,7 @@ async function attempt(
     traceparent: null,
   };
   const sending = provider
-    .send(delivery, { provider: settings, webhookSecret, formerSigner, secrets, signal: deadline.signal })
+    .send(delivery, { provider: settings, webhookSecret, formerSigners, secrets, signal: deadline.signal })
     .catch((err: unknown) => {
       deps.logger.error('a provider threw', { err, provider: provider.name });
       return troubled('SYSTEM', 'The test could not be made.');

@@ -72,7 +72,7 @@ export async function send(
   const context: DeliveryContext = {
     provider: means.settings,
     webhookSecret: means.webhookSecret,
-    formerSigner: means.formerSigner ?? null,
+    formerSigners: means.formerSigners ?? [],
     secrets: means.secrets,
     callbackUrl: means.callbackUrl,
     signal: attempt.controller.signal,
@@ -159,8 +159,7 @@ const thrown: DeliveryOutcome = {
 
 /** The error with its stack, the tenant's secrets taken out: nobody knows what a bug says. */
 function describe(err: unknown, means: ReadyMeans): string {
-  const { settings, webhookSecret, formerSigner, secrets } = means;
+  const { settings, webhookSecret, formerSigners = [], secrets } = means;
   const text = err instanceof Error ? (err.stack ?? err.message) : String(err);
-  const ofProvider = [settings?.apiKey ?? '', settings?.previousApiKey ?? ''];
-  return redactionOf([...secrets, webhookSecret, formerSigner ?? '', ...ofProvider]).applied(text);
+  return redactionOf([...secrets, webhookSecret, ...formerSigners, settings?.apiKey ?? '']).applied(text);
 }

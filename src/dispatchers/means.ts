@@ -18,7 +18,7 @@ export interface ReadyMeans {
   readonly settings: ProviderSettings | null;
   readonly webhookSecret: string;
   /** As in its DeliveryContext. */
-  readonly formerSigner?: string | null;
+  readonly formerSigners?: readonly string[];
   readonly secrets: readonly string[];
   /** Where its reports go. Absent: nowhere. */
   readonly callbackUrl?: string | undefined;
@@ -53,25 +53,25 @@ export function createFindMeans(from: {
     callbacks === undefined ? undefined : (callbackAddresses?.urlOf(tenantId, name) ?? undefined);
 
   function primaryOf({ tenantId, known, now }: Asked, fallback: ReadyMeans | null): Means {
-    const stored = known?.provider(channel, 'primary', now) ?? null;
+    const stored = known?.provider(channel, 'primary') ?? null;
     const settings = stored !== null && stored.enabled ? stored : null;
     const provider = settings === null ? builtIn : providers.find(channel, settings.provider);
     if (provider === null) return noProvider(stored);
     // Where the tenant signs with a secret of its own, the other isn't needed, and may be unreadable.
     const signs = channel === 'WEBHOOK' && settings === null ? needed(tenantId, known) : null;
     const webhookSecret = signs?.webhookSecret() ?? '';
-    const formerSigner = signs?.formerSigner(now) ?? null;
+    const formerSigners = channel === 'WEBHOOK' ? (known?.formerSigners(now) ?? []) : [];
     const secrets = known?.secrets(now) ?? [];
     const maxPerSecond = maxPerSecondOf(settings);
     const callbackUrl = callbackUrlOf(tenantId, provider);
-    const by = { provider, settings, webhookSecret, formerSigner, secrets, callbackUrl };
+    const by = { provider, settings, webhookSecret, formerSigners, secrets, callbackUrl };
     return { kind: 'ready', role: 'primary', ...by, maxPerSecond, fallback };
   }
 
   /** One that can't be used is none: the first one goes on by itself. */
   function fallbackOf({ tenantId, known, now }: Asked): ReadyMeans | null {
     if (builtIn !== null || known === null) return null;
-    const settings = unlessUnreadable(() => known.provider(channel, 'fallback', now), null);
+    const settings = unlessUnreadable(() => known.provider(channel, 'fallback'), null);
     const provider = settings?.enabled === true ? providers.find(channel, settings.provider) : null;
     if (settings === null || provider === null) return null;
     const secrets = known.secrets(now);

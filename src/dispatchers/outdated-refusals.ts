@@ -3,7 +3,6 @@
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
 import type { Channel } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { DeliveryDirectory } from '../ports/tenant-directory.ts';
 import type { ReadyMeans } from './means.ts';
 
@@ -17,16 +16,15 @@ export type JudgeRefusal = (
 export function createJudgeRefusal(by: {
   readonly channel: Channel;
   readonly directory: Pick<DeliveryDirectory, 'refresh' | 'settings'>;
-  readonly clock: Pick<Clock, 'now'>;
 }): JudgeRefusal {
-  const { channel, directory, clock } = by;
+  const { channel, directory } = by;
 
   /** Also where nobody can say now: no refusal is for good that may be one of the past. */
   async function mayBeOutdated(tenantId: TenantId, { role, settings }: ReadyMeans): Promise<boolean> {
     try {
       await directory.refresh(tenantId);
       const known = await directory.settings(tenantId);
-      const stored = known?.provider(channel, role, clock.now());
+      const stored = known?.provider(channel, role);
       return stored?.updatedAt !== settings?.updatedAt;
     } catch {
       return true;

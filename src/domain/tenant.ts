@@ -60,8 +60,6 @@ export interface ProviderSettings {
   readonly provider: string;
   /** The provider's secret in the clear; for WEBHOOK the tenant's own signing secret. */
   readonly apiKey: string;
-  /** For WEBHOOK: the secret before the last change, which signs as well for 24 h. */
-  readonly previousApiKey: string | null;
   /** What the provider's reports are verified by, where that isn't its key. Absent or null: none is saved. */
   readonly callbackSecret?: string | null;
   readonly config: Readonly<Record<string, unknown>>;
@@ -120,6 +118,9 @@ export const bullets = '••••••';
 
 /** How long the secret that signed webhooks so far goes on signing beside the one that does from now on. */
 export const webhookSecretOverlapMs = 24 * 60 * 60 * 1000;
+
+/** Former secrets that sign a tenant's webhooks beside the present one: each is a signature in every request's header, and is loaded with its tenant. */
+export const formerSignersMax = 4;
 
 /** Stands in a provider's place once it is deleted, as long as its secret signs as well (retention/keeper.ts takes it away then): it is none any more, and nobody sees it. No provider has this name. */
 export const deletedProvider = 'deleted';

@@ -5,6 +5,7 @@ import type { TenantId } from '../domain/ids.ts';
 import { wholeTenant } from '../domain/job.ts';
 import { allTopics, partitionsOfTenant } from '../domain/topics.ts';
 import type { ReadModelReader } from '../ports/read-model-store.ts';
+import { formerKeysOf } from '../ports/settings-store.ts';
 import { readModels } from '../projections/index.ts';
 import { notificationsCollection } from '../projections/notifications/document.ts';
 import type { NotificationDocument } from '../projections/notifications/document.ts';
@@ -67,7 +68,8 @@ async function plainValuesOf(
     tenant.email,
     tenant.sealedWebhookSecret,
     ...[...keys, ...namedKeys].map(({ sealedKey }) => sealedKey),
-    ...providers.flatMap((one) => [one.sealedApiKey, one.sealedPreviousApiKey, one.sealedCallbackSecret ?? null]),
+    ...providers.flatMap((one) => [one.sealedApiKey, one.sealedCallbackSecret ?? null]),
+    ...providers.flatMap(formerKeysOf).map(({ sealedKey }) => sealedKey),
     ...templates.flatMap(({ subject, body }) => [subject, body]),
     ...documents.flatMap(({ request }) => [request?.subject ?? null, request?.body ?? null]),
   ];

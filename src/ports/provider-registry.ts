@@ -25,8 +25,8 @@ export interface DeliveryContext {
   readonly provider: ProviderSettings | null;
   /** The tenant's own signing secret; for WEBHOOK without a provider. */
   readonly webhookSecret: string;
-  /** Signs as well as that one. Absent or null: nothing does. */
-  readonly formerSigner?: string | null;
+  /** Of WEBHOOK: what signs as well as the provider's key, or as that secret. Absent: nothing does. */
+  readonly formerSigners?: readonly string[];
   /** Cut out of everything that is kept of an answer. */
   readonly secrets: readonly string[];
   /** Where the provider is to report to what becomes of it, where that is said with each message. Absent: nowhere. */

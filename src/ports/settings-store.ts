@@ -39,6 +39,13 @@ export interface KeyUse {
   readonly at: number;
 }
 
+/** What signed before, sealed as its provider's key is, and signs as well. */
+export interface StoredFormerKey {
+  readonly sealedKey: string;
+  /** UTC ms until when it signs. */
+  readonly until: number;
+}
+
 export interface StoredProvider {
   readonly tenantId: TenantId;
   readonly channel: Channel;
@@ -51,12 +58,24 @@ export interface StoredProvider {
   readonly sealedPreviousApiKey: string | null;
   /** UTC ms until when the previous key signs as well. */
   readonly previousUntil: number | null;
+  /** What signed before the previous key and signs as well, newest first; apart from that one, which is all that a former version reads. Absent: none. */
+  readonly earlierKeys?: readonly StoredFormerKey[];
   /** What its reports are verified by. Absent: none. */
   readonly sealedCallbackSecret?: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly enabled: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** Newest first. */
+export function formerKeysOf({
+  sealedPreviousApiKey,
+  previousUntil,
+  earlierKeys = [],
+}: StoredProvider): readonly StoredFormerKey[] {
+  if (sealedPreviousApiKey === null) return earlierKeys;
+  return [{ sealedKey: sealedPreviousApiKey, until: previousUntil ?? 0 }, ...earlierKeys];
 }
 
 /** That a tenant's provider isn't called, as the dispatchers have noted it last. */
@@ -151,7 +170,7 @@ export interface SettingsStore {
   saveProvider(provider: StoredProvider): Promise<void>;
   /** False when there was none. */
   deleteProvider(tenantId: TenantId, channel: Channel, role: ProviderRole): Promise<boolean>;
-  /** Of all tenants: previous keys that sign no more at `now` (UTC ms) go, and providers that are deleted with them. */
+  /** Of all tenants: previous and earlier keys that sign no more at `now` (UTC ms) go, and providers that are deleted with their previous one. */
   forgetPreviousKeys(now: number): Promise<void>;
 
   /** Each over the one before of its channel and role. */

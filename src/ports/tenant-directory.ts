@@ -12,12 +12,12 @@ export interface KeyHolder {
 
 /** What a tenant's deliveries are made with, as it was at one moment. */
 export interface DeliverySettings {
-  /** null when there is none. `enabled` is not looked at. @param now UTC ms @throws SecretBoxError when its key can't be opened */
-  provider(channel: Channel, role: ProviderRole, now: number): ProviderSettings | null;
+  /** null when there is none. `enabled` is not looked at. @throws SecretBoxError when its key can't be opened */
+  provider(channel: Channel, role: ProviderRole): ProviderSettings | null;
   /** `whsec_...`, the tenant's own. @throws SecretBoxError when it can't be opened */
   webhookSecret(): string;
-  /** What signed webhooks until their provider was disabled or deleted, as long as it signs beside the tenant's own secret; null: nothing does. @param now UTC ms */
-  formerSigner(now: number): string | null;
+  /** What signed webhooks before and signs them as well, newest first, as far as it can be opened. @param now UTC ms */
+  formerSigners(now: number): readonly string[];
   /** Everything of the tenant that must never be told to anyone: API keys, signing secrets; as far as it can be opened. @param now UTC ms */
   secrets(now: number): readonly string[];
 }

@@ -229,14 +229,14 @@ describe('a provider', () => {
   it('for webhooks signs with the old secret too after a change', async () => {
     const save = (apiKey: string) =>
       tenant.dashboard('POST', '/providers', { channel: 'WEBHOOK', provider: 'custom', apiKey, config: {} });
-    const previous = async () => (await app.deps.directory.provider(tenant.id as never, 'WEBHOOK'))?.previousApiKey;
+    const former = async () => (await app.deps.directory.settings(tenant.id as never))?.formerSigners(Date.now());
     const { body } = await tenant.dashboard('GET', '/tenant');
     expect((await save('the first secret of the shop')).status).toBe(200);
-    expect(await previous()).toBe(body.webhookSecret);
+    expect(await former()).toEqual([body.webhookSecret]);
     await save('the second secret of the shop');
-    expect(await previous()).toBe('the first secret of the shop');
+    expect(await former()).toEqual(['the first secret of the shop', body.webhookSecret]);
     await save('the••••••shop');
-    expect(await previous()).toBe('the first secret of the shop');
+    expect(await former()).toEqual(['the first secret of the shop', body.webhookSecret]);
   });
 
   it('is tested by one message that goes out at once', async () => {

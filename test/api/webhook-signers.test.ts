@@ -23,19 +23,23 @@ afterAll(async () => {
 });
 
 const signer = createWebhookSigner();
-const secrets = { one: 'the secret number one', two: 'the secret number two' };
-type Signed = 'own' | keyof typeof secrets;
+const numbers = ['one', 'two', 'three', 'four', 'five', 'six'] as const;
+const secretOf = (name: (typeof numbers)[number]) => `the secret number ${name}`;
+type Signed = 'own' | (typeof numbers)[number];
 let paths = 0;
 
 async function world() {
   const tenant = await app.tenant(`signers ${paths}`);
   const own = (await tenant.dashboard('GET', '/tenant')).body.webhookSecret as string;
-  const all = { own, ...secrets };
+  const all: ReadonlyMap<Signed, string> = new Map([
+    ['own', own],
+    ...numbers.map((name) => [name, secretOf(name)] as const),
+  ]);
   /** Whose signatures a request has, in their order. */
   const signedBy = ({ headers, body }: SinkRequest): (Signed | undefined)[] => {
     const message = { id: String(headers['webhook-id']), timestamp: String(headers['webhook-timestamp']) };
-    const of = (name: Signed) => signer.sign([all[name]], { ...message, body: Buffer.from(body) });
-    const names = Object.keys(all) as Signed[];
+    const of = (name: Signed) => signer.sign([all.get(name) ?? ''], { ...message, body: Buffer.from(body) });
+    const names = [...all.keys()];
     return String(headers['webhook-signature'])
       .split(' ')
       .map((signature) => names.find((name) => of(name) === signature));
@@ -49,8 +53,8 @@ async function world() {
   return {
     tenant,
     stored,
-    async save(name: keyof typeof secrets, enabled = true) {
-      const provider = { channel: 'WEBHOOK', provider: 'custom', apiKey: secrets[name], config: {}, enabled };
+    async save(name: (typeof numbers)[number], enabled = true) {
+      const provider = { channel: 'WEBHOOK', provider: 'custom', apiKey: secretOf(name), config: {}, enabled };
       expect((await tenant.dashboard('POST', '/providers', provider)).status).toBe(200);
     },
     async remove() {
@@ -65,10 +69,13 @@ async function world() {
       expect(signedBy(await sent(`${path}-test`))).toEqual(signatures);
       return signatures;
     },
+    /** All that signed before ends so much sooner. */
     async later(ms: number) {
       const one = await stored();
       if (one === undefined) throw new Error('nothing is saved');
-      await app.deps.settings.saveProvider({ ...one, previousUntil: (one.previousUntil ?? 0) - ms });
+      const previousUntil = (one.previousUntil ?? 0) - ms;
+      const earlierKeys = (one.earlierKeys ?? []).map((key) => ({ ...key, until: key.until - ms }));
+      await app.deps.settings.saveProvider({ ...one, previousUntil, earlierKeys });
       app.deps.directory.forget(one.tenantId);
     },
   };
@@ -78,13 +85,13 @@ type World = Awaited<ReturnType<typeof world>>;
 
 const steps: readonly [string, (one: World) => Promise<unknown>, Signed[]][] = [
   ['the first secret is saved', (one) => one.save('one'), ['one', 'own']],
-  ['it is another', (one) => one.save('two'), ['two', 'one']],
-  ['it is disabled', (one) => one.save('two', false), ['own', 'two']],
-  ['nothing but the disabled one is another', (one) => one.save('one', false), ['own', 'two']],
-  ['it is enabled', (one) => one.save('one'), ['one', 'own']],
-  ['it is saved as it is', (one) => one.save('one'), ['one', 'own']],
-  ['it is deleted', (one) => one.remove(), ['own', 'one']],
-  ['it is saved again', (one) => one.save('two'), ['two', 'own']],
+  ['it is another', (one) => one.save('two'), ['two', 'one', 'own']],
+  ['it is disabled', (one) => one.save('two', false), ['own', 'two', 'one']],
+  ['nothing but the disabled one is another', (one) => one.save('one', false), ['own', 'two', 'one']],
+  ['it is enabled', (one) => one.save('one'), ['one', 'own', 'two']],
+  ['it is saved as it is', (one) => one.save('one'), ['one', 'own', 'two']],
+  ['it is deleted', (one) => one.remove(), ['own', 'one', 'two']],
+  ['it is saved again', (one) => one.save('two'), ['two', 'own', 'one']],
 ];
 
 describe('what signed so far signs as well', () => {
@@ -98,17 +105,50 @@ describe('what signed so far signs as well', () => {
   });
 
   it.each<[string, (one: World) => Promise<unknown>, Signed[]]>([
-    ['changed', (one) => one.save('two'), ['two']],
-    ['disabled', (one) => one.save('one', false), ['own']],
-    ['deleted', (one) => one.remove(), ['own']],
+    ['changed', (one) => one.save('two'), ['two', 'one']],
+    ['disabled', (one) => one.save('one', false), ['own', 'one']],
+    ['deleted', (one) => one.remove(), ['own', 'one']],
   ])('for 24 h, where it was %s', async (_, step, signers) => {
     const one = await world();
     await one.save('one');
+    await one.later(webhookSecretOverlapMs);
     await step(one);
     await one.later(webhookSecretOverlapMs - 60_000);
-    expect(await one.signs()).toHaveLength(2);
-    await one.later(60_000);
     expect(await one.signs()).toEqual(signers);
+    await one.later(60_000);
+    expect(await one.signs()).toEqual(signers.slice(0, 1));
+  });
+
+  it('each for its own 24 h, whatever is changed meanwhile', async () => {
+    const one = await world();
+    const hourMs = 3_600_000;
+    await one.save('one');
+    await one.later(10 * hourMs);
+    await one.save('two');
+    await one.later(10 * hourMs);
+    await one.save('two', false);
+    expect(await one.signs()).toEqual(['own', 'two', 'one']);
+    await one.save('three');
+    await one.later(14 * hourMs);
+    expect(await one.signs()).toEqual(['three', 'own', 'two']);
+    expect(await one.remove()).toBe(200);
+    await one.later(10 * hourMs);
+    expect(await one.signs()).toEqual(['own', 'three']);
+    await one.later(14 * hourMs);
+    expect(await one.signs()).toEqual(['own']);
+  });
+
+  it('four of them at most, those that signed longest: what receivers have stays, and not what nobody has seen', async () => {
+    const one = await world();
+    const signedMs = { one: 3_600_000, two: 0, three: 60_000, four: 120_000, five: 90_000, six: 0 };
+    for (const name of numbers) {
+      await one.save(name);
+      if (name === 'five') expect(await one.signs()).toEqual(['five', 'four', 'three', 'one', 'own']);
+      await one.later(signedMs[name]);
+    }
+    expect(await one.signs()).toEqual(['six', 'five', 'four', 'one', 'own']);
+    await one.save('one');
+    expect(await one.signs()).toEqual(['one', 'six', 'five', 'four', 'own']);
   });
 
   it('also where it is deleted after it was disabled, until the 24 h of that are over', async () => {

@@ -59,7 +59,6 @@ function read(name: string, settings: Partial<ProviderSettings>, sent: Sent): Pr
     role: 'primary',
     provider: name,
     apiKey: 'the key',
-    previousApiKey: null,
     config: name === 'ses' ? { region: 'us-west-2' } : {},
     enabled: true,
     createdAt: 0,

@@ -13,7 +13,8 @@ import { saveProvider } from '../../src/commands/save-provider.ts';
 import type { TenantId } from '../../src/domain/ids.ts';
 import { defaultPartitioning } from '../../src/domain/topics.ts';
 import { sealedFor } from '../../src/domain/tenant.ts';
-import type { SettingsStore } from '../../src/ports/settings-store.ts';
+import type { SettingsStore, StoredProvider } from '../../src/ports/settings-store.ts';
+import { formerKeysOf } from '../../src/ports/settings-store.ts';
 import { storedKey, storedNamedKey, storedProvider, storedTenant } from '../contracts/settings-store.ts';
 import { wallClock } from '../support/wall-clock.ts';
 
@@ -46,6 +47,7 @@ beforeEach(async () => {
       sealedApiKey: oldBox.seal('the signing secret', webhookContext),
       sealedPreviousApiKey: oldBox.seal('the one before', webhookContext),
       previousUntil: 9e15,
+      earlierKeys: [{ sealedKey: oldBox.seal('the one before that', webhookContext), until: 8e15 }],
       sealedCallbackSecret: oldBox.seal('of its reports', sealedFor.callbacks(tenantId, 'WEBHOOK', 'primary')),
     }),
   );
@@ -62,19 +64,22 @@ const stored = async () => {
   return { ...all, provider };
 };
 
+const formerSecrets = (provider: StoredProvider) =>
+  formerKeysOf(provider).map(({ sealedKey }) => newBox.open(sealedKey, webhookContext));
+
 it('seals every kind of secret anew, and a second time none', async () => {
   const reseal = resealTenant({ settings, secretBox: box });
-  expect(await reseal(tenantId)).toEqual({ total: 6, resealed: 6, unreadable: [] });
+  expect(await reseal(tenantId)).toEqual({ total: 7, resealed: 7, unreadable: [] });
   const { tenant, keys, namedKeys, provider } = await stored();
   expect(newBox.open(tenant.sealedWebhookSecret, sealedFor.webhookSecret(tenantId))).toBe('whsec');
   expect(newBox.open(keys[0]?.sealedKey ?? '', sealedFor.apiKey(tenantId))).toBe('main');
   const [named = storedNamedKey()] = namedKeys;
   expect(newBox.open(named.sealedKey, sealedFor.namedKey(tenantId, named.id))).toBe('named');
   expect(newBox.open(provider.sealedApiKey, webhookContext)).toBe('the signing secret');
-  expect(newBox.open(provider.sealedPreviousApiKey ?? '', webhookContext)).toBe('the one before');
+  expect(formerSecrets(provider)).toEqual(['the one before', 'the one before that']);
   const callbacks = sealedFor.callbacks(tenantId, 'WEBHOOK', 'primary');
   expect(newBox.open(provider.sealedCallbackSecret ?? '', callbacks)).toBe('of its reports');
-  expect(await reseal(tenantId)).toEqual({ total: 6, resealed: 0, unreadable: [] });
+  expect(await reseal(tenantId)).toEqual({ total: 7, resealed: 0, unreadable: [] });
 });
 
 it('leaves what it cannot open as it is, names it, and goes on', async () => {
@@ -85,7 +90,7 @@ it('leaves what it cannot open as it is, names it, and goes on', async () => {
     sealedPreviousApiKey: 'v1.00000000.AAAA',
   });
   const result = await resealTenant({ settings, secretBox: box })(tenantId);
-  expect(result).toEqual({ total: 6, resealed: 5, unreadable: ['former key of the WEBHOOK provider'] });
+  expect(result).toEqual({ total: 7, resealed: 6, unreadable: ['former key of the WEBHOOK provider'] });
   expect((await stored()).provider.sealedPreviousApiKey).toBe('v1.00000000.AAAA');
 });
 
@@ -98,7 +103,7 @@ it('never brings back what a tenant saved over while it was at work', async () =
       return settings.replaceSealed(id, newByOld);
     },
   };
-  expect((await resealTenant({ settings: racing, secretBox: box })(tenantId)).resealed).toBe(5);
+  expect((await resealTenant({ settings: racing, secretBox: box })(tenantId)).resealed).toBe(6);
   expect(newBox.open((await stored()).provider.sealedApiKey, webhookContext)).toBe('saved meanwhile');
 });
 
@@ -143,6 +148,6 @@ describe('a save of a provider', () => {
     });
     const { provider } = await stored();
     expect(newBox.open(provider.sealedApiKey, webhookContext)).toBe('the signing secret');
-    expect(newBox.open(provider.sealedPreviousApiKey ?? '', webhookContext)).toBe('the one before');
+    expect(formerSecrets(provider)).toEqual(['the one before', 'the one before that']);
   });
 });

@@ -280,7 +280,6 @@ export function contextOf(
       role: 'primary',
       provider: name,
       apiKey,
-      previousApiKey: null,
       config,
       enabled: true,
       ...times,

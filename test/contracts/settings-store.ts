@@ -13,6 +13,7 @@ import type { Template } from '../../src/domain/tenant.ts';
 import type {
   SettingsStore,
   StoredApiKey,
+  StoredFormerKey,
   StoredNamedKey,
   StoredProvider,
   StoredTenant,
@@ -313,7 +314,12 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         await createOther();
         await store.createNamedKey(storedNamedKey(), 2);
         const callbacks = { sealedCallbackSecret: 'sealed-callbacks' };
-        const before = storedProvider({ sealedPreviousApiKey: 'sealed-before', previousUntil: 9, ...callbacks });
+        const earlierKeys = [
+          { sealedKey: 'sealed-earlier', until: 8 },
+          { sealedKey: 'sealed-earliest', until: 7 },
+        ];
+        const previous = { sealedPreviousApiKey: 'sealed-before', previousUntil: 9, earlierKeys };
+        const before = storedProvider({ ...previous, ...callbacks });
         await store.saveProvider(before);
         await store.saveProvider(storedProvider({ channel: 'SMS', sealedApiKey: 'sealed-sms' }));
         const newByOld = new Map(
@@ -323,11 +329,12 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
             'sealed-named-1',
             'sealed-re',
             'sealed-before',
+            'sealed-earlier',
             'sealed-callbacks',
             'sealed-was-changed',
           ].map((old) => [old, `new-${old}`]),
         );
-        expect(await store.replaceSealed(tenantId, newByOld)).toBe(6);
+        expect(await store.replaceSealed(tenantId, newByOld)).toBe(7);
         await harness.reopen();
         const { tenant, keys, namedKeys, providers } = (await harness.store.settings(tenantId)) ?? {};
         expect(tenant).toEqual(storedTenant({ sealedWebhookSecret: 'new-sealed-whsec' }));
@@ -338,6 +345,10 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
           ...before,
           sealedApiKey: 'new-sealed-re',
           sealedPreviousApiKey: 'new-sealed-before',
+          earlierKeys: [
+            { sealedKey: 'new-sealed-earlier', until: 8 },
+            { sealedKey: 'sealed-earliest', until: 7 },
+          ],
           sealedCallbackSecret: 'new-sealed-callbacks',
         });
         expect(providers).toContainEqual(storedProvider({ channel: 'SMS', sealedApiKey: 'sealed-sms' }));
@@ -368,6 +379,38 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
         const providers = (await store.settings(tenantId))?.providers ?? [];
         expect(providers).toHaveLength(2);
         expect(providers).toContainEqual(changed);
+      });
+
+      it('has earlier keys, newest first, each to its own end, which go with it and by themselves', async () => {
+        const third = { sealedKey: 'sealed-3', until: 79 };
+        const earlierKeys: StoredFormerKey[] = [
+          third,
+          { sealedKey: 'sealed-1', until: 78 },
+          { sealedKey: 'sealed-2', until: 78 },
+        ];
+        const previous = { sealedPreviousApiKey: 'sealed-before', previousUntil: 80 };
+        const whole = storedProvider({ ...previous, earlierKeys });
+        const fallback = storedProvider({ role: 'fallback', earlierKeys: earlierKeys.slice(1) });
+        const stored = async () => (await harness.store.settings(tenantId))?.providers;
+        await store.saveProvider(whole);
+        await store.saveProvider(fallback);
+        await harness.reopen();
+        expect(await stored()).toEqual([whole, fallback]);
+        await harness.store.deleteProvider(tenantId, 'EMAIL', 'fallback');
+        await harness.store.saveProvider(storedProvider({ role: 'fallback' }));
+        expect(await stored()).toEqual([whole, storedProvider({ role: 'fallback' })]);
+        await harness.store.forgetPreviousKeys(77);
+        expect((await stored())?.[0]).toEqual(whole);
+        await harness.store.forgetPreviousKeys(78);
+        expect((await stored())?.[0]).toEqual({ ...whole, earlierKeys: [third] });
+        await harness.store.forgetPreviousKeys(79);
+        expect((await stored())?.[0]).toEqual(storedProvider(previous));
+        await harness.store.saveProvider(whole);
+        await harness.store.saveProvider(storedProvider());
+        expect((await stored())?.[0]).toEqual(storedProvider());
+        await harness.store.saveProvider(whole);
+        await harness.store.forgetPreviousKeys(80);
+        expect((await stored())?.[0]).toEqual(storedProvider());
       });
 
       it('has a secret for its reports, which goes with it and by itself', async () => {
@@ -715,7 +758,8 @@ export function settingsStoreContract(name: string, makeHarness: () => Promise<S
     describe('an erased tenant', () => {
       const filled = async () => {
         await store.createNamedKey(storedNamedKey(), 9);
-        await store.saveProvider(storedProvider({ sealedCallbackSecret: 'sealed-callbacks' }));
+        const earlierKeys = [{ sealedKey: 'sealed-earlier', until: 9e15 }];
+        await store.saveProvider(storedProvider({ sealedCallbackSecret: 'sealed-callbacks', earlierKeys }));
         await store.saveProvider(storedProvider({ role: 'fallback' }));
         await store.createTemplate(storedTemplate(), 9);
         await store.setShare(tenantId, { weight: 3, inFlightMax: null });

@@ -232,7 +232,7 @@ function directoryOf(channel: Channel, given: Partial<KnownSettings> = {}): Deli
       return {
         provider: (_, role) => (role === 'primary' ? primary() : fallback()),
         webhookSecret,
-        formerSigner: () => null,
+        formerSigners: () => [],
         secrets: () => secrets,
       };
     },
@@ -260,7 +260,6 @@ export function settingsOf(tenantId: Parameters<TenantDirectory['provider']>[0],
     role: 'primary' as const,
     provider: 'fake',
     apiKey: 'sk_provider-key',
-    previousApiKey: null,
     config: {},
     enabled: true,
     ...times,

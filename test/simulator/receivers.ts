@@ -114,7 +114,7 @@ export function createDirectory(by: {
     const config = rate === null ? {} : { maxPerSecond: rate };
     const provider = role === 'primary' ? firstName : secondName;
     const of = { tenantId, channel, role, provider, apiKey: 'whsec_key' } as const;
-    return { ...of, previousApiKey: null, config, enabled: true, createdAt: 0, updatedAt: 0 };
+    return { ...of, config, enabled: true, createdAt: 0, updatedAt: 0 };
   };
   return {
     share: (tenantId) => ask(() => ({ weight: tenants.get(tenantId)?.weight ?? 1, inFlightMax: null })),
@@ -122,7 +122,7 @@ export function createDirectory(by: {
       ask(() => ({
         provider: (_, role) => providerOf(tenantId, role),
         webhookSecret: () => 'whsec_key',
-        formerSigner: () => null,
+        formerSigners: () => [],
         secrets: () => [],
       })),
     refresh: () => ask(() => undefined),

@@ -7,6 +7,7 @@ import type { ProviderSettings, Scope, Tenant, TenantShare } from '../../domain/
 import { deletedProvider, mainKeyScopes, sealedFor } from '../../domain/tenant.ts';
 import { type SecretBox, SecretBoxError } from '../../ports/secret-box.ts';
 import type { StoredApiKey, StoredNamedKey, StoredProvider, TenantSettings } from '../../ports/settings-store.ts';
+import { formerKeysOf } from '../../ports/settings-store.ts';
 import type { DeliverySettings } from '../../ports/tenant-directory.ts';
 
 /** An API key as it is looked up. */
@@ -38,6 +39,7 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
   const opened = new Map<StoredProvider, ProviderSettings>();
   let apiKey: string | null = null;
   let webhookSecret: string | null = null;
+  let formerSigners: readonly FormerKey[] | null = null;
   let secrets: { readonly all: readonly string[]; readonly until: number } = { all: [], until: 0 };
 
   const openKey = (key: StoredApiKey) => secretBox.open(key.sealedKey, sealedFor.apiKey(id));
@@ -60,12 +62,10 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
       const named = namedKeys.find((key) => key.hash === hash);
       return named === undefined ? null : { id: named.id, scopes: named.scopes, expiresAt: null };
     },
-    provider(channel, role, now) {
+    provider(channel, role) {
       const provider = find(channel, role);
       if (provider === undefined) return null;
-      const known = opened.get(provider) ?? openProvider(provider, secretBox);
-      const signsTwice = known.previousApiKey !== null && now < (provider.previousUntil ?? 0);
-      const settings = signsTwice || known.previousApiKey === null ? known : { ...known, previousApiKey: null };
+      const settings = opened.get(provider) ?? openProvider(provider, secretBox);
       opened.set(provider, settings);
       return settings;
     },
@@ -76,10 +76,11 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
       return (apiKey ??= openKey(current));
     },
     webhookSecret: openWebhookSecret,
-    formerSigner(now) {
-      const former = stored('WEBHOOK', 'primary');
-      const isOver = former === undefined || former.enabled || hasEnded(former.previousUntil, now);
-      return isOver ? null : openedPreviousKey(former, secretBox);
+    formerSigners(now) {
+      const signs = stored('WEBHOOK', 'primary');
+      if (signs === undefined) return [];
+      formerSigners ??= openFormerKeys(signs, secretBox);
+      return formerSigners.filter(({ until }) => now < until).map(({ secret }) => secret);
     },
     secrets(now) {
       if (now < secrets.until) return secrets.all;
@@ -90,7 +91,8 @@ export function knownTenantOf(settings: TenantSettings, secretBox: SecretBox): K
         openable(openWebhookSecret),
         ...providers.flatMap((provider) => providerSecrets(provider, secretBox, now)),
       ];
-      const ends = [...validKeys.map((key) => key.expiresAt), ...providers.map((provider) => provider.previousUntil)];
+      const formerKeys = providers.flatMap(formerKeysOf);
+      const ends = [...validKeys.map((key) => key.expiresAt), ...formerKeys.map(({ until }) => until)];
       secrets = {
         all: distinct(all),
         until: Math.min(...ends.map((end) => (end !== null && end > now ? end : Infinity))),
@@ -114,7 +116,6 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
     role,
     provider: provider.provider,
     apiKey: secretBox.open(sealedApiKey, context),
-    previousApiKey: openedPreviousKey(provider, secretBox),
     ...(callbackSecret === null ? {} : { callbackSecret }),
     config: provider.config,
     enabled: provider.enabled,
@@ -123,10 +124,19 @@ function openProvider(provider: StoredProvider, secretBox: SecretBox): ProviderS
   };
 }
 
+interface FormerKey {
+  readonly secret: string;
+  /** UTC ms until when it signs. */
+  readonly until: number;
+}
+
 /** One that can't be opened signs nothing; the current one does. */
-function openedPreviousKey(provider: StoredProvider, secretBox: SecretBox): string | null {
-  const { tenantId, channel, role, sealedPreviousApiKey: sealed } = provider;
-  return sealed === null ? null : openable(() => secretBox.open(sealed, sealedFor.provider(tenantId, channel, role)));
+function openFormerKeys(provider: StoredProvider, secretBox: SecretBox): readonly FormerKey[] {
+  const context = sealedFor.provider(provider.tenantId, provider.channel, provider.role);
+  return formerKeysOf(provider).flatMap(({ sealedKey, until }) => {
+    const secret = openable(() => secretBox.open(sealedKey, context));
+    return secret === null ? [] : [{ secret, until }];
+  });
 }
 
 /** One that can't be opened verifies nothing: reports are refused, and what is sent goes out all the same. */
@@ -139,11 +149,11 @@ function openedCallbackSecret(provider: StoredProvider, secretBox: SecretBox): s
 
 function providerSecrets(provider: StoredProvider, secretBox: SecretBox, now: number): (string | null)[] {
   const context = sealedFor.provider(provider.tenantId, provider.channel, provider.role);
-  const { sealedApiKey, previousUntil } = provider;
+  const { sealedApiKey } = provider;
   const current = openable(() => secretBox.open(sealedApiKey, context));
   const callbackSecret = openedCallbackSecret(provider, secretBox);
-  if (hasEnded(previousUntil, now)) return [current, callbackSecret];
-  return [current, callbackSecret, openedPreviousKey(provider, secretBox)];
+  const former = openFormerKeys(provider, secretBox).filter(({ until }) => now < until);
+  return [current, callbackSecret, ...former.map(({ secret }) => secret)];
 }
 
 function distinct(secrets: readonly (string | null)[]): string[] {

@@ -40,7 +40,7 @@ export function createTenantDirectory(options: TenantDirectoryOptions): RunningT
   const uses = createKeyUses({ store, clock, logger });
   const listeners: ((tenantId: TenantId) => void)[] = [];
   const providerOf = async (tenantId: TenantId, channel: Channel, role: ProviderRole) =>
-    (await tenants.tenant(tenantId))?.provider(channel, role, clock.now()) ?? null;
+    (await tenants.tenant(tenantId))?.provider(channel, role) ?? null;
   /** @throws Error when there is no such tenant */
   const needed = async (tenantId: TenantId): Promise<KnownTenant> => {
     const known = await tenants.tenant(tenantId);

@@ -95,10 +95,8 @@ function headersOf(
   return headers;
 }
 
-function secretsFor({ provider, webhookSecret, formerSigner = null }: DeliveryContext): readonly string[] {
-  const [secret, former] =
-    provider === null ? [webhookSecret, formerSigner] : [provider.apiKey, provider.previousApiKey];
-  return former === null ? [secret] : [secret, former];
+function secretsFor({ provider, webhookSecret, formerSigners = [] }: DeliveryContext): readonly string[] {
+  return [provider?.apiKey ?? webhookSecret, ...formerSigners];
 }
 
 function refusal(response: OutboundResponse, context: DeliveryContext, now: number): DeliveryOutcome {

@@ -263,8 +263,16 @@ describe('a tenant directory', () => {
   });
 
   describe('a provider', () => {
-    it('is opened, and its previous key is there for as long as it signs', async () => {
-      const previous = { sealedPreviousApiKey: sealed('whsec_before'), previousUntil: clock.now() + 1000 };
+    it('is opened, and each of its former keys is there for as long as it signs', async () => {
+      const previous = {
+        sealedPreviousApiKey: sealed('whsec_before'),
+        previousUntil: clock.now() + 1000,
+        earlierKeys: [
+          { sealedKey: 'v1.00000000.AAAA', until: clock.now() + 900 },
+          { sealedKey: sealed('whsec_earlier'), until: clock.now() + 500 },
+        ],
+      };
+      const signers = async () => (await directory.settings(tenantId))?.formerSigners(clock.now());
       const provider = storedProvider({
         channel: 'WEBHOOK',
         provider: 'custom',
@@ -272,18 +280,15 @@ describe('a tenant directory', () => {
         ...previous,
       });
       await settings.saveProvider(provider);
-      expect(await directory.provider(tenantId, 'WEBHOOK')).toMatchObject({
-        apiKey: 'whsec_now',
-        previousApiKey: 'whsec_before',
-      });
-      expect(new Set(await directory.secretsOf(tenantId))).toEqual(
-        new Set([firstKey, 'whsec_own', 'whsec_now', 'whsec_before']),
-      );
-      clock.advance(1000);
-      expect(await directory.provider(tenantId, 'WEBHOOK')).toMatchObject({
-        apiKey: 'whsec_now',
-        previousApiKey: null,
-      });
+      expect(await directory.provider(tenantId, 'WEBHOOK')).toMatchObject({ apiKey: 'whsec_now' });
+      expect(await signers()).toEqual(['whsec_before', 'whsec_earlier']);
+      const all = [firstKey, 'whsec_own', 'whsec_now', 'whsec_before', 'whsec_earlier'];
+      expect(new Set(await directory.secretsOf(tenantId))).toEqual(new Set(all));
+      clock.advance(500);
+      expect(await signers()).toEqual(['whsec_before']);
+      expect(new Set(await directory.secretsOf(tenantId))).toEqual(new Set(all.slice(0, -1)));
+      clock.advance(500);
+      expect(await signers()).toEqual([]);
       expect(new Set(await directory.secretsOf(tenantId))).toEqual(new Set([firstKey, 'whsec_own', 'whsec_now']));
     });
 

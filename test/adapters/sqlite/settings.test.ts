@@ -9,7 +9,14 @@ import { describe, expect, it } from '@jest/globals';
 
 import { openSettingsStore } from '../../../src/adapters/sqlite/settings/store.ts';
 import type { TemplateId, TenantId } from '../../../src/domain/ids.ts';
-import { settingsStoreContract, storedKey, storedTemplate, storedTenant } from '../../contracts/settings-store.ts';
+import type { SettingsStore } from '../../../src/ports/settings-store.ts';
+import {
+  settingsStoreContract,
+  storedKey,
+  storedProvider,
+  storedTemplate,
+  storedTenant,
+} from '../../contracts/settings-store.ts';
 
 const makeHarness = async () => {
   const dir = mkdtempSync(join(tmpdir(), 'herald-settings-'));
@@ -81,5 +88,42 @@ describe('SQLite: changes that come together', () => {
     expect(outcomes).toEqual([...names.map(() => 'created'), 'rejected', 'taken']);
     beside.close();
     await close();
+  });
+});
+
+describe('SQLite: settings of a version that knew a provider’s previous key alone', () => {
+  const tenantId = 'tnt_a' as TenantId;
+  const previous = { sealedPreviousApiKey: 'sealed-before', previousUntil: 80 };
+  const earlierKeys = [{ sealedKey: 'sealed-earlier', until: 79 }];
+  const stored = async ({ store }: { store: SettingsStore }) => (await store.settings(tenantId))?.providers;
+
+  it('are read as they are, and hold earlier keys from then on', async () => {
+    const harness = await makeHarness();
+    await harness.store.createTenant(storedTenant(), storedKey());
+    await harness.store.saveProvider(storedProvider(previous));
+    const db = new DatabaseSync(harness.path);
+    db.exec('DROP TABLE earlier_keys');
+    db.close();
+    await harness.reopen();
+    expect(await stored(harness)).toEqual([storedProvider(previous)]);
+    await harness.store.saveProvider(storedProvider({ ...previous, earlierKeys }));
+    expect(await stored(harness)).toEqual([storedProvider({ ...previous, earlierKeys })]);
+    await harness.close();
+  });
+
+  it('that is gone back to for a while loses no earlier key of a provider that it saves, and leaves none of one that it deletes', async () => {
+    const harness = await makeHarness();
+    await harness.store.createTenant(storedTenant(), storedKey());
+    await harness.store.saveProvider(storedProvider({ ...previous, earlierKeys }));
+    const db = new DatabaseSync(harness.path);
+    db.exec("UPDATE providers SET sealed_previous_api_key = 'sealed-later', previous_until = 99");
+    const later = { sealedPreviousApiKey: 'sealed-later', previousUntil: 99 };
+    expect(await stored(harness)).toEqual([storedProvider({ ...later, earlierKeys })]);
+    db.exec('DELETE FROM providers');
+    expect(await stored(harness)).toEqual([]);
+    await harness.store.forgetPreviousKeys(79);
+    expect(db.prepare('SELECT count(*) AS rows FROM earlier_keys').get()).toEqual({ rows: 0 });
+    db.close();
+    await harness.close();
   });
 });

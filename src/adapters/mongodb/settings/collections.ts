@@ -92,6 +92,7 @@ export async function prepare({ tenants, templates, revisions, breakers }: Colle
     { key: { revision: 1, _id: 1 } },
     { key: { keptMs: 1 }, sparse: true },
     { key: { 'providers.previousUntil': 1 }, sparse: true },
+    { key: { 'providers.earlierKeys.until': 1 }, sparse: true },
   ]);
   await templates().createIndexes([
     { key: { tenantId: 1, name: 1 }, unique: true },

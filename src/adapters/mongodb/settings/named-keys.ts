@@ -76,6 +76,9 @@ function resealed(
     ...provider,
     sealedApiKey: renewed(provider.sealedApiKey),
     sealedPreviousApiKey: provider.sealedPreviousApiKey === null ? null : renewed(provider.sealedPreviousApiKey),
+    ...(provider.earlierKeys === undefined
+      ? {}
+      : { earlierKeys: provider.earlierKeys.map((key) => ({ ...key, sealedKey: renewed(key.sealedKey) })) }),
     ...(provider.sealedCallbackSecret === undefined
       ? {}
       : { sealedCallbackSecret: renewed(provider.sealedCallbackSecret) }),

@@ -1,5 +1,6 @@
 // Tenants with their API keys and providers in MongoDB.
 
+import type { ProviderRole } from '../../../domain/events.ts';
 import { providerRoles } from '../../../domain/events.ts';
 import type { TenantId } from '../../../domain/ids.ts';
 import { deletedProvider, ordinaryShare } from '../../../domain/tenant.ts';
@@ -113,6 +114,11 @@ export function tenantsIn({ tenants }: Collections, write: WriteTenant): Tenants
         { $set: { 'providers.$[over].sealedPreviousApiKey': null, 'providers.$[over].previousUntil': null } },
         { arrayFilters: [{ 'over.previousUntil': over.previousUntil }] },
       );
+      const earlier = { until: { $lte: now } };
+      await tenants().updateMany(
+        { 'providers.earlierKeys.until': earlier.until },
+        { $pull: { 'providers.$[].earlierKeys': earlier } },
+      );
     },
   };
 }
@@ -144,7 +150,7 @@ function keyDocumentOf({ hash, sealedKey, createdAt, expiresAt }: StoredApiKey):
 
 function providerDocumentOf(saved: StoredProvider): ProviderDocument {
   const { channel, provider, sealedApiKey, sealedPreviousApiKey, previousUntil, enabled, createdAt, updatedAt } = saved;
-  const { sealedCallbackSecret } = saved;
+  const { sealedCallbackSecret, earlierKeys = [] } = saved;
   const config = JSON.stringify(saved.config);
   return {
     channel,
@@ -152,6 +158,7 @@ function providerDocumentOf(saved: StoredProvider): ProviderDocument {
     sealedApiKey,
     sealedPreviousApiKey,
     previousUntil,
+    ...(earlierKeys.length === 0 ? {} : { earlierKeys }),
     ...(sealedCallbackSecret === undefined ? {} : { sealedCallbackSecret }),
     config,
     enabled,
@@ -173,13 +180,15 @@ function settingsOf(document: TenantDocument): TenantSettings {
     keys: keys.filter(({ named }) => named === undefined).map((key) => ({ tenantId, ...key })),
     namedKeys: keys.flatMap((key) => namedKeyOf(tenantId, key)).sort(byAge),
     providers: providerRoles.flatMap((role) =>
-      (document[providerFields[role]] ?? []).map((found) => ({ tenantId, role, ...found, config: configOf(found) })),
+      (document[providerFields[role]] ?? []).map((found) => providerOf(tenantId, role, found)),
     ),
   };
 }
 
-function configOf({ config }: ProviderDocument): Record<string, unknown> {
-  return JSON.parse(config) as Record<string, unknown>;
+function providerOf(tenantId: TenantId, role: ProviderRole, found: ProviderDocument): StoredProvider {
+  const { earlierKeys = [], ...rest } = found;
+  const config = JSON.parse(found.config) as Record<string, unknown>;
+  return { tenantId, role, ...rest, ...(earlierKeys.length === 0 ? {} : { earlierKeys }), config };
 }
 
 function byAge(a: StoredNamedKey, b: StoredNamedKey): number {

@@ -13,6 +13,7 @@ const tables = [
   'providers',
   'fallback_providers',
   'callback_secrets',
+  'earlier_keys',
   'breakers',
   'templates',
 ];

@@ -54,6 +54,7 @@ const sealedColumns = [
   ['fallback_providers', 'tenant_id', 'sealed_api_key'],
   ['fallback_providers', 'tenant_id', 'sealed_previous_api_key'],
   ['callback_secrets', 'tenant_id', 'sealed_secret'],
+  ['earlier_keys', 'tenant_id', 'sealed_key'],
 ] as const;
 
 export function replaceSealedOn(connection: Connection, write: WriteTenant): SettingsStore['replaceSealed'] {

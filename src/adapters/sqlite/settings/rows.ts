@@ -6,7 +6,13 @@ import type { Channel, ProviderRole } from '../../../domain/events.ts';
 import type { ApiKeyId, TemplateId, TenantId } from '../../../domain/ids.ts';
 import type { Scope, Template, TemplateVersion, TenantShare } from '../../../domain/tenant.ts';
 import { ordinaryShare } from '../../../domain/tenant.ts';
-import type { StoredApiKey, StoredNamedKey, StoredProvider, StoredTenant } from '../../../ports/settings-store.ts';
+import type {
+  StoredApiKey,
+  StoredFormerKey,
+  StoredNamedKey,
+  StoredProvider,
+  StoredTenant,
+} from '../../../ports/settings-store.ts';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
@@ -54,6 +60,7 @@ export function namedKeyOf(row: Row): StoredNamedKey {
 
 export function providerOf(row: Row, role: ProviderRole): StoredProvider {
   const sealedCallbackSecret = textOrNull(row, 'sealed_callback_secret');
+  const earlierKeys = JSON.parse(text(row, 'earlier_keys')) as readonly StoredFormerKey[];
   return {
     tenantId: text(row, 'tenant_id') as TenantId,
     channel: text(row, 'channel') as Channel,
@@ -62,6 +69,7 @@ export function providerOf(row: Row, role: ProviderRole): StoredProvider {
     sealedApiKey: text(row, 'sealed_api_key'),
     sealedPreviousApiKey: textOrNull(row, 'sealed_previous_api_key'),
     previousUntil: numberOrNull(row, 'previous_until'),
+    ...(earlierKeys.length === 0 ? {} : { earlierKeys }),
     ...(sealedCallbackSecret === null ? {} : { sealedCallbackSecret }),
     config: JSON.parse(text(row, 'config')) as Record<string, unknown>,
     enabled: number(row, 'enabled') === 1,

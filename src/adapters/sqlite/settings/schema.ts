@@ -92,6 +92,17 @@ export const settingsSchemaSql = `
     PRIMARY KEY (tenant_id, channel, role)
   );
 
+  -- What signed before a provider's previous key, and signs still; beside the providers of former versions, which know that key alone.
+  CREATE TABLE IF NOT EXISTS earlier_keys (
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    channel TEXT NOT NULL,
+    role TEXT NOT NULL,
+    sealed_key TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, channel, role, sealed_key)
+  );
+  CREATE INDEX IF NOT EXISTS earlier_keys_by_until ON earlier_keys (until);
+
   -- Of providers that are not called for a while; without a tenant's row, since nothing else depends on it.
   CREATE TABLE IF NOT EXISTS breakers (
     tenant_id TEXT NOT NULL,

@@ -63,7 +63,7 @@ export function tenantsOn(connection: Connection, write: WriteTenant): Tenants {
 export function providersOn(connection: Connection, write: WriteTenant): Providers {
   return {
     async saveProvider(provider) {
-      const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey, previousUntil } = provider;
+      const { tenantId, channel, role, sealedApiKey, sealedPreviousApiKey, previousUntil, earlierKeys = [] } = provider;
       await write(tenantId, () => {
         connection
           .statement(saveProviderSql(providerTables[role]))
@@ -79,6 +79,9 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
             provider.createdAt,
             provider.updatedAt,
           );
+        connection.statement(forgetEarlierKeysSql).run(tenantId, channel, role);
+        for (const { sealedKey, until } of earlierKeys)
+          connection.statement(saveEarlierKeySql).run(tenantId, channel, role, sealedKey, until);
         connection.statement(forgetCallbackSecretSql).run(tenantId, channel, role);
         const { sealedCallbackSecret: secret } = provider;
         if (secret !== undefined) connection.statement(saveCallbackSecretSql).run(tenantId, channel, role, secret);
@@ -87,6 +90,7 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
     },
     deleteProvider: async (tenantId, channel, role) =>
       write(tenantId, () => {
+        connection.statement(forgetEarlierKeysSql).run(tenantId, channel, role);
         connection.statement(forgetCallbackSecretSql).run(tenantId, channel, role);
         const sql = `DELETE FROM ${providerTables[role]} WHERE tenant_id = ? AND channel = ?`;
         return connection.statement(sql).run(tenantId, channel).changes === 1;
@@ -95,6 +99,7 @@ export function providersOn(connection: Connection, write: WriteTenant): Provide
       connection.transaction(() => {
         connection.statement(forgetDeletedSql).run(now, deletedProvider);
         connection.statement(forgetPreviousKeysSql).run(now);
+        connection.statement('DELETE FROM earlier_keys WHERE until <= ?').run(now);
       });
     },
   };
@@ -138,8 +143,15 @@ const forgetCallbackSecretSql = 'DELETE FROM callback_secrets WHERE tenant_id = 
 const saveCallbackSecretSql =
   'INSERT INTO callback_secrets (tenant_id, channel, role, sealed_secret) VALUES (?, ?, ?, ?)';
 
+const forgetEarlierKeysSql = 'DELETE FROM earlier_keys WHERE tenant_id = ? AND channel = ? AND role = ?';
+const saveEarlierKeySql =
+  'INSERT INTO earlier_keys (tenant_id, channel, role, sealed_key, until) VALUES (?, ?, ?, ?, ?)';
+
+// Earlier keys come as they were saved, the newest first.
 export const providersSql = (role: ProviderRole) => `
-  SELECT p.*, s.sealed_secret AS sealed_callback_secret FROM ${providerTables[role]} p
+  SELECT p.*, s.sealed_secret AS sealed_callback_secret, (
+    SELECT json_group_array(json_object('sealedKey', e.sealed_key, 'until', e.until) ORDER BY e.rowid) FROM earlier_keys e
+    WHERE e.tenant_id = p.tenant_id AND e.channel = p.channel AND e.role = '${role}') AS earlier_keys FROM ${providerTables[role]} p
   LEFT JOIN callback_secrets s ON s.tenant_id = p.tenant_id AND s.channel = p.channel AND s.role = '${role}'
   WHERE p.tenant_id = ?`;
 

@@ -16,6 +16,7 @@ import { horizonAt, lookBackEveryMs, restOf } from './horizon.ts';
 import type { Retention } from './horizon.ts';
 import type { Looked } from './end-of-older.ts';
 import { passOver } from './pass.ts';
+import { forgetPreviousKeys } from './previous-keys.ts';
 
 export interface KeeperDependencies {
   readonly log: EventLog;
@@ -84,6 +85,9 @@ export async function startKeeper(deps: KeeperDependencies): Promise<Keeper> {
         if (numbers.get(claim.partition) === number) numbers.delete(claim.partition);
       });
       loops.add(loop);
+      if (claim.partition !== 0) return;
+      const forgetting: Promise<void> = forgetPreviousKeys(deps, claim).finally(() => void loops.delete(forgetting));
+      loops.add(forgetting);
     },
     lost() {
       // The claim's signal ends its loop; what it says too late doesn't count.
@@ -118,8 +122,6 @@ async function keep(deps: KeepDependencies, claim: Claim, number: Number): Promi
     number.rests = false;
     let isDone = false;
     try {
-      // Of all tenants, so one number does it.
-      if (partition === 0) await settings.forgetPreviousKeys(now);
       const own = await settings.retentions();
       const shortest = Math.min(retention.keptMs ?? Infinity, retention.statisticsMs ?? Infinity, ...own.values());
       inForce.shortestMs = shortest;

@@ -3,8 +3,9 @@
 import { claimsOf, endOf } from '../typescript/src/held-token.ts';
 import { createHerald } from '../typescript/src/index.ts';
 import type { HeraldInboxElement, HeraldInboxTexts, HeraldTokenEventDetail } from './declaration.d.ts';
-import type { Inbox, InboxItem, InboxState } from './inbox.ts';
+import type { Inbox, InboxState } from './inbox.ts';
 import { openInbox } from './inbox.ts';
+import type { InboxItem } from './items.ts';
 import type { View } from './view.ts';
 import { createView } from './view.ts';
 
@@ -16,6 +17,8 @@ const tokenRetryMs = 5000;
 const endedRetryMs = 60_000;
 /** The longest that a timer holds. */
 const timerMaxMs = 2 ** 31 - 1;
+/** A page that isn't seen for so long gives its connection back: over HTTP/1.1 all pages of a browser share six to one host. */
+const restAfterMs = 5000;
 /** What comes in one go is announced once. */
 const announceAfterMs = 500;
 
@@ -32,6 +35,7 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
   #renewal: ReturnType<typeof setTimeout> | undefined;
   /** Of what is tried again later. */
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #resting: ReturnType<typeof setTimeout> | undefined;
   /** Counts what is open one after another. */
   #run = 0;
   #arrived = 0;
@@ -104,11 +108,14 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
     for (const name of ['server', 'user', 'token', 'open', 'texts', 'getToken'] as const) this.#takeUp(name);
     this.#view.show(this.#state);
     document.addEventListener('pointerdown', this.#closeOutside);
+    document.addEventListener('visibilitychange', this.#restUnseen);
     this.#start();
   }
 
   disconnectedCallback(): void {
     document.removeEventListener('pointerdown', this.#closeOutside);
+    document.removeEventListener('visibilitychange', this.#restUnseen);
+    clearTimeout(this.#resting);
     this.#stop();
   }
 
@@ -163,6 +170,7 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
         this.#announceSoon();
       },
     });
+    if (document.hidden) this.#inbox.rest();
   }
 
   #stop(): void {
@@ -219,6 +227,12 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
 
   readonly #closeOutside = (event: Event): void => {
     if (this.open && !event.composedPath().includes(this)) this.open = false;
+  };
+
+  readonly #restUnseen = (): void => {
+    clearTimeout(this.#resting);
+    if (document.hidden) this.#resting = setTimeout(() => this.#inbox?.rest(), restAfterMs);
+    else this.#inbox?.wake();
   };
 
   /** @returns false when a listener has called preventDefault() */

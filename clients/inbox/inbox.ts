@@ -4,14 +4,14 @@
 // service's count holds for what the stream had told when it was asked. Whether that count has a later message in it already can be seen of items that the
 // list shows, and of those that are newer than its newest; for all others the service is asked again once it is quiet.
 
-import type { Herald, Schemas } from '../typescript/src/index.ts';
+import type { Herald } from '../typescript/src/index.ts';
 import { HeraldError } from '../typescript/src/index.ts';
 import { waitMs } from '../typescript/src/waiting.ts';
+import type { InboxItem } from './items.ts';
+import { createItems } from './items.ts';
 
-export type InboxItem = Schemas['InboxItem'];
-
-/** `ended`: the service has refused it, and trying again doesn't help. */
-export type InboxStatus = 'connecting' | 'live' | 'cut' | 'ended';
+/** `polled`: there is no stream, and the list is asked for now and then; `ended`: the service has refused it, and trying again doesn't help. */
+export type InboxStatus = 'connecting' | 'live' | 'cut' | 'polled' | 'ended';
 
 export interface InboxState {
   /** Newest first. */
@@ -36,50 +36,67 @@ interface Options {
 export type Inbox = ReturnType<typeof openInbox>;
 
 const pageSize = 20;
+/** The most that the service gives: what is here already is gone through to what isn't. */
+const wholePageSize = 100;
 /** Recounted once nothing has come for so long, and after so long at most. */
 const quietMs = 300;
 const recountWithinMs = 2000;
+/** While there is no stream the list is asked for so often, and up to half as long again: 1,000 pages of a tenant without one take a fifth of its reads. */
+const pollMs = 60_000;
+/** Ids of items that the stream has told, of 36 characters: it tells each once, unless its log is another one. */
+const toldMax = 2000;
 
 /** Runs until it is closed. */
 export function openInbox({ herald, userId, onChange, onItem }: Options) {
   const path = { userId };
   const ending = new AbortController();
   const { signal } = ending;
-  const known = new Map<string, InboxItem>();
-  /** Ids, in the order in which the stream has told of them. */
+  const items = createItems();
   const told = new Set<string>();
+  /** Of each list that is on its way, what the stream has told since it was asked for. */
+  const underWay = new Set<string[]>();
   let [unreadCount, newestListed]: [number, string] = [0, ''];
   let [status, problem]: [InboxStatus, string | null] = ['connecting', null];
   let cursor: string | null = null;
+  /** What is behind the cursor may not be all that is older and isn't here. */
+  let hasGap = false;
   let isListed = false;
   /** Lists that were asked for, and the last of them that was answered. */
   let [asked, answered] = [0, 0];
   /** Of lists, one after another. */
   let failures = 0;
-  let recounting: { timer: ReturnType<typeof setTimeout>; readonly by: number } | null = null;
+  let nextList: { timer: ReturnType<typeof setTimeout>; readonly by: number } | null = null;
+  /** Of the stream; null: it rests. */
+  let following: AbortController | null = null;
+  let lastEventId = '';
 
   const tell = (): void => {
     if (signal.aborted) return;
-    const items = [...known.values()].sort(newestFirst);
-    onChange({ items, unreadCount, status, hasMore: cursor !== null, problem });
+    onChange({ items: items.all(), unreadCount, status, hasMore: cursor !== null || hasGap, problem });
   };
 
-  /** What is read stays read, whichever answer comes last. */
   const keep = (item: InboxItem): void => {
-    const { read = false, readAt = null } = known.get(item.id) ?? {};
-    known.set(item.id, read && !item.read ? { ...item, read, readAt } : item);
+    if (items.keep(item)) hasGap = true;
   };
 
   const list = async (): Promise<void> => {
     const number = ++asked;
-    const toldBefore = told.size;
-    const page = await herald.request('GET /notify/inapp/{userId}', { path, query: { limit: pageSize }, signal });
+    const toldSince: string[] = [];
+    underWay.add(toldSince);
+    const page = await herald
+      .request('GET /notify/inapp/{userId}', { path, query: { limit: pageSize }, signal })
+      .catch((error: unknown) => {
+        underWay.delete(toldSince);
+        throw error;
+      });
+    underWay.delete(toldSince);
     failures = 0;
     const newest = page.notifications[0]?.createdAt ?? '';
     const listed = new Set(page.notifications.map(({ id }) => id));
     // Those have come while it was on its way, and the page doesn't show whether it counts them.
-    const since = [...told].slice(toldBefore).flatMap((id) => (listed.has(id) ? [] : (known.get(id) ?? [])));
+    const since = toldSince.flatMap((id) => (listed.has(id) ? [] : (items.get(id) ?? [])));
     const beyond = since.filter(({ read, createdAt }) => !read && createdAt > newest);
+    if (isListed && page.nextCursor !== null && !page.notifications.some(({ id }) => items.get(id))) hasGap = true;
     for (const item of page.notifications) keep(item);
     // Answers may overtake one another: an older one's count is of before.
     if (number > answered) {
@@ -89,32 +106,50 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     }
     if (!isListed) cursor = page.nextCursor;
     isListed = true;
+    if (status === 'connecting' || status === 'cut') status = 'polled';
+    pollWithoutStream();
     tell();
+  };
+
+  const listIn = (ms: number, by = performance.now() + ms): void => {
+    clearTimeout(nextList?.timer);
+    nextList = { timer: setTimeout(listNow, ms), by };
+  };
+
+  const listNow = (): void => {
+    clearTimeout(nextList?.timer);
+    nextList = null;
+    list().catch(listLater);
   };
 
   const recount = (): void => {
     const now = performance.now();
-    const by = recounting?.by ?? now + recountWithinMs;
-    clearTimeout(recounting?.timer);
-    recounting = { timer: setTimeout(listAgain, Math.max(0, Math.min(quietMs, by - now))), by };
-  };
-
-  const listAgain = (): void => {
-    recounting = null;
-    list().catch(listLater);
+    const by = Math.min(nextList?.by ?? Infinity, now + recountWithinMs);
+    listIn(Math.max(0, Math.min(quietMs, by - now)), by);
   };
 
   /** The next message, or the next connection, asks sooner. */
   const listLater = (error: unknown): void => {
-    if (signal.aborted || status === 'ended' || recounting !== null) return;
-    const inMs = waitMs(++failures, error instanceof HeraldError ? error.retryAfterMs : null);
-    recounting = { timer: setTimeout(listAgain, inMs), by: performance.now() + recountWithinMs };
+    if (signal.aborted || status === 'ended' || nextList !== null) return;
+    const isWanted = following !== null && (status === 'live' || !isListed);
+    const retryAfterMs = error instanceof HeraldError ? error.retryAfterMs : null;
+    listIn(isWanted ? waitMs(++failures, retryAfterMs) : waitMs(1, pollMs));
+  };
+
+  /** Whoever finds no room for a stream, or rests, sees what is there all the same. */
+  const pollWithoutStream = (): void => {
+    if (status === 'live' || status === 'ended' || nextList !== null || underWay.size > 0) return;
+    if (isListed) listIn(waitMs(1, pollMs));
+    else listNow();
   };
 
   const add = (item: InboxItem): void => {
     if (told.has(item.id)) return;
     told.add(item.id);
-    const isNew = !known.has(item.id);
+    const [oldest] = told;
+    if (told.size > toldMax && oldest !== undefined) told.delete(oldest);
+    for (const since of underWay) since.push(item.id);
+    const isNew = items.get(item.id) === undefined;
     keep(item);
     if (isNew && isListed && !item.read && item.createdAt > newestListed) unreadCount++;
     else if (isNew) recount();
@@ -123,39 +158,52 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
   };
 
   const apply = (ids: readonly string[], readAt: string): void => {
-    for (const id of ids) {
-      const item = known.get(id);
-      if (item !== undefined && !item.read) {
-        known.set(id, { ...item, read: true, readAt });
-        unreadCount = Math.max(0, unreadCount - 1);
-      }
-    }
+    unreadCount = Math.max(0, unreadCount - items.read(ids, readAt));
     recount();
     tell();
   };
 
-  const cut = (): void => {
-    if (status === 'live') status = 'cut';
+  const cut = (cause: unknown): void => {
+    const isReached = cause instanceof HeraldError;
+    if (status === 'live' || (status === 'polled' && !isReached)) status = 'cut';
+    pollWithoutStream();
     tell();
   };
 
-  const follow = async (): Promise<void> => {
-    const stream = herald.stream('GET /notify/inapp/{userId}/stream', { path, signal, onCut: cut });
-    for await (const { event, data } of stream) {
+  const follow = async (until: AbortSignal): Promise<void> => {
+    const begin = lastEventId === '' ? {} : { lastEventId };
+    const options = { path, signal: until, onCut: cut, ...begin };
+    for await (const { event, id, data } of herald.stream('GET /notify/inapp/{userId}/stream', options)) {
+      if (until.aborted) return;
+      if (id !== '') lastEventId = id;
       if (event === 'connected') {
         status = 'live';
-        list().catch(listLater);
+        listNow();
       } else if (event === 'notification') add(data);
       else apply(data.ids, data.readAt);
     }
   };
 
-  follow().catch((error: unknown) => {
-    if (signal.aborted) return;
-    status = 'ended';
-    problem = sentenceOf(error);
+  const wake = (): void => {
+    if (following !== null || signal.aborted) return;
+    following = new AbortController();
+    const { signal: until } = following;
+    follow(until).catch((error: unknown) => {
+      if (until.aborted) return;
+      status = 'ended';
+      problem = sentenceOf(error);
+      tell();
+    });
+  };
+
+  const rest = (): void => {
+    if (following === null || status === 'ended') return;
+    following.abort();
+    following = null;
+    if (status === 'live') status = 'polled';
+    pollWithoutStream();
     tell();
-  });
+  };
 
   /** What a person has asked for: why it can't be done is told, nothing is thrown. */
   const trying = async (work: () => Promise<void>): Promise<void> => {
@@ -168,15 +216,25 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     tell();
   };
 
+  wake();
+
   return {
-    /** The next older page. */
+    /** The next older page that has what isn't here. */
     more: () =>
       trying(async () => {
-        if (cursor === null) return;
-        const query = { limit: pageSize, cursor };
-        const page = await herald.request('GET /notify/inapp/{userId}', { path, query, signal });
-        for (const item of page.notifications) keep(item);
-        cursor = page.nextCursor;
+        if (cursor === null && !hasGap) return;
+        const limit = hasGap ? wholePageSize : pageSize;
+        let next = hasGap ? null : cursor;
+        let isKnown: boolean;
+        do {
+          const query = { limit, ...(next === null ? {} : { cursor: next }) };
+          const page = await herald.request('GET /notify/inapp/{userId}', { path, query, signal });
+          isKnown = page.notifications.every(({ id }) => items.get(id) !== undefined);
+          items.makeRoom();
+          for (const item of page.notifications) keep(item);
+          next = page.nextCursor;
+        } while (isKnown && next !== null);
+        [cursor, hasGap] = [next, false];
       }),
 
     /** @param ids null: all of them up to now */
@@ -184,7 +242,7 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
       trying(async () => {
         const body = ids === null ? {} : { body: { ids: [...ids] } };
         // What comes before the answer is read only where the service says so.
-        const marked = ids ?? [...known.keys()];
+        const marked = ids ?? items.all().map(({ id }) => id);
         await herald.request('POST /notify/inapp/{userId}/read', { path, signal, ...body });
         apply(marked, new Date().toISOString());
       }),
@@ -192,16 +250,17 @@ export function openInbox({ herald, userId, onChange, onItem }: Options) {
     /** Asks the service how things are now, which asks for another token where that is nearly over. */
     refresh: () => trying(list),
 
+    /** Nobody looks: without a stream, for which a browser has six connections to a host, over all its pages. */
+    rest,
+    /** From where the stream was left. */
+    wake,
+
     close(): void {
-      clearTimeout(recounting?.timer);
+      clearTimeout(nextList?.timer);
+      following?.abort();
       ending.abort();
     },
   };
-}
-
-function newestFirst(a: InboxItem, b: InboxItem): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? 1 : -1;
-  return a.id < b.id ? 1 : -1;
 }
 
 function sentenceOf(error: unknown): string {

@@ -2,7 +2,7 @@
 
 import type { HeraldInboxTexts } from './declaration.d.ts';
 import { element } from './elements.ts';
-import type { InboxItem } from './inbox.ts';
+import type { InboxItem } from './items.ts';
 
 export interface RowActions {
   /** @param ids null: all of them */

@@ -2,7 +2,8 @@
 
 import type { HeraldInboxTexts } from './declaration.d.ts';
 import { bellPath, crossPath, element, icon } from './elements.ts';
-import type { InboxItem, InboxState } from './inbox.ts';
+import type { InboxState } from './inbox.ts';
+import type { InboxItem } from './items.ts';
 import type { RowActions } from './row.ts';
 import { rowFor } from './row.ts';
 import { css } from './styles.ts';
@@ -117,12 +118,8 @@ export function createView(root: ShadowRoot, actions: ViewActions) {
     close.setAttribute('aria-label', texts.close);
     more.textContent = texts.more;
     more.hidden = !hasMore;
-    const sayings = {
-      connecting: texts.connecting,
-      cut: texts.cut,
-      ended: '',
-      live: items.length === 0 ? texts.empty : '',
-    };
+    const listed = items.length === 0 ? texts.empty : '';
+    const sayings = { connecting: texts.connecting, cut: texts.cut, ended: '', live: listed, polled: listed };
     note.textContent = problem ?? sayings[status];
     note.hidden = note.textContent === '';
     list.hidden = items.length === 0;

@@ -120,7 +120,8 @@ export function createStreams({ closing, clock, logger, metrics, limits: given }
   };
 }
 
-const retryAfterSeconds = 5;
+/** Each try costs the tenant one of its reads, and room comes when somebody goes. */
+const retryAfterSeconds = 60;
 
 function tooMany(whose: string, max: number): DomainError {
   return new DomainError('TOO_MANY_REQUESTS', `${whose} has at most ${max} open streams.`, { retryAfterSeconds });

@@ -291,11 +291,11 @@ describe('a stream', () => {
     expect([tooMany.status, tooMany.body.code, tooMany.headers.get('retry-after')]).toEqual([
       429,
       'TOO_MANY_REQUESTS',
-      '5',
+      '60',
     ]);
     expect((await inbox(b, 'x')).status).toBe(200);
     const full = await b.withKey('GET', '/notify/inapp/y/stream');
-    expect([full.status, full.body.code, full.headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '5']);
+    expect([full.status, full.body.code, full.headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '60']);
   });
 
   it('of a recipient beyond the twentieth gets 429 with Retry-After, and other recipients have theirs', async () => {
@@ -306,7 +306,7 @@ describe('a stream', () => {
     expect([tooMany.status, tooMany.body.code, tooMany.headers.get('retry-after')]).toEqual([
       429,
       'TOO_MANY_REQUESTS',
-      '5',
+      '60',
     ]);
     expect([(await inbox(tenant, 'bob')).status, (await dashboard(tenant)).status]).toEqual([200, 200]);
     await open.shift()?.close();

@@ -132,6 +132,35 @@ describe('an inbox', () => {
   });
 });
 
+it('eight tabs of one browser work over HTTP/1.1: those that nobody sees give their connections back, and miss nothing', async () => {
+  await pages.send([to('tabs', 'a'), to('tabs', 'b')]);
+  const { page: first, close } = await openPage(pages.browser);
+  const address = `${pages.shop.origin}/plain?server=${encodeURIComponent(pages.seenAt)}&user=tabs`;
+  const tabs: Page[] = [];
+  for (let i = 0; i < 8; i++) {
+    const tab = i === 0 ? first : await first.context().newPage();
+    await tab.addInitScript(beHidden, i > 0);
+    await tab.goto(address);
+    await counts(tab, 2);
+    tabs.push(tab);
+  }
+  const last = tabs[7] ?? first;
+  await first.evaluate(beHidden, true);
+  await last.evaluate(beHidden, false);
+  await first.waitForFunction(
+    (since) => performance.now() > since + 6000,
+    await first.evaluate(() => performance.now()),
+  );
+  await pages.send([to('tabs', 'c')]);
+  await counts(last, 3);
+  expect(await first.evaluate(() => document.querySelector('herald-inbox')?.unreadCount)).toBe(2);
+  await first.evaluate(beHidden, false);
+  await counts(first, 3);
+  expect(await last.evaluate(() => document.querySelector('herald-inbox')?.markRead())).toBeUndefined();
+  await counts(first, 0);
+  await close();
+});
+
 describe('what attacks', () => {
   it('is shown as text: nothing runs, nothing is loaded, and links lead to http and https alone', async () => {
     const script = '<script>document.title="run"</script><img src="http://evil.invalid/x" onerror="document.title=1">';
@@ -232,6 +261,12 @@ describe('for everybody', () => {
     await close();
   });
 });
+
+/** In the page: pages of a browser without a window all count as seen. */
+function beHidden(isHidden: boolean): void {
+  Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}
 
 /** In the page: what is set of the element's looks without anything in it looking otherwise. */
 function withoutEffect(

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Herald, HeraldOptions } from '../../clients/typescript/src/index.ts';
 import { createHerald, HeraldConnectionError, HeraldError } from '../../clients/typescript/src/index.ts';
 import { follow } from '../../clients/typescript/src/server-sent-events.ts';
+import { waitMs } from '../../clients/typescript/src/waiting.ts';
 import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { FaultyProxy } from '../support/faulty-proxy.ts';
@@ -177,6 +178,42 @@ describe('a stream', () => {
     expect(asked).toEqual([null, expect.any(String)]);
     expect(bodies).toEqual(['under token 1', 'under token 2']);
   });
+});
+
+it('a stream begins behind the message that is named, and is told where it goes on from then', async () => {
+  const opened: (string | null)[] = [];
+  const stream = follow({
+    open: (lastEventId) => {
+      opened.push(lastEventId);
+      return Promise.resolve(new Response(`id: ${opened.length}\ndata: x\n\n`));
+    },
+    signal: undefined,
+    onCut: undefined,
+    lastEventId: 'left-here',
+  });
+  for (let i = 0; i < 3; i++) await stream.next();
+  await stream.return();
+  expect(opened).toEqual(['left-here', '1', '2']);
+});
+
+it('what was left is told where a stream is taken up again by another client', async () => {
+  const path = { userId: 'left' };
+  const next = async (lastEventId?: string) => {
+    const options = { path, ...(lastEventId !== undefined && { lastEventId }) };
+    for await (const { event, id, data } of herald.stream('GET /notify/inapp/{userId}/stream', options))
+      if (event === (lastEventId === undefined ? 'connected' : 'notification')) return { id, data };
+    return null;
+  };
+  const left = await next();
+  await herald.notify(to('left', 'meanwhile'));
+  expect((await next(left?.id))?.data).toMatchObject({ body: 'meanwhile' });
+});
+
+it('clients that are refused in one moment come again spread over half of what they are told to wait', () => {
+  const waits = Array.from({ length: 200 }, () => waitMs(1, 60_000));
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(60_000);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(90_000);
+  expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(20_000);
 });
 
 it('a stream whose opening is never answered is opened again', async () => {

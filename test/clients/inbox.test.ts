@@ -2,8 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { Inbox, InboxItem, InboxState } from '../../clients/inbox/inbox.ts';
+import type { Inbox, InboxState } from '../../clients/inbox/inbox.ts';
 import { openInbox } from '../../clients/inbox/inbox.ts';
+import type { InboxItem } from '../../clients/inbox/items.ts';
 import type { Herald } from '../../clients/typescript/src/index.ts';
 import { HeraldError } from '../../clients/typescript/src/index.ts';
 import { until } from '../support/until.ts';
@@ -11,11 +12,19 @@ import { until } from '../support/until.ts';
 interface Asked {
   (page: ListAnswer | { readonly updated: number }): void;
   refuse(error: Error): void;
+  readonly query: object | undefined;
 }
 
 interface ListAnswer {
   readonly notifications: readonly InboxItem[];
   readonly unreadCount: number;
+  readonly nextCursor?: string;
+}
+
+interface StreamOptions {
+  readonly signal: AbortSignal;
+  readonly onCut: (cause: unknown) => void;
+  readonly lastEventId?: string;
 }
 
 /** A service that answers and tells when the test says so. */
@@ -23,8 +32,11 @@ function scriptedService() {
   const lists: Asked[] = [];
   const marks: Asked[] = [];
   const messages: { event: string; id: string; data: unknown }[] = [];
+  const streams: StreamOptions[] = [];
   let wake: () => void = () => undefined;
-  async function* stream({ signal }: { signal: AbortSignal }) {
+  async function* stream(options: StreamOptions) {
+    streams.push(options);
+    const { signal } = options;
     signal.addEventListener('abort', () => wake());
     while (!signal.aborted) {
       const message = messages.shift();
@@ -32,22 +44,25 @@ function scriptedService() {
       else await new Promise<void>((resolve) => (wake = resolve));
     }
   }
-  const request = (name: string) => {
+  const request = (name: string, { query }: { query?: object }) => {
     const { promise, resolve, reject } = Promise.withResolvers<object>();
     const answer = (page: object) => resolve({ nextCursor: null, ...page });
-    (name.startsWith('GET') ? lists : marks).push(Object.assign(answer, { refuse: reject }));
+    (name.startsWith('GET') ? lists : marks).push(Object.assign(answer, { refuse: reject, query }));
     return promise;
   };
   const herald = {
     request,
-    stream: (_: string, options: { signal: AbortSignal }) => stream(options),
+    stream: (_: string, options: StreamOptions) => stream(options),
   } as unknown as Pick<Herald, 'request' | 'stream'>;
   return {
     herald,
-    tell(event: string, data: unknown = {}): void {
-      messages.push({ event, id: '', data });
+    tell(event: string, data: unknown = {}, id = ''): void {
+      messages.push({ event, id, data });
       wake();
     },
+    /** Those that were opened, the last one last. */
+    streams,
+    isListAsked: () => lists.length > 0,
     /** The next list that is asked for. */
     nextList: () => until(() => lists.shift(), { what: 'a list that is asked for' }),
     /** The next time that items are marked. */
@@ -191,4 +206,94 @@ it('what was erased meanwhile is counted no more, although it was told of before
   service.tell('connected');
   (await service.nextList())({ notifications: [], unreadCount: 0 });
   await until(() => state?.unreadCount === 0, { what: 'no unread ones' });
+});
+
+describe('without a stream', () => {
+  const [one, two] = [item('one', '01.000'), item('two', '02.000')];
+  const opened = (count: number) =>
+    until(() => service.streams[count - 1], { what: `${count} streams that were opened` });
+
+  it.each([
+    ['the service has no room for it', new HeraldError(429, {}, 60_000)],
+    ['something before the service refuses it', new HeraldError(502, {}, null)],
+    ['the connection is cut at once', null],
+  ])('what is there is shown where %s', async (_, cause) => {
+    const { onCut } = await opened(1);
+    onCut(cause);
+    onCut(cause);
+    (await service.nextList())({ notifications: [one], unreadCount: 1 });
+    await shows(['one'], 1);
+    expect(state?.status).toBe('polled');
+    onCut(new HeraldError(429, {}, 60_000));
+    expect([state?.status, service.isListAsked()]).toEqual(['polled', false]);
+    onCut(new Error('no answer'));
+    expect([state?.status, service.isListAsked()]).toEqual(['cut', false]);
+  });
+
+  it('it rests while nobody looks, and is taken up where it was left', async () => {
+    service.tell('connected', {}, 'id-1');
+    (await service.nextList())({ notifications: [one], unreadCount: 1 });
+    await shows(['one'], 1);
+    const { signal } = await opened(1);
+    inbox.rest();
+    expect([signal.aborted, state?.status, service.isListAsked()]).toEqual([true, 'polled', false]);
+    inbox.wake();
+    inbox.wake();
+    expect(await opened(2)).toMatchObject({ lastEventId: 'id-1' });
+    expect(service.streams).toHaveLength(2);
+    service.tell('connected', {}, 'id-2');
+    (await service.nextList())({ notifications: [two, one], unreadCount: 2 });
+    service.tell('notification', two, 'id-3');
+    await until(() => arrived.includes('two'), { what: 'what came meanwhile' });
+    await shows(['two', 'one'], 2);
+    expect(state?.status).toBe('live');
+  });
+
+  it('an inbox that nobody has looked at yet is listed', async () => {
+    inbox.rest();
+    (await service.nextList())({ notifications: [one], unreadCount: 1 });
+    await shows(['one'], 1);
+    expect(state?.status).toBe('polled');
+  });
+
+  it('what came between two lists is found by asking for older ones', async () => {
+    inbox.rest();
+    (await service.nextList())({ notifications: [one], unreadCount: 1 });
+    await shows(['one'], 1);
+    const refreshing = inbox.refresh();
+    (await service.nextList())({ notifications: [item('four', '04.000')], unreadCount: 4, nextCursor: 'a' });
+    await refreshing;
+    await shows(['four', 'one'], 4);
+    const asking = inbox.more();
+    (await service.nextList())({ notifications: [item('four', '04.000')], unreadCount: 4, nextCursor: 'a' });
+    const second = await service.nextList();
+    expect(second.query).toMatchObject({ cursor: 'a' });
+    second({ notifications: [item('three', '03.000'), two, one], unreadCount: 4 });
+    await asking;
+    await shows(['four', 'three', 'two', 'one'], 4);
+    expect(state?.hasMore).toBe(false);
+  });
+});
+
+it('a page that stays open holds its newest items, and gets at the others as at older ones', async () => {
+  const count = 1200;
+  const all = Array.from({ length: count }, (_, i) => ({
+    ...item(`i${i}`, '00.000'),
+    createdAt: new Date(1_767_225_600_000 + i).toISOString(),
+  })).toReversed();
+  service.tell('connected');
+  (await service.nextList())({ notifications: [], unreadCount: 0 });
+  for (const each of all.toReversed()) service.tell('notification', each);
+  await until(() => arrived.length === count, { what: 'all of them' });
+  expect(state).toMatchObject({ unreadCount: count, hasMore: true });
+  expect(state?.items).toEqual(all.slice(0, 500));
+  const asking = inbox.more();
+  for (let from = 0; from <= 500; from += 100) {
+    const page = await service.nextList();
+    expect(page.query).toEqual({ limit: 100, ...(from === 0 ? {} : { cursor: String(from) }) });
+    page({ notifications: all.slice(from, from + 100), unreadCount: count, nextCursor: String(from + 100) });
+  }
+  await asking;
+  expect(state).toMatchObject({ unreadCount: count, hasMore: true });
+  expect(state?.items).toEqual(all.slice(0, 600));
 });

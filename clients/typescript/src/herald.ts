@@ -23,6 +23,8 @@ export interface StreamOptions {
   readonly signal?: AbortSignal;
   /** Each time that it is cut, or can't be opened; it is tried again by itself. */
   readonly onCut?: (cause: unknown) => void;
+  /** The id of a message, behind which it begins; from now on unless it is said. */
+  readonly lastEventId?: string;
 }
 
 /** An answer with what its headers say. */
@@ -125,7 +127,7 @@ export function createHerald(options: TransportOptions) {
       name: Name,
       ...[input]: Arguments<Name, StreamOptions>
     ): AsyncGenerator<StreamMessages[Name], void> {
-      const { signal, onCut, ...asked }: StreamOptions & AnyInput = input ?? {};
+      const { signal, onCut, lastEventId: behind, ...asked }: StreamOptions & AnyInput = input ?? {};
       const { path } = addressOf(name, asked);
       const open = (lastEventId: string | null, until: AbortSignal) =>
         transport.open(
@@ -133,7 +135,7 @@ export function createHerald(options: TransportOptions) {
           { accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }) },
           until,
         );
-      for await (const { event, id, data } of follow({ open, signal, onCut }))
+      for await (const { event, id, data } of follow({ open, signal, onCut, lastEventId: behind }))
         yield { event, id, data: JSON.parse(data) as unknown } as StreamMessages[Name];
     },
   };

@@ -13,6 +13,8 @@ const usualSilenceMaxMs = 45_000;
 interface Following {
   /** Opens the stream behind the message of this id; null: from now on. */
   open(lastEventId: string | null, signal: AbortSignal): Promise<Response>;
+  /** Where it begins; undefined: from now on. */
+  readonly lastEventId?: string | undefined;
   readonly signal: AbortSignal | undefined;
   /** Each time that it is cut, or can't be opened; it is tried again. */
   readonly onCut: ((cause: unknown) => void) | undefined;
@@ -25,7 +27,7 @@ interface Following {
  */
 export async function* follow({ open, signal, onCut, ...limits }: Following): AsyncGenerator<TextMessage, void> {
   const { silenceMaxMs: silenceMs = usualSilenceMaxMs } = limits;
-  let lastEventId: string | null = null;
+  let lastEventId = limits.lastEventId ?? null;
   for (let failures = 1; ; failures++) {
     const ending = new AbortController();
     const either = signal === undefined ? ending.signal : AbortSignal.any([ending.signal, signal]);

@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 
+import { keepSignals } from './early-signals.js';
 import { givesMemoryBack } from './memory-allocator.js';
 import { isNewEnough, runNode } from './right-node.js';
 
@@ -12,9 +13,10 @@ const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.ar
 
 if (!isNewEnough(process.versions.node)) runNode(args);
 else {
+  const wasTold = process.pid === 1 && process.argv[2] === 'serve' ? keepSignals(process) : async () => false;
   const env = manyBuffers.includes(process.argv[2]) ? givesMemoryBack(process) : null;
-  // The same process goes on as what it starts: whoever signals or watches it notices nothing.
-  if (env !== null) process.execve(process.execPath, [process.execPath, ...args], env);
+  // The same process goes on as what it starts: whoever signals or watches it notices nothing. What it was told it would have forgotten.
+  if (env !== null && !(await wasTold())) process.execve(process.execPath, [process.execPath, ...args], env);
   // What was stripped and compiled once is kept in the folder for temporary files: later starts take half the time and 40 MiB less.
   const { enableCompileCache } = await import('node:module');
   const { directory } = enableCompileCache();

@@ -49,8 +49,10 @@ export function createAcceptance(
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.kind === 'refused') results.refuse(indexOf(i), outcome.error);
       else {
-        positions.push(outcome.position);
-        run.accept(indexOf(i), outcome.notificationId, outcome.isReplayed);
+        const { notificationId, position } = outcome;
+        positions.push(position);
+        if (outcome.isReplayed) run.replay(indexOf(i), notificationId, outcome.batchId);
+        else run.accept(indexOf(i), notificationId);
       }
     }
     run.end();

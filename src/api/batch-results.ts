@@ -14,6 +14,8 @@ export interface TakenIn {
   readonly rejected: number;
   /** Of the accepted, those that an item's key had made before. */
   readonly replayed: number;
+  /** The other batch that each of the accepted was accepted with before; null: there is no such one. */
+  readonly replayOf: BatchId | null;
   /** JSON texts by index, of one item or of several that follow one another. */
   readonly results: readonly string[];
   /** What is to be said of the whole batch, where nothing of it was accepted and one reason says why. */
@@ -26,6 +28,8 @@ export function createResults(logger: Pick<Logger, 'error'>, batchId: BatchId) {
   const texts: string[] = [];
   let bytes = 0;
   const counts = { accepted: 0, rejected: 0, replayed: 0 };
+  /** Of what was replayed. */
+  const madeBy = new Set<BatchId | null>();
   let stoppedBy: DomainError | null = null;
   /** Why the log took an item not, by its sentence. */
   const unavailableBy = new Map<string, DomainError>();
@@ -46,10 +50,16 @@ export function createResults(logger: Pick<Logger, 'error'>, batchId: BatchId) {
     acceptMany() {
       const run = createRun(tell);
       return {
-        accept(at: number, notificationId: NotificationId, isReplayed: boolean): void {
+        accept(at: number, notificationId: NotificationId): void {
           counts.accepted++;
-          if (isReplayed) counts.replayed++;
           run.add(at, accepted(at, notificationId));
+        },
+        /** @param by the batch that made it; null: none, or it isn't known */
+        replay(at: number, notificationId: NotificationId, by: BatchId | null): void {
+          counts.accepted++;
+          counts.replayed++;
+          madeBy.add(by);
+          run.add(at, by === batchId ? accepted(at, notificationId) : replayed(at, notificationId, by));
         },
         end: run.end,
       };
@@ -86,13 +96,19 @@ export function createResults(logger: Pick<Logger, 'error'>, batchId: BatchId) {
       const [onlyReason] = unavailableBy.size === 1 ? unavailableBy.values() : [];
       const reason = counts.rejected <= 1 ? (stoppedBy ?? onlyReason) : onlyReason;
       const refusal = counts.accepted === 0 ? (reason ?? null) : null;
-      return { ...counts, results: texts.filter((text) => text !== undefined), refusal };
+      const [by = null] = madeBy.size === 1 && counts.replayed === counts.accepted ? madeBy : [];
+      const replayOf = by === batchId ? null : by;
+      return { ...counts, replayOf, results: texts.filter((text) => text !== undefined), refusal };
     },
   };
 }
 
 function accepted(at: number, notificationId: NotificationId): string {
   return `{"index":${at},"notificationId":"${notificationId}","status":"queued"}`;
+}
+
+function replayed(at: number, notificationId: NotificationId, batchId: BatchId | null): string {
+  return `{"index":${at},"notificationId":"${notificationId}","status":"queued","batchId":${JSON.stringify(batchId)}}`;
 }
 
 /** Results that follow one another are told as one text: what is kept until the batch ends is one string for hundreds of items, not several of each. */

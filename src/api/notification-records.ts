@@ -52,10 +52,11 @@ export function createNotificationRecords({ reader, log, clock }: Dependencies):
 }
 
 function recorded(found: ListedNotification): Recorded {
-  const { id, requestedAt, channel, priority, partition } = found;
+  const { id, requestedAt, batchId, channel, priority, partition } = found;
   return {
     notificationId: id,
     requestedAt,
+    batchId,
     // It is in there already, so whoever waits for its partition's beginning waits for nothing.
     position: { topic: workTopic(channel, priority), partition, offset: 0 },
     askedFor: found.isCut === true ? null : askedForBy(found),

@@ -4,13 +4,15 @@ import type { NotificationRequested } from '../domain/events.ts';
 import { type BatchId, notificationIdOf, type TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AppendResult, EventLog } from '../ports/event-log.ts';
-import type { NotificationInput } from './accept-notification.ts';
+import type { Accepted, NotificationInput } from './accept-notification.ts';
 import { notAppended, requested, withoutKey } from './accept-notification.ts';
 import type { AcceptedOnce } from './accept-once.ts';
 import type { Preparation, prepareItems, Refused } from './prepare-items.ts';
 
 /** What became of one of them; `error` is what acceptNotification throws. */
-export type Outcome = ({ readonly kind: 'accepted' } & AcceptedOnce) | Refused;
+export type Outcome =
+  | ({ readonly kind: 'accepted' } & ((Accepted & { readonly isReplayed: false }) | AcceptedOnce))
+  | Refused;
 
 interface Dependencies {
   readonly prepare: ReturnType<typeof prepareItems>;

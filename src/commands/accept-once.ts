@@ -30,6 +30,7 @@ import type { Refused } from './prepare-items.ts';
 export interface Recorded {
   readonly notificationId: NotificationId;
   readonly requestedAt: number;
+  readonly batchId: BatchId | null;
   /** A position from which on the records have it. */
   readonly position: Position;
   /** null: too large a record was cut, it can't be said any more. */
@@ -67,6 +68,8 @@ export interface KeyedInput {
 export interface AcceptedOnce extends Accepted {
   /** It was accepted before. */
   readonly isReplayed: boolean;
+  /** The batch that it was accepted with; null: none, or it isn't known. */
+  readonly batchId: BatchId | null;
 }
 
 /** Longer than an append can take (Kafka's gives up after 15 s), with as much again for a process that sleeps. */
@@ -99,15 +102,15 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     throw tooManyKeys(keyLimit, resetMs);
   };
 
-  const appendUnder = async (prepared: Prepared, entry: KeyEntry, batchId: BatchId | null): Promise<AcceptedOnce> => {
-    const { notificationId, requestedAt, leaseUntil } = entry;
+  const appendUnder = async (prepared: Prepared, entry: KeyEntry): Promise<AcceptedOnce> => {
+    const { notificationId, requestedAt, batchId, leaseUntil } = entry;
     // A process that slept: somebody else may have taken it over.
     if ((leaseUntil ?? 0) <= clock.now())
       throw unavailable('Nothing was accepted: this took too long. Send the request again.');
     const result = await append(prepared, { notificationId, requestedAt, batchId });
     if (result.kind === 'durable') {
       await settle({ ...entry, leaseUntil: null, position: result.position });
-      return { notificationId, position: result.position, isReplayed: false };
+      return { notificationId, position: result.position, isReplayed: false, batchId };
     }
     if (result.kind === 'refused') await keys.release(entry).catch(() => undefined);
     throw notAppended(result.kind, 'Repeat it with the same Idempotency-Key: it is sent once.');
@@ -131,6 +134,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         ? fingerprintOf(input, found.requestedAt)
         : hashOf(contentText(found.askedFor, found.requestedAt)),
     notificationId: found.notificationId,
+    batchId: found.batchId,
     requestedAt: found.requestedAt,
     leaseUntil: null,
     position: found.position,
@@ -139,8 +143,8 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
   /** null: it isn't known to be in the log. @throws DomainError IDEMPOTENCY_KEY_REUSED */
   const replayed = ({ input }: Under, entry: KeyEntry): AcceptedOnce | null => {
     if (fingerprintOf(input, entry.requestedAt) !== entry.fingerprint) throw keyReused();
-    const { notificationId, position, leaseUntil } = entry;
-    return leaseUntil === null && position !== null ? { notificationId, position, isReplayed: true } : null;
+    const { notificationId, position, batchId, leaseUntil } = entry;
+    return leaseUntil === null && position !== null ? { notificationId, position, isReplayed: true, batchId } : null;
   };
 
   /** @throws DomainError IDEMPOTENCY_KEY_REUSED */
@@ -148,7 +152,8 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
     const entry = entryOf(under, found);
     await settle(entry);
     replayed(under, entry);
-    return { notificationId: found.notificationId, position: found.position, isReplayed: true };
+    const { notificationId, position, batchId } = found;
+    return { notificationId, position, isReplayed: true, batchId };
   };
 
   /**
@@ -171,7 +176,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         if (appended !== null) return settledBy(under, appended);
         const ready = prepared();
         const leaseUntil = now + leaseMs;
-        if (await keys.takeOver(held, leaseUntil)) return appendUnder(ready, { ...held, leaseUntil }, batchId);
+        if (await keys.takeOver(held, leaseUntil)) return appendUnder(ready, { ...held, leaseUntil, batchId });
       }
       if (clock.monotonic() >= until) throw stillUnderWay(leftMs);
       await clock.sleep(lookEveryMs);
@@ -198,6 +203,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         keyHash,
         fingerprint: fingerprintOf(input, now),
         notificationId: idOfKey(keyHash, now, digest),
+        batchId,
         requestedAt: now,
         leaseUntil: now + leaseMs,
         position: null,
@@ -207,7 +213,7 @@ export function acceptOnce(deps: AcceptOnceDependencies) {
         const before = await lost(under, now);
         if (before !== null) return settledBy(under, before);
         await count(entry);
-        return appendUnder(prepared, entry, batchId);
+        return appendUnder(prepared, entry);
       }
       const followed = await follow(under, () => prepared, held);
       if (followed !== null) return followed;

@@ -41,7 +41,7 @@ export function resendNotification({ directory, once, ...deps }: Dependencies) {
     };
     const input = inputOf(facts, trace);
     if (key !== null) return once({ input, key, batchId: null, prepare });
-    return { ...(await accept(await prepare(input))), isReplayed: false };
+    return { ...(await accept(await prepare(input))), isReplayed: false, batchId: null };
   };
 }
 

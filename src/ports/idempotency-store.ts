@@ -6,7 +6,7 @@
 //
 // What is lost with a store is found again in the records: the id of a notification with a key follows from the key (domain/idempotency.ts).
 
-import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { BatchId, NotificationId, TenantId } from '../domain/ids.ts';
 import type { Position } from './event-log.ts';
 
 export interface KeyPlace {
@@ -19,6 +19,8 @@ export interface KeyEntry extends KeyPlace {
   /** Of what was asked for. */
   readonly fingerprint: string;
   readonly notificationId: NotificationId;
+  /** The batch that it came with; null: none, or it isn't known. */
+  readonly batchId: BatchId | null;
   /** UTC ms; the entry holds from then on for `keyLifetimeMs`. */
   readonly requestedAt: number;
   /** UTC ms until when nobody else appends the notification; null: it is in the log. */

@@ -190,6 +190,49 @@ describe.each([
       expect(listed.body.pagination.total).toBe(150);
     });
 
+    it('repeated once its answer was lost is answered as what it repeats: by its id it is shown, cancelled and sent again', async () => {
+      const later = new Date(Date.now() + 3_600_000).toISOString();
+      const one = (n: number) => item('lost', { idempotencyKey: `lost-${n}`, sendAt: later });
+      const asked = [one(1), one(2), { ...one(3), channel: 'FAX' }];
+      const first = await post(tenant, asked);
+      const { batchId } = first.body;
+      const made = first.body.results.slice(0, 2).map((result: object) => ({ ...result, batchId }));
+      for (const send of [post, lines]) {
+        const again = await send(tenant, asked);
+        expect(again.body).toMatchObject({ batchId, accepted: 2, rejected: 1 });
+        expect(again.body.results).toEqual([...made, first.body.results[2]]);
+        expect(again.headers.get('location')).toBe(`/api/v1/notify/batch/${batchId}`);
+      }
+      expect(first.body.results.slice(0, 2).every((result: object) => !('batchId' in result))).toBe(true);
+      const { body } = await tenant.withKey('GET', `/notify/batch/${batchId}`);
+      expect(body).toMatchObject({ accepted: 2, rejected: 1, statusCounts: { SCHEDULED: 2 } });
+    });
+
+    it('of which others have made a part is one of its own, and says of each of these whose it is', async () => {
+      const one = (key: string) => item('part', { idempotencyKey: key });
+      const first = await post(tenant, [one('part-1')]);
+      await tenant.notify(item('part'), { 'idempotency-key': 'part-2' });
+      const of = (...keys: string[]) => post(tenant, keys.map(one));
+      const mixed = await of('part-1', 'part-2', 'part-3', 'part-3');
+      expect(mixed.body).toMatchObject({ accepted: 4, rejected: 0 });
+      const { batchId, results } = mixed.body;
+      expect(batchId).not.toBe(first.body.batchId);
+      expect(results.map((result: { batchId?: string | null }) => result.batchId)).toEqual([
+        first.body.batchId,
+        null,
+        undefined,
+        undefined,
+      ]);
+      const shown = await tenant.withKey('GET', `/notify/batch/${batchId}`);
+      expect(shown.body).toMatchObject({ batchId, accepted: 4 });
+      // Neither of two batches, nor none.
+      for (const keys of [['part-1', 'part-3'], ['part-2']]) {
+        const { body } = await of(...keys);
+        expect([first.body.batchId, batchId]).not.toContain(body.batchId);
+        expect(body.accepted).toBe(keys.length);
+      }
+    });
+
     it('has its trace in each of its items, and no baggage that would fill the log by being in each', async () => {
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
       const seen: unknown[] = [];

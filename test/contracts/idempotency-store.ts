@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { keyLifetimeMs } from '../../src/domain/idempotency.ts';
-import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
+import type { BatchId, NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { IdempotencyStore, KeyEntry } from '../../src/ports/idempotency-store.ts';
 
 export interface IdempotencyStoreHarness {
@@ -22,6 +22,7 @@ export const keyEntry = (of: Partial<KeyEntry> = {}): KeyEntry => ({
   keyHash: 'hash-1',
   fingerprint: 'asked for',
   notificationId: 'notif_0abcdefghjkmnpqrstvwxyz012' as NotificationId,
+  batchId: 'batch_0abcdefghjkmnpqrstvwxyz012' as BatchId,
   requestedAt: start,
   leaseUntil: start + 30_000,
   position: null,
@@ -102,6 +103,14 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
       expect(await store.find(keyEntry({ keyHash: 'hash-7' }), start)).toBeNull();
       expect(await store.find(keyEntry({ keyHash: 'hash-449' }), start)).toBeNull();
       expect(await store.find(others, start)).toEqual(others);
+    });
+
+    it('knows with which batch a key came, if with any', async () => {
+      const none = keyEntry({ leaseUntil: null, batchId: null });
+      await harness.store.settle(none);
+      expect(await harness.other.find(none, start)).toEqual(none);
+      await harness.store.settle(keyEntry({ leaseUntil: null }));
+      expect((await harness.other.find(none, start))?.batchId).toBe(keyEntry().batchId);
     });
 
     it('settles a key that it has lost', async () => {

@@ -37,7 +37,7 @@ export interface paths {
     put?: never;
     /**
      * Send up to 10,000 notifications
-     * @description As a JSON object, or as NDJSON (`content-type: application/x-ndjson`, a notification a line), which generators of clients don’t know; 32 MiB at most, read as it comes. Each item is what `POST /notify` takes, and is checked by itself: one that is refused harms no other, and its result says why. An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered. A batch counts as one request, and its items against a limit of their own; new keys have one too, and one too many is refused by itself. Each item keeps the trace of the request, and its `baggage` up to 512 bytes. Where reading stops before the end (too many items, the limit of items, a list that breaks off, the log away or too slow), the last result says so, and what was accepted before it stays accepted; if nothing was, the answer is that refusal. An API key needs the scope notify.
+     * @description As a JSON object, or as NDJSON (`content-type: application/x-ndjson`, a notification a line), which generators of clients don’t know; 32 MiB at most, read as it comes. Each item is what `POST /notify` takes, and is checked by itself: one that is refused harms no other, and its result says why. An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered: where all that it has accepted belongs to one batch already, the answer has that one’s `batchId`. A batch counts as one request, and its items against a limit of their own; new keys have one too, and one too many is refused by itself. Each item keeps the trace of the request, and its `baggage` up to 512 bytes. Where reading stops before the end (too many items, the limit of items, a list that breaks off, the log away or too slow), the last result says so, and what was accepted before it stays accepted; if nothing was, the answer is that refusal. An API key needs the scope notify.
      */
     post: operations['notifyBatch'];
     delete?: never;
@@ -55,7 +55,7 @@ export interface paths {
     };
     /**
      * What became of a batch
-     * @description The records of its notifications carry `batchId`, and `GET /notifications?batchId=` lists them. An item whose `idempotencyKey` had made its notification before is accepted, and counted with the batch that made it. An API key needs the scope notify or read.
+     * @description The records of its notifications carry `batchId`, and `GET /notifications?batchId=` lists them. An item whose `idempotencyKey` had made its notification before is accepted, and belongs to what made it: it is counted, cancelled and sent again with that batch, whose `batchId` its result has. An API key needs the scope notify or read.
      */
     get: operations['getBatch'];
     put?: never;
@@ -77,7 +77,7 @@ export interface paths {
     put?: never;
     /**
      * Cancel what of a batch still waits
-     * @description Those that are SCHEDULED or RETRYING when the job comes to them, 500 a second. Asked again it does nothing twice. Of a tenant’s jobs one runs at a time, and 10 may be open. An API key needs the scope notify.
+     * @description Those that are SCHEDULED or RETRYING when the job comes to them, 500 a second. Asked again it does nothing twice. What the keys of its items had made before belongs to the batches that their results name. Of a tenant’s jobs one runs at a time, and 10 may be open. An API key needs the scope notify.
      */
     post: operations['cancelBatch'];
     delete?: never;
@@ -97,7 +97,7 @@ export interface paths {
     put?: never;
     /**
      * Send again what of a batch has failed
-     * @description Those that are FAILED when the job comes to them, each once, 100 a second, with their own priorities. A webhook’s `webhook-id` has the round behind it then (`notif_x.2`). Of a tenant’s jobs one runs at a time, and 10 may be open. An API key needs the scope notify.
+     * @description Those that are FAILED when the job comes to them, each once, 100 a second, with their own priorities. What the keys of its items had made before belongs to the batches that their results name. A webhook’s `webhook-id` has the round behind it then (`notif_x.2`). Of a tenant’s jobs one runs at a time, and 10 may be open. An API key needs the scope notify.
      */
     post: operations['retryBatch'];
     delete?: never;
@@ -984,6 +984,8 @@ export interface components {
       notificationId?: string;
       /** @constant */
       status?: 'queued';
+      /** @description Of what its `idempotencyKey` had made before: the batch that it belongs to; null: none, or it isn’t known. */
+      batchId?: string | null;
       /**
        * @description Why it was refused; there is no notification then.
        * @enum {string}

@@ -20,7 +20,7 @@ const create: OperationDocs = {
   summary: 'Send up to 10,000 notifications',
   description:
     'As a JSON object, or as NDJSON (`content-type: application/x-ndjson`, a notification a line), which generators of clients don’t know; 32 MiB at most, read as it comes. Each item is what `POST /notify` takes, and is checked by itself: one that is refused harms no other, and its result says why. ' +
-    'An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered. A batch counts as one request, and its items against a limit of their own; new keys have one too, and one too many is refused by itself. Each item keeps the trace of the request, and its `baggage` up to 512 bytes. ' +
+    'An item may carry an `idempotencyKey`; then the batch may be repeated until it is answered: where all that it has accepted belongs to one batch already, the answer has that one’s `batchId`. A batch counts as one request, and its items against a limit of their own; new keys have one too, and one too many is refused by itself. Each item keeps the trace of the request, and its `baggage` up to 512 bytes. ' +
     'Where reading stops before the end (too many items, the limit of items, a list that breaks off, the log away or too slow), the last result says so, and what was accepted before it stays accepted; if nothing was, the answer is that refusal.',
   requests: {
     'Two notifications': { notifications: [item, { ...item, recipient: 'bob', idempotencyKey: 'order-18' }] },
@@ -37,6 +37,12 @@ const create: OperationDocs = {
               index: count.describe('Of the item, from 0; empty lines don’t count (10,000 at most).'),
               notificationId: notificationId.optional(),
               status: z.literal('queued').optional(),
+              batchId: batchId
+                .nullable()
+                .optional()
+                .describe(
+                  'Of what its `idempotencyKey` had made before: the batch that it belongs to; null: none, or it isn’t known.',
+                ),
               code: z.enum(errorCodes).optional().describe('Why it was refused; there is no notification then.'),
               error: text.optional(),
               details: z.array(z.object({ path: text, message: text })).optional(),
@@ -80,7 +86,7 @@ const show: OperationDocs = {
   area,
   summary: 'What became of a batch',
   description:
-    'The records of its notifications carry `batchId`, and `GET /notifications?batchId=` lists them. An item whose `idempotencyKey` had made its notification before is accepted, and counted with the batch that made it.',
+    'The records of its notifications carry `batchId`, and `GET /notifications?batchId=` lists them. An item whose `idempotencyKey` had made its notification before is accepted, and belongs to what made it: it is counted, cancelled and sent again with that batch, whose `batchId` its result has.',
   params: { id: batchParam },
   answer: answers(
     z

@@ -60,11 +60,13 @@ const example: z.input<typeof job> = {
   endedAt: null,
 };
 
+const ofOthers = 'What the keys of its items had made before belongs to the batches that their results name.';
+
 const cancelBatch: OperationDocs = {
   id: 'cancelBatch',
   area,
   summary: 'Cancel what of a batch still waits',
-  description: `Those that are SCHEDULED or RETRYING when the job comes to them, ${jobRateMax} a second. Asked again it does nothing twice. ${ofTenant}`,
+  description: `Those that are SCHEDULED or RETRYING when the job comes to them, ${jobRateMax} a second. Asked again it does nothing twice. ${ofOthers} ${ofTenant}`,
   params: { id: batchParam },
   answer: started,
   refusals: { NOT_FOUND: 'There is no such batch.', CONFLICT: full },
@@ -75,7 +77,7 @@ const retryBatch: OperationDocs = {
   id: 'retryBatch',
   area,
   summary: 'Send again what of a batch has failed',
-  description: `Those that are FAILED when the job comes to them, each once, ${retryRateDefault} a second, with their own priorities. ${newWebhookId} ${ofTenant}`,
+  description: `Those that are FAILED when the job comes to them, each once, ${retryRateDefault} a second, with their own priorities. ${ofOthers} ${newWebhookId} ${ofTenant}`,
   params: { id: batchParam },
   answer: started,
   refusals: { NOT_FOUND: 'There is no such batch.', CONFLICT: full },

@@ -134,12 +134,15 @@ export function createBatchHandlers(deps: Dependencies) {
       const trace = traceContextOfItems(sent);
       const of = { tenantId: tenant.id, batchId: batchIdOf(clock.uuidV7()), trace };
       const taken = await takeIn(of, unread);
-      const position = await record(of, taken);
+      // The repeat of one whose answer was lost is answered as that one: what it made is all that there is.
+      const { replayOf } = taken;
+      const batchId = replayOf ?? of.batchId;
+      const position = replayOf === null ? await record(of, taken) : null;
       if (unread.request.destroyed && !unread.request.complete) throw new ClientGoneError();
       const { accepted, rejected, results } = taken;
-      const json = `{"batchId":"${of.batchId}","accepted":${accepted},"rejected":${rejected},"results":[${results.join(',')}]}`;
+      const json = `{"batchId":"${batchId}","accepted":${accepted},"rejected":${rejected},"results":[${results.join(',')}]}`;
       const headers = {
-        location: `/api/v1/notify/batch/${of.batchId}`,
+        location: `/api/v1/notify/batch/${batchId}`,
         ...(position === null ? {} : { [eventPositionHeader]: positionText(position) }),
       };
       return { status: 202, json, headers };

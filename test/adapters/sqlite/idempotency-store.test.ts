@@ -58,6 +58,21 @@ describe('SQLite: a store of idempotency keys', () => {
     await store.close();
   });
 
+  it('knows the batches of keys from when they are kept on: a file of before has none', async () => {
+    const before = openIdempotencyStore({ path: path(), history: historyOf('log-1') });
+    await before.settle(keyEntry({ leaseUntil: null }));
+    await before.close();
+    const db = new DatabaseSync(path());
+    db.exec('ALTER TABLE keys DROP COLUMN batch_id');
+    db.close();
+    const store = openIdempotencyStore({ path: path(), history: historyOf('log-1') });
+    expect(await store.find(keyEntry(), start)).toEqual(keyEntry({ leaseUntil: null, batchId: null }));
+    const next = keyEntry({ keyHash: 'hash-2', leaseUntil: null });
+    await store.settle(next);
+    expect(await store.find(next, start)).toEqual(next);
+    await store.close();
+  });
+
   it('says nothing of another log’s notifications', async () => {
     const before = openIdempotencyStore({ path: path(), history: historyOf('log-1') });
     await before.settle(keyEntry({ leaseUntil: null }));

@@ -86,6 +86,6 @@ function documentOf(entry: KeyEntry): KeyDocument {
 }
 
 function entryOf(document: KeyDocument): KeyEntry {
-  const { _id, expiresAt: _, ...entry } = document;
-  return entry;
+  const { _id, expiresAt: _, batchId = null, ...entry } = document;
+  return { ...entry, batchId };
 }

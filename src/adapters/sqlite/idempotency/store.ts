@@ -7,7 +7,7 @@
 import type { SQLOutputValue } from 'node:sqlite';
 
 import { keyLifetimeMs } from '../../../domain/idempotency.ts';
-import type { NotificationId, TenantId } from '../../../domain/ids.ts';
+import type { BatchId, NotificationId, TenantId } from '../../../domain/ids.ts';
 import type { Position } from '../../../ports/event-log.ts';
 import type { IdempotencyStore, KeyEntry, KeyPlace } from '../../../ports/idempotency-store.ts';
 import { type Connection, openConnection } from '../connection.ts';
@@ -35,6 +35,8 @@ const worksPerTurn = 50;
 export function openIdempotencyStore({ path, history }: IdempotencyStoreOptions): IdempotencyStore {
   const connection = openConnection(path, { synchronous: 'NORMAL', holds: 'idempotency' });
   connection.db.exec(schemaSql);
+  const columns = connection.db.prepare('PRAGMA table_info(keys)').all();
+  if (!columns.some(({ name }) => name === 'batch_id')) connection.db.exec('ALTER TABLE keys ADD COLUMN batch_id TEXT');
   const gone = goneFrom(connection, history);
   connection.transaction(() => begin(connection, history, gone));
   const transactions = createGroupedTransactions(connection, worksPerTurn);
@@ -119,6 +121,7 @@ const schemaSql = `
     lease_until INTEGER,
     position TEXT,
     expires_at INTEGER NOT NULL,
+    batch_id TEXT,
     PRIMARY KEY (tenant_id, key_hash)
   );
   CREATE INDEX IF NOT EXISTS keys_by_expiry ON keys (expires_at);
@@ -174,11 +177,11 @@ const takeOverSql = `UPDATE keys SET lease_until = ? WHERE ${ofEntry}`;
 const releaseSql = `DELETE FROM keys WHERE ${ofEntry}`;
 /** Replaced, not changed in place: rows stand in the order in which they were settled. */
 const putSql = `
-  REPLACE INTO keys (tenant_id, key_hash, fingerprint, notification_id, requested_at, lease_until, position, expires_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  REPLACE INTO keys (tenant_id, key_hash, fingerprint, notification_id, requested_at, lease_until, position, expires_at, batch_id)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 function put(connection: Connection, entry: KeyEntry): void {
-  const { tenantId, keyHash, fingerprint, notificationId, requestedAt, leaseUntil, position } = entry;
+  const { tenantId, keyHash, fingerprint, notificationId, requestedAt, leaseUntil, position, batchId } = entry;
   connection
     .statement(putSql)
     .run(
@@ -190,6 +193,7 @@ function put(connection: Connection, entry: KeyEntry): void {
       leaseUntil,
       position === null ? null : JSON.stringify(position),
       requestedAt + keyLifetimeMs,
+      batchId,
     );
 }
 
@@ -200,12 +204,14 @@ function entryAt(connection: Connection, { tenantId, keyHash }: KeyPlace, now: n
 }
 
 function entryOf(row: Readonly<Record<string, SQLOutputValue>>): KeyEntry {
-  const { lease_until: leaseUntil, position } = row;
+  // A file of before that is only read has no batches.
+  const { lease_until: leaseUntil, position, batch_id: batchId = null } = row;
   return {
     tenantId: String(row['tenant_id']) as TenantId,
     keyHash: String(row['key_hash']),
     fingerprint: String(row['fingerprint']),
     notificationId: String(row['notification_id']) as NotificationId,
+    batchId: batchId === null ? null : (String(batchId) as BatchId),
     requestedAt: Number(row['requested_at']),
     leaseUntil: leaseUntil === null ? null : Number(leaseUntil),
     position: position === null ? null : (JSON.parse(String(position)) as Position),

@@ -315,6 +315,15 @@ describe('what is answered with trouble', () => {
     expect(sink.requests).toHaveLength(4);
   });
 
+  it('waits for a batch as long as one may take, unless the call says otherwise', async () => {
+    const batch = '{"batchId":"batch_1","accepted":1,"rejected":0,"results":[]}';
+    const late = (response: ServerResponse) => void setTimeout(() => response.end(batch), 300);
+    const impatient = client({ timeoutMs: 50, attemptsMax: 1 });
+    answers = [late, late];
+    expect((await impatient.notifyBatch([to('ada')])).accepted).toBe(1);
+    await expect(impatient.notifyBatch([to('ada')], { timeoutMs: 50 })).rejects.toBeInstanceOf(HeraldConnectionError);
+  });
+
   it('ends by its time limit, and by its signal at once, between attempts too', async () => {
     const silent = () => undefined;
     answers = [silent, silent];

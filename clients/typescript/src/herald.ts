@@ -40,7 +40,9 @@ export function createHerald(options: TransportOptions) {
 
   const send = (name: OperationName, input: AnyInput): Promise<Incoming> => {
     const { method, path } = addressOf(name, input);
-    const { body, signal, timeoutMs } = input;
+    const { body, signal } = input;
+    const timeoutMs =
+      input.timeoutMs ?? (name === batch ? Math.max(options.timeoutMs ?? 0, batchTimeoutMs) : undefined);
     const isKeyed = keyed.has(name);
     const headers: Record<string, string> = { accept: 'application/json, */*;q=0.5' };
     if (body !== undefined) headers['content-type'] = 'application/json';
@@ -108,15 +110,13 @@ export function createHerald(options: TransportOptions) {
       callOptions: Pick<RequestOptions, 'idempotencyKey'> & CallOptions = {},
     ): Promise<Schemas['Accepted']> => request('POST /notify', { ...callOptions, body }),
 
-    /** Sends up to 10,000; each result says what became of its item. Every item has an idempotency key. */
+    /** Sends up to 10,000; each result says what became of its item. Every item has an idempotency key. An attempt takes 75 s and more, unless `timeoutMs` is said here. */
     async notifyBatch(items: readonly BatchItem[], callOptions: CallOptions = {}): Promise<Schemas['BatchAccepted']> {
       const notifications = items.map((item) => ({
         ...item,
         idempotencyKey: item.idempotencyKey ?? crypto.randomUUID(),
       }));
-      return dataOf<'POST /notify/batch'>(
-        await send('POST /notify/batch', { ...callOptions, body: { notifications } }),
-      );
+      return dataOf<typeof batch>(await send(batch, { ...callOptions, body: { notifications } }));
     },
 
     /**
@@ -141,12 +141,16 @@ export function createHerald(options: TransportOptions) {
   };
 }
 
+const batch = 'POST /notify/batch';
+/** It may wait for 40 s until there is room for it, and is taken in within 28 then. */
+const batchTimeoutMs = 75_000;
+
 /** They take an Idempotency-Key. */
 const keyed: ReadonlySet<OperationName> = new Set(['POST /notify', 'POST /notifications/{id}/resend']);
 
 /** Asked twice they do nothing twice; the items of a batch have keys of their own. */
 const repeatable: ReadonlySet<OperationName> = new Set([
-  'POST /notify/batch',
+  batch,
   'POST /notify/inapp/{userId}/token',
   'POST /auth/provision-tenant',
   'POST /templates/{id}/preview',

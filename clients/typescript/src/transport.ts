@@ -13,7 +13,7 @@ export interface TransportOptions {
   readonly apiKey?: string;
   /** A bearer token: of a person of the tenant, or of an inbox. */
   readonly token?: string | TokenSource;
-  /** Of each attempt; 30 s unless it is said. */
+  /** Of each attempt; 30 s unless it is said, and of a batch 75 s at least. */
   readonly timeoutMs?: number;
   /** 4 unless it is said. */
   readonly attemptsMax?: number;

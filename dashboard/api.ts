@@ -119,9 +119,10 @@ async function answerOf(
   noteReached();
   if (response.status !== 401 && apiKey === undefined) noteInUse();
   if (response.ok) return response;
+  const problem = problemOf(response.status, await response.text(), response.headers.get('retry-after'));
   if (response.status === 401 && apiKey === undefined) {
-    await tokenAfter(token, signal);
+    await tokenAfter(token, problem.message, signal);
     return answerOf(method, url, sent, more);
   }
-  throw problemOf(response.status, await response.text(), response.headers.get('retry-after'));
+  throw problem;
 }

@@ -47,9 +47,11 @@ export function noteTenant(id: string): void {
   tenantId = id;
 }
 
-/** Resolves once there is another token than the one that was refused. Rejects with AbortError. */
-export async function tokenAfter(refused: string, aborted?: AbortSignal): Promise<void> {
+/** Resolves once there is another token than the one that was refused. Rejects with AbortError. @param reason as the API said it */
+export async function tokenAfter(refused: string, reason: string, aborted?: AbortSignal): Promise<void> {
   if (token.value !== null && token.value !== refused) return;
+  // Of one that was taken before it is known: it has ended.
+  if (!isInUse) signInProblem.value = reason;
   if (sessionState.value === 'in') sessionState.value = 'ended';
   sessionStorage.removeItem(keptName);
   await new Promise<void>((resolve, reject) => {
@@ -58,18 +60,21 @@ export async function tokenAfter(refused: string, aborted?: AbortSignal): Promis
   });
 }
 
-/** Takes the token of the link that the start of the service has printed, the answer of the identity provider, or the one that the tab has kept. */
+/** Takes the token of the link that the start of the service has printed (where it prints one), the answer of the identity provider, or the one that the tab has kept. */
 export async function startSession(): Promise<void> {
   if (isPopupAnswer()) return passAnswerOn();
-  const linked = /^#token=(.+)$/.exec(location.hash)?.[1];
+  const linked = linkedToken();
   // Out of the address before anything else: it is no place for a token.
   if (linked !== undefined) history.replaceState(null, '', location.pathname);
+  addEventListener('hashchange', followLink);
   // Where there is a token the page doesn't wait for how one is got; a tab has one only where it may keep it.
-  const found = linked ?? sessionStorage.getItem(keptName);
-  if (found !== null) await takeToken(found);
+  const kept = linked === undefined ? sessionStorage.getItem(keptName) : null;
+  if (kept !== null) await takeToken(kept);
   try {
     signIn.value = await readSignIn();
     keepsToken = signIn.value.kind === 'token' && signIn.value.keepsToken;
+    // Elsewhere nobody is given such a link but by somebody who wants them to work as another.
+    if (linked !== undefined && keepsToken) await takeToken(linked);
     keep(token.value);
     if (token.value !== null) return;
     const answered = signIn.value.kind === 'issuer' ? await finishSignIn(signIn.value) : null;
@@ -80,6 +85,17 @@ export async function startSession(): Promise<void> {
     signInProblem.value = shownProblem(failure)?.message ?? null;
   }
   if (token.value === null) sessionState.value = 'out';
+}
+
+function linkedToken(): string | undefined {
+  return /^#token=(.+)$/.exec(location.hash)?.[1];
+}
+
+/** In a tab that is open: the page begins anew with it, or stays where it is. */
+function followLink({ oldURL }: HashChangeEvent): void {
+  if (linkedToken() === undefined) return;
+  if (keepsToken) location.reload();
+  else history.replaceState(null, '', oldURL);
 }
 
 function keep(text: string | null): void {

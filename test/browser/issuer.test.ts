@@ -158,6 +158,24 @@ it.each([
   },
 );
 
+it('is never done by a link with a token, which anybody can make for somebody else', async () => {
+  const { token } = await app.tenant('mallory');
+  const { page, close } = await openPage(browser);
+  await page.goto(`${app.url}/dashboard#token=${token}`);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  expect(page.url()).not.toContain('token');
+  const victim = await app.tenant('victim');
+  tokens = [victim.token];
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('link', { name: 'API keys' }).click();
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('kept');
+  await page.evaluate((hash) => void (location.hash = hash), `token=${token}`);
+  await page.waitForURL(`${app.url}/dashboard#/keys`);
+  expect(await page.getByLabel('Name').inputValue()).toBe('kept');
+  await close();
+});
+
 it('is refused with the identity provider’s own words', async () => {
   const { page, close } = await openPage(browser);
   await page.route(`${origin()}/authorize*`, (route) => {

@@ -27,6 +27,27 @@ describe('signing in', () => {
     await close();
   });
 
+  it('is done by the link in a tab that shows the dashboard as well', async () => {
+    const { page, close } = await stage.open('keys');
+    const anew = page.waitForEvent('load');
+    await page.evaluate((hash) => void (location.hash = hash), `token=${stage.link.split('#token=')[1]}`);
+    await anew;
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(page.url()).not.toContain('token');
+    await close();
+  });
+
+  it('says why a token is refused that never was taken', async () => {
+    const { page, close } = await openPage(stage.browser);
+    await page.goto(stage.link.replace(/[^.]+$/, 'forged'));
+    await page
+      .getByRole('dialog')
+      .getByRole('alert')
+      .getByText(/bearer token/)
+      .waitFor();
+    await close();
+  });
+
   it('is done by a token that is pasted, and one that is none is told so', async () => {
     const { page, close } = await openPage(stage.browser);
     await page.goto(`${stage.herald.url}/dashboard#/keys`);

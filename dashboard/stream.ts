@@ -23,6 +23,7 @@ type Listener = (changes: readonly Told[]) => void;
 const silenceMaxMs = 40_000;
 const pauseMinMs = 500;
 const pauseMaxMs = 8_000;
+const restAfterMs = 5_000;
 /** A page in the background is told so often: it is shown no frames. */
 const hiddenEveryMs = 500;
 /** Changes between two frames: what is more has been missed, and pages read anew. 20,000 of some 300 bytes: 6 MB. */
@@ -38,13 +39,15 @@ export function onChanges(listener: Listener): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** Runs until the page ends. */
+/** Runs until the page ends; rests while nobody sees it. */
 export async function followChanges(): Promise<never> {
   let lastEventId: string | null = null;
   let pauseMs = pauseMinMs;
   noteFollowing();
   for (;;) {
+    await untilSeen();
     const cut = new AbortController();
+    const unseen = cutUnseen(cut);
     let refused: ApiProblem | null = null;
     try {
       const response = await openStream(lastEventId, silenceMaxMs, cut.signal);
@@ -61,11 +64,50 @@ export async function followChanges(): Promise<never> {
       refused = refusalIn(failure);
     }
     cut.abort();
+    if (unseen.end()) continue;
     if (refused === null) noteUnreachable();
     else noteRefused(refused);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    const leastMs = (refused?.retryAfterSeconds ?? 0) * 1000;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, leastMs)));
     pauseMs = Math.min(pauseMs * 2, pauseMaxMs);
   }
+}
+
+/** Over HTTP/1.1 all pages of a browser share six connections to a host: one that isn't seen gives its own back. */
+function cutUnseen(cut: AbortController) {
+  let timer = 0;
+  let isCut = false;
+  const look = () => {
+    clearTimeout(timer);
+    if (!document.hidden) return;
+    timer = window.setTimeout(() => {
+      isCut = true;
+      cut.abort();
+    }, restAfterMs);
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  return {
+    /** @returns whether it was cut */
+    end(): boolean {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', look);
+      return isCut;
+    },
+  };
+}
+
+/** Pages that load unseen read what they show all the same, after a moment. */
+function untilSeen(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    look();
+  });
 }
 
 async function* eventsOf({ body }: Response, cut: AbortController) {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 
 import { until } from '../support/until.ts';
-import { openPage } from './support/chromium.ts';
+import { beHidden, openPage } from './support/chromium.ts';
 import { showsEachOnce } from './support/cut-network.ts';
 import type { InboxPages } from './support/inbox-pages.ts';
 import { bell, counts, open, startInboxPages, to } from './support/inbox-pages.ts';
@@ -261,12 +261,6 @@ describe('for everybody', () => {
     await close();
   });
 });
-
-/** In the page: pages of a browser without a window all count as seen. */
-function beHidden(isHidden: boolean): void {
-  Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
-  document.dispatchEvent(new Event('visibilitychange'));
-}
 
 /** In the page: what is set of the element's looks without anything in it looking otherwise. */
 function withoutEffect(

@@ -7,7 +7,7 @@ import { freePort } from '../support/free-ports.ts';
 import type { Herald } from '../support/herald.ts';
 import { startHerald } from '../support/herald.ts';
 import { until } from '../support/until.ts';
-import { openPage } from './support/chromium.ts';
+import { beHidden, openPage } from './support/chromium.ts';
 import type { Stage } from './support/dashboard.ts';
 import { setStage } from './support/dashboard.ts';
 
@@ -127,6 +127,35 @@ it('what comes while the first stream is being opened is shown, and nothing is r
   await stage.herald.notify({ channel: 'IN_APP', recipient: 'between', body: 'x' });
   opening.resolve();
   await page.getByRole('link', { name: 'between' }).waitFor();
+  await close();
+});
+
+it('a page that nobody sees gives its stream back, and takes it up where it was left once it is seen', async () => {
+  const { page, close } = await stage.open('notifications');
+  await page.clock.install();
+  const [opened, ended]: [(string | undefined)[], string[]] = [[], []];
+  const isStream = (url: string) => url.endsWith('/dashboard/stream');
+  page.on('request', (request) => {
+    if (isStream(request.url())) opened.push(request.headers()['last-event-id']);
+  });
+  page.on('requestfailed', (request) => {
+    if (isStream(request.url())) ended.push(request.url());
+  });
+  await page.reload();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await stage.herald.notify({ channel: 'IN_APP', recipient: 'seen', body: 'x' });
+  await page.getByRole('link', { name: 'seen' }).waitFor();
+  ended.length = 0;
+  await page.evaluate(beHidden, true);
+  await page.clock.fastForward(6000);
+  await until(() => ended.length === 1, { everyMs: 50, what: 'the end of the stream' });
+  await stage.herald.notify({ channel: 'IN_APP', recipient: 'meanwhile', body: 'x' });
+  await page.clock.fastForward(60_000);
+  expect(await page.locator('.offline').count()).toBe(0);
+  expect(opened).toEqual([undefined]);
+  await page.evaluate(beHidden, false);
+  await page.getByRole('link', { name: 'meanwhile' }).waitFor();
+  expect(opened).toEqual([undefined, expect.stringMatching(/./)]);
   await close();
 });
 

@@ -50,3 +50,9 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   });
   return { page, hosts, complaints, close: () => context.close() };
 }
+
+/** In the page: pages of a browser without a window all count as seen. */
+export function beHidden(isHidden: boolean): void {
+  Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}

@@ -67,6 +67,21 @@ describe('a call', () => {
     });
   });
 
+  it.each(['', '.', '..', undefined])(
+    'to %j, which no address can hold, is refused before it is another one',
+    async (none) => {
+      const path = { userId: none as string };
+      await expect(herald.request('GET /notify/inapp/{userId}', { path })).rejects.toBeInstanceOf(TypeError);
+      await expect(herald.stream('GET /notify/inapp/{userId}/stream', { path }).next()).rejects.toBeInstanceOf(
+        TypeError,
+      );
+      for (const dotted of ['...', '.a', '%2e%2e'])
+        expect(await herald.request('GET /notify/inapp/{userId}', { path: { userId: dotted } })).toMatchObject({
+          unreadCount: 0,
+        });
+    },
+  );
+
   it('takes the items of a batch one by one, each under a key of its own', async () => {
     const { accepted, results } = await herald.notifyBatch([
       to('batch', 'a'),
@@ -277,6 +292,16 @@ describe('what is answered with trouble', () => {
     await expect(client().notify(to('ada'))).rejects.toMatchObject({ status: 503 });
   });
 
+  it('is said to be where a 200 is none of the service', async () => {
+    const page = (response: ServerResponse) => response.end('<html>Sign in to this network</html>');
+    answers = [page, page, page];
+    const none = { name: 'HeraldError', status: 200, code: null, message: 'The answer was 200, without JSON.' };
+    await expect(client().notify(to('ada'))).rejects.toMatchObject(none);
+    await expect(client().request('GET /tenant')).rejects.toMatchObject(none);
+    await expect(client().each('GET /notifications').next()).rejects.toMatchObject(none);
+    expect(sink.requests).toHaveLength(3);
+  });
+
   it('is given up after so many attempts', async () => {
     answers = [status(503), status(503), status(503)];
     await expect(client({ attemptsMax: 2 }).notify(to('ada'))).rejects.toMatchObject({ status: 503 });
@@ -356,6 +381,33 @@ describe('what is answered with trouble', () => {
   });
 });
 
+it('a token holds until its end, however often another one was not to be had', async () => {
+  const part = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+  // Whole seconds: it holds for one to two.
+  const lasting = `${part({ alg: 'none' })}.${part({ exp: Math.floor(Date.now() / 1000) + 2 })}.x`;
+  const asked: (string | null)[] = [];
+  let sent = 0;
+  const own = createHerald({
+    url: 'http://service.invalid',
+    attemptsMax: 1,
+    token: (last) => {
+      asked.push(last);
+      if (asked.length === 1) return lasting;
+      throw new Error('the backend is away');
+    },
+    fetch: async (_, init) => {
+      expect(new Headers(init?.headers).get('authorization')).toBe(`Bearer ${lasting}`);
+      sent++;
+      return new Response('{"data":[]}');
+    },
+  });
+  await own.request('GET /refusals');
+  await until(async () => (await own.request('GET /refusals'), asked.length >= 3), { what: 'other tokens' });
+  await Promise.all([own.request('GET /refusals'), own.request('GET /refusals')]);
+  expect(new Set(asked)).toEqual(new Set([null, lasting]));
+  expect(sent).toBeGreaterThanOrEqual(5);
+});
+
 it.each(['<html>\r\n<h1>502</h1>\r\n</html>', 'Bad gateway', ''])(
   'asks again for a token where what was given is none: %j',
   async (none) => {
@@ -378,7 +430,7 @@ it('keeps a key for every operation that takes one, and for no other', async () 
   const all = createHerald({ url: sink.url, apiKey: 'nk_1' }) as unknown as {
     request(name: string, input: object): Promise<unknown>;
   };
-  const path = { id: '1', userId: '1', channel: '1', recipient: '1', provider: '1', token: '1' };
+  const path = { id: '1', userId: '1', channel: '1', recipient: '1', provider: '1', token: '1', version: '1' };
   for (const [pattern, methods] of Object.entries<Record<string, { parameters?: { name: string }[] }>>(document.paths))
     for (const [method, { parameters = [] }] of Object.entries(methods)) {
       await all.request(`${method.toUpperCase()} ${pattern}`, { path });

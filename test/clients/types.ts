@@ -50,6 +50,11 @@ export async function calls(herald: Herald): Promise<readonly (string | null)[]>
   await herald.request('GET /dashboard/stream');
   // @ts-expect-error what has no pages has none to go through
   herald.each('GET /tenant');
+  herald.each('GET /notifications', { query: { limit: 50, status: 'FAILED' } });
+  // @ts-expect-error pages follow by cursors, beside which there is no number of a page
+  herald.each('GET /notifications', { query: { page: 1 } });
+  // @ts-expect-error the same
+  herald.pages('GET /notifications', { query: { page: 1 } });
   // @ts-expect-error a mail without a subject, in a batch
   await herald.notifyBatch([{ channel: 'EMAIL', recipient: 'ada@example.com', body: 'World' }]);
   // @ts-expect-error a record has no such field

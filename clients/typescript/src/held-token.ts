@@ -15,8 +15,8 @@ const renewBeforeMs = 60_000;
 export function holdToken(source: string | TokenSource | undefined) {
   let held: Held | null = null;
 
-  const ask = (from: TokenSource, last: string | null): Held => {
-    const asked: Held = { token: Promise.resolve(last).then(from).then(asToken), renewAt: Infinity };
+  const ask = (asking: Promise<string>): Held => {
+    const asked: Held = { token: asking, renewAt: Infinity };
     asked.token.then(
       (token) => {
         const endsAt = endOf(token);
@@ -34,24 +34,25 @@ export function holdToken(source: string | TokenSource | undefined) {
     /** null: there is none to be had. */
     async now(): Promise<string | null> {
       if (typeof source !== 'function') return source ?? null;
-      held ??= ask(source, null);
-      const current = await held.token;
-      if (Date.now() > held.renewAt) {
-        const renewed = ask(source, current);
-        held = renewed;
-        // While it can't be had the one in use is tried.
-        return renewed.token.catch(() => current);
-      }
-      return current;
+      const inUse = (held ??= ask(tokenOf(source, null)));
+      const current = await inUse.token;
+      if (Date.now() <= inUse.renewAt) return current;
+      // Where another one can't be had the one in use is kept, and asked about again after four fifths of what is left of it.
+      if (held === inUse) held = ask(tokenOf(source, current).catch(() => current));
+      return held?.token ?? current;
     },
 
     /** Whether another one can be asked for now that this one was refused; of many calls that it was refused to one asks. */
     async isRenewed(refused: string): Promise<boolean> {
       if (typeof source !== 'function') return false;
-      if (held === null || (await held.token.catch(() => refused)) === refused) held = ask(source, refused);
+      if (held === null || (await held.token.catch(() => refused)) === refused) held = ask(tokenOf(source, refused));
       return true;
     },
   };
+}
+
+function tokenOf(source: TokenSource, last: string | null): Promise<string> {
+  return Promise.resolve(last).then(source).then(asToken);
 }
 
 /** A backend in trouble answers a page or a sentence: kept as the token it would stand in the way of the next one. https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */

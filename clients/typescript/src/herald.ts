@@ -1,12 +1,15 @@
 // The client: every operation of the API by its name, pages and streams as what can be iterated over.
 
+import { HeraldError } from './errors.ts';
 import type { BatchItem, NotificationRequest } from './notification-request.ts';
 import type {
   Answer,
   Arguments,
   CallOptions,
   Entry,
+  Input,
   OperationName,
+  PagesInput,
   PagesName,
   RequestName,
   RequestOptions,
@@ -61,22 +64,22 @@ export function createHerald(options: TransportOptions) {
 
   /**
    * The answer of an operation: `await herald.request('GET /notifications/{id}', { path: { id } })`.
-   * @throws HeraldError a refusal; HeraldConnectionError no answer; the signal's reason
+   * @throws HeraldError a refusal; HeraldConnectionError no answer; the signal's reason; TypeError what no address can hold
    */
   const request = async <Name extends RequestName>(
     name: Name,
-    ...[input]: Arguments<Name, RequestOptions>
+    ...[input]: Arguments<Input<Name>, RequestOptions>
   ): Promise<Answer<Name>> => dataOf<Name>(await send(name, input ?? {}));
 
   async function* pages<Name extends PagesName>(
     name: Name,
-    ...[input]: Arguments<Name, RequestOptions>
+    ...[input]: Arguments<PagesInput<Name>, RequestOptions>
   ): AsyncGenerator<Answer<Name>, void> {
     const first: AnyInput = input ?? {};
     let cursor: string | null = null;
     do {
       const received = await send(name, cursor === null ? first : { ...first, query: { ...first.query, cursor } });
-      const page: unknown = JSON.parse(received.text);
+      const page = jsonOf(received);
       yield page as Answer<Name>;
       cursor = nextCursorOf(page, received.headers);
     } while (cursor !== null);
@@ -90,7 +93,7 @@ export function createHerald(options: TransportOptions) {
     /** The same with the answer's headers: `x-event-position`, `idempotent-replayed`, `ratelimit`. */
     async receive<Name extends RequestName>(
       name: Name,
-      ...[input]: Arguments<Name, RequestOptions>
+      ...[input]: Arguments<Input<Name>, RequestOptions>
     ): Promise<Received<Name>> {
       const received = await send(name, input ?? {});
       return { data: dataOf<Name>(received), headers: received.headers };
@@ -99,7 +102,7 @@ export function createHerald(options: TransportOptions) {
     /** Entry by entry, over all pages. */
     async *each<Name extends PagesName>(
       name: Name,
-      ...input: Arguments<Name, RequestOptions>
+      ...input: Arguments<PagesInput<Name>, RequestOptions>
     ): AsyncGenerator<Entry<Name>, void> {
       for await (const page of pages(name, ...input)) yield* entriesOf<Name>(page);
     },
@@ -125,7 +128,7 @@ export function createHerald(options: TransportOptions) {
      */
     async *stream<Name extends StreamName>(
       name: Name,
-      ...[input]: Arguments<Name, StreamOptions>
+      ...[input]: Arguments<Input<Name>, StreamOptions>
     ): AsyncGenerator<StreamMessages[Name], void> {
       const { signal, onCut, lastEventId: behind, ...asked }: StreamOptions & AnyInput = input ?? {};
       const { path } = addressOf(name, asked);
@@ -173,9 +176,17 @@ interface AnyInput extends RequestOptions {
 function addressOf(name: OperationName, { path = {}, query = {} }: AnyInput) {
   const [method = '', pattern = ''] = name.split(' ');
   const values = new Map<string, unknown>(Object.entries(path));
-  const filled = pattern.replaceAll(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent(String(values.get(param))));
+  const filled = pattern.replaceAll(/\{(\w+)\}/g, (_, param: string) => segmentOf(param, values.get(param)));
   const search = new URLSearchParams(Object.entries(query).flatMap(([key, value]) => parametersOf(key, value)));
   return { method, path: search.size === 0 ? filled : `${filled}?${search}` };
+}
+
+/** What an address can't hold as a segment of its path would reach another operation. https://url.spec.whatwg.org/#double-dot-path-segment */
+function segmentOf(param: string, value: unknown): string {
+  const text = String(value ?? '');
+  if (text === '' || text === '.' || text === '..')
+    throw new TypeError(`${param} should be neither empty nor "." nor "..", which no address can hold.`);
+  return encodeURIComponent(text);
 }
 
 /** An object is a parameter for each of its names: `metadata[order]=1`. */
@@ -185,9 +196,18 @@ function parametersOf(key: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([name, inner]) => parametersOf(`${key}[${name}]`, inner));
 }
 
-function dataOf<Name extends string>({ headers, text }: Incoming): Answer<Name> {
-  const isCsv = headers.get('content-type')?.startsWith('text/csv') === true;
-  return (isCsv ? text : JSON.parse(text)) as Answer<Name>;
+function dataOf<Name extends string>(received: Incoming): Answer<Name> {
+  const isCsv = received.headers.get('content-type')?.startsWith('text/csv') === true;
+  return (isCsv ? received.text : jsonOf(received)) as Answer<Name>;
+}
+
+/** @throws HeraldError a page of something before the service: a proxy, a network that wants a person to sign in */
+function jsonOf({ status, text }: Incoming): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new HeraldError(status, { error: `The answer was ${status}, without JSON.` }, null);
+  }
 }
 
 interface Cursors {

@@ -77,9 +77,13 @@ export interface RequestOptions extends CallOptions {
 
 export type Input<Name extends string> = PathOf<Name> & Query<Name> & Body<Name>;
 
+/** Pages follow one another by cursors, and the service takes no number of a page beside one. */
+export type PagesInput<Name extends string> = PathOf<Name> &
+  Body<Name> & { readonly query?: Omit<NonNullable<Query<Name>['query']>, 'page'> };
+
 /** What can be left out altogether is an argument that may be left out. */
-export type Arguments<Name extends string, Options> =
-  Partial<Input<Name>> extends Input<Name> ? [input?: Input<Name> & Options] : [input: Input<Name> & Options];
+export type Arguments<Asked, Options> =
+  Partial<Asked> extends Asked ? [input?: Asked & Options] : [input: Asked & Options];
 
 /** A list for spreadsheets is its text. */
 type Content<Answer> = Answer extends { content: { 'application/json': infer Data } }

@@ -30,8 +30,8 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
   #getToken: HeraldInboxElement['getToken'] = null;
   #state: InboxState | null = null;
   #inbox: Inbox | null = null;
-  /** Who asked for a token while there was none. */
-  #waiting: ((token: string) => void)[] = [];
+  /** Who asked for a token while there was none, and which one was the last. */
+  #waiting: { readonly last: string | null; give(token: string | Promise<string>): void }[] = [];
   #renewal: ReturnType<typeof setTimeout> | undefined;
   /** Of what is tried again later. */
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -83,7 +83,10 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
   }
   set getToken(value: HeraldInboxElement['getToken']) {
     this.#getToken = value;
-    if (this.isConnected && this.#inbox === null) this.#restart();
+    if (!this.isConnected) return;
+    if (this.#inbox === null || this.#state?.status === 'ended') this.#restart();
+    else if (value !== null)
+      for (const { last, give } of this.#waiting.splice(0)) give(Promise.resolve(last).then(value));
   }
   get texts(): Partial<HeraldInboxTexts> {
     return this.#texts;
@@ -123,7 +126,7 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
     if (name === 'open') return this.#view.open(after !== null);
     if (!this.isConnected || before === after) return;
     if (name !== 'token') return this.#restart();
-    if (after !== null) for (const give of this.#waiting.splice(0)) give(after);
+    if (after !== null) for (const { give } of this.#waiting.splice(0)) give(after);
     // Another person's, or the first one: else the inbox goes on, and takes it when it needs one.
     if (after === null || before === null || subjectOf(before) !== subjectOf(after) || this.#state?.status === 'ended')
       this.#restart();
@@ -132,8 +135,10 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
 
   #restart(): void {
     this.#stop();
+    const before = this.unreadCount;
     this.#state = null;
     this.#view.show(null);
+    if (before !== 0) this.#tell('herald-unread', { count: 0 });
     this.#start();
   }
 
@@ -193,7 +198,7 @@ class HeraldInbox extends HTMLElement implements HeraldInboxElement {
     if (token !== null && token !== last) return Promise.resolve(token);
     if (this.#getToken !== null) return Promise.resolve(last).then(this.#getToken);
     return new Promise((resolve, reject) => {
-      this.#waiting.push(resolve);
+      this.#waiting.push({ last, give: resolve });
       const respondWith = (given: string | Promise<string>) => void Promise.resolve(given).then(resolve, reject);
       this.#tell('herald-token', { last, respondWith } satisfies HeraldTokenEventDetail);
     });

@@ -118,6 +118,56 @@ describe('an inbox', () => {
     await close();
   });
 
+  it('asks who is set to give tokens for the one that it waits for', async () => {
+    await pages.send([to('late', 'a')]);
+    const { page, close } = await openPage(pages.browser);
+    const path = { userId: 'late' };
+    const [short, good] = await Promise.all(
+      [1, 600].map((expiresInSeconds) =>
+        pages.herald.request('POST /notify/inapp/{userId}/token', { path, body: { expiresInSeconds } }),
+      ),
+    );
+    await page.goto(`${pages.shop.origin}/plain?server=${encodeURIComponent(pages.seenAt)}&user=nobody`);
+    await counts(page, 0);
+    await page.evaluate(
+      ([server, token]) => {
+        document.querySelector('herald-inbox')?.remove();
+        const inbox = document.createElement('herald-inbox');
+        Object.assign(inbox, { server, token });
+        inbox.addEventListener('herald-token', (event) => {
+          if (event instanceof CustomEvent) document.title = `after ${event.detail.last}`;
+        });
+        document.querySelector('#app')?.append(inbox);
+      },
+      [pages.seenAt, short?.token],
+    );
+    await page.waitForFunction((token) => document.title === `after ${token}`, short?.token);
+    await page.evaluate((token) => {
+      const inbox = document.querySelector('herald-inbox');
+      const getToken = (last: string | null) => {
+        document.title = `given after ${last}`;
+        return token ?? '';
+      };
+      Object.assign(inbox ?? {}, { getToken });
+    }, good?.token);
+    await page.waitForFunction((token) => document.title === `given after ${token}`, short?.token);
+    await pages.send([to('late', 'b')]);
+    await counts(page, 2);
+    await close();
+  });
+
+  it('tells that nothing is unread where it begins anew for another person', async () => {
+    await pages.send([to('first', 'a'), to('first', 'b')]);
+    const { page, close } = await pages.show('plain', 'first');
+    await page.waitForFunction(() => document.title === '2');
+    const { token } = await pages.herald.request('POST /notify/inapp/{userId}/token', { path: { userId: 'second' } });
+    await page.evaluate((of) => Object.assign(document.querySelector('herald-inbox') ?? {}, { token: of }), token);
+    await page.waitForFunction(() => document.title === '0');
+    await pages.send([to('second', 'c')]);
+    await page.waitForFunction(() => document.title === '1');
+    await close();
+  });
+
   it('says that the service is away, and goes on when it is back', async () => {
     const { page, close } = await pages.show('plain', 'away');
     await open(page);

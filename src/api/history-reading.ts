@@ -78,7 +78,8 @@ export function createHistoryReading({ log, reader, cursors, turns, logger }: De
 
   const endsOf = async (slots: readonly Slot[]) => {
     const topics = [...new Set(slots.map(({ topic }) => topic))];
-    const ends = await Promise.all(topics.map((topic) => asking.ends(topic)));
+    const numbers = [...new Set(slots.map(({ partition }) => partition))];
+    const ends = await Promise.all(topics.map((topic) => asking.ends(topic, numbers)));
     return new Map(topics.map((topic, i) => [topic, ends[i] ?? []]));
   };
 

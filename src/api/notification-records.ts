@@ -40,7 +40,7 @@ export function createNotificationRecords({ reader, log, clock }: Dependencies):
     async findSurely({ tenantId, channel, recipient, priority }, notificationId) {
       const topic = workTopic(channel, priority);
       const partition = partitionOf({ tenantId, channel, recipient, notificationId }, log.partitioning);
-      const offset = ((await log.ends(topic))[partition] ?? 0) - 1;
+      const offset = ((await log.ends(topic, [partition]))[partition] ?? 0) - 1;
       const last = { tenantId, topic, partition, offset };
       if (offset >= 0 && !(await waitForPosition({ reader, clock }, notificationsReadModel, last, foldWaitMs)))
         throw unavailable(

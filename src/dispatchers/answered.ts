@@ -62,7 +62,7 @@ async function find(
   const outcomesFrom = (timeMs: number) => log.offsetAt(deliveriesTopic, partition, timeMs - clockSkewMs);
   if ((await outcomesFrom(first)) >= outcomesEnd) return nothingAnswered;
   const begin = await outcomesFrom(since);
-  const end = (await log.ends(deliveriesTopic))[partition] ?? 0;
+  const end = (await log.ends(deliveriesTopic, [partition]))[partition] ?? 0;
   const range = { topic: deliveriesTopic, partition, from: Math.max(begin, end - outcomesMax), to: end };
   const causes = new Set<EventId>();
   let lastAt = -Infinity;

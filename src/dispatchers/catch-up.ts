@@ -87,7 +87,7 @@ export function createCatchUp({ log, clock, untilItWorks, offer }: CatchUpDepend
   /** A range may hold nothing any more, where retention has deleted it; where it only seems so, it is to be read again. */
   async function seenBelowOfEmpty({ number, tracker }: Reading, range: ComeBack): Promise<number> {
     const { topic, partition } = tracker;
-    const end = (await log.ends(topic))[partition] ?? 0;
+    const end = (await log.ends(topic, [partition]))[partition] ?? 0;
     if (end >= range.to) {
       const again = log.read(rangeOf(tracker, range))[Symbol.asyncIterator]();
       const { done } = await again.next();

@@ -26,7 +26,7 @@ export async function startPosition(
 ): Promise<CommittedPosition> {
   const { topic, partition, committed } = at;
   if (committed !== null) return committed;
-  const end = (await log.ends(topic))[partition] ?? 0;
+  const end = (await log.ends(topic, [partition]))[partition] ?? 0;
   if (end === 0) return { offset: 0, metadata: '' };
   if (from === undefined) throw new MissingPositionError(at);
   return { offset: await offsetOf(from, at, end, log), metadata: '' };

@@ -73,7 +73,7 @@ export function erasingTenant({ commands, reader, clock, log, bytes, metrics }: 
   /** Answers where to go on in the partition, null: that was all of it; and how many notifications were asked for in what it has read. */
   const readPartition = async (tenantId: TenantId, from: Position, removes: Removes) => {
     const { topic, partition, offset } = from;
-    const end = (await log.ends(topic))[partition] ?? 0;
+    const end = (await log.ends(topic, [partition]))[partition] ?? 0;
     const until = clock.monotonic() + erasedReadMs;
     const named = nothingOf(partition);
     const [gone, changed]: [Position[], Position[]] = [[], []];

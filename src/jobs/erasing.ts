@@ -110,7 +110,7 @@ export function erasing(deps: WorkDependencies): Work {
       // Whoever else has erased some of them, all that there were are.
       let done = Math.max(job.done, job.total - job.skipped - job.failed);
       for (const at of placesInLog(job.tenantId, log.partitioning).slice(place)) {
-        const end = (await log.ends(at.topic))[at.partition] ?? 0;
+        const end = (await log.ends(at.topic, [at.partition]))[at.partition] ?? 0;
         const endThen = endsThen(job)[place] ?? 0;
         const read = offset < end ? await readPartition(job, { ...at, offset }, { end, endThen, until }) : allRead;
         done += read.named;

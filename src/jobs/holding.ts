@@ -28,7 +28,7 @@ export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependenc
   const endsOf = async (tenantId: TenantId): Promise<Position[]> => {
     const numbers = partitionsOfTenant(tenantId, log.partitioning);
     const ofTopics = notificationsReadModel.topics.map(async (topic) => {
-      const ends = await log.ends(topic);
+      const ends = await log.ends(topic, numbers);
       return numbers.map((partition) => ({ topic, partition, offset: (ends[partition] ?? 0) - 1 }));
     });
     return (await Promise.all(ofTopics)).flat();
@@ -89,7 +89,7 @@ export function holdingOf({ jobs, log, reader, clock, signal }: HoldingDependenc
           lacking.shift();
           continue;
         }
-        const end = (await log.ends(last.topic))[last.partition] ?? 0;
+        const end = (await log.ends(last.topic, [last.partition]))[last.partition] ?? 0;
         // Of a log that was put back from an earlier time: what it has is all that can be recorded.
         if (end <= last.offset) {
           lacking[0] = { ...last, offset: end - 1 };

@@ -225,11 +225,14 @@ export interface EventLog {
   /** The same range, for who has how much in it: page by page, ascending, those without what is wanted too. Ends early at the log's end. */
   survey(range: SurveyedRange): AsyncIterable<SurveyedPage>;
 
-  /** The offset that the next event of each partition of the topic gets, by partition number. */
-  ends(topic: Topic): Promise<readonly number[]>;
+  /**
+   * The offset that the next event of each partition of the topic gets, by partition number. Whoever needs some numbers alone names them, and looks at no others:
+   * one of which the log can't say fails those that ask for it. @throws Error when it can't say
+   */
+  ends(topic: Topic, numbers?: readonly number[]): Promise<readonly number[]>;
 
-  /** The offset of the first event that each partition of the topic still has, by partition number; its end where it has none. */
-  starts(topic: Topic): Promise<readonly number[]>;
+  /** The offset of the first event that each partition of the topic still has; its end where it has none. As `ends`. */
+  starts(topic: Topic, numbers?: readonly number[]): Promise<readonly number[]>;
 
   /**
    * Takes away what retention has ended for: of the offsets [from, to) of a partition all but `kept`. A log that can only lose its beginning goes as far as to

@@ -44,7 +44,7 @@ export async function stateOf(log: ReadableLog, letter: DeadLettered): Promise<L
   if (entry === null) return { kind: 'gone' };
   const { event, undecodable } = entry;
   if (event === null) return { kind: 'undecodable', reason: undecodable?.reason ?? letter.reason };
-  const to = (await log.ends(topic))[partition] ?? 0;
+  const to = (await log.ends(topic, [partition]))[partition] ?? 0;
   for await (const later of log.read({ topic, partition, from: offset + 1, to })) {
     const at = { topic, partition, offset: later.offset };
     if (later.head?.eventId === event.eventId) return { kind: 'replayed', event, at };

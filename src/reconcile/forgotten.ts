@@ -25,7 +25,7 @@ export async function readForgotten(
       return ids.size;
     },
     async update() {
-      const to = (await log.ends(retentionTopic))[partition] ?? 0;
+      const to = (await log.ends(retentionTopic, [partition]))[partition] ?? 0;
       for await (const { event } of log.read({ topic: retentionTopic, partition, from: next, to }))
         if (event?.type === 'NotificationsForgotten')
           for (const id of event.notificationIds) if (isOfShard(id)) ids.add(id);

@@ -37,7 +37,7 @@ export async function endOfOlder(
   timeMs: number,
 ): Promise<number> {
   const to = await log.offsetAt(topic, partition, timeMs);
-  const end = (await log.ends(topic))[partition] ?? 0;
+  const end = (await log.ends(topic, [partition]))[partition] ?? 0;
   let isAhead = false;
   // Of an erased tenant's as well the times are what they are, and behind a long stretch of such the first of others is far.
   const ofErased = 'shown';

@@ -67,7 +67,7 @@ export async function passOver(deps: PassDependencies, of: PassOf): Promise<bool
   const positions = await reader.positions(records.definition.name, partition);
   const hasFolded = async (topic: Topic, to: number) =>
     (await deps.reach.reached({ topic, partition }, positions.get(topic) ?? 0, to)) >= to;
-  const end = (await log.ends(retentionTopic))[partition] ?? 0;
+  const end = (await log.ends(retentionTopic, [partition]))[partition] ?? 0;
   if (!(await hasFolded(retentionTopic, end))) return false;
   for (const [tenantId, before] of of.tenants) {
     await forgetTenant(deps, of, tenantId, before);
@@ -122,7 +122,7 @@ async function walk(
 ): Promise<void> {
   const { log } = deps;
   const { partition, signal, settled } = of;
-  const start = (await log.starts(topic))[partition] ?? 0;
+  const start = (await log.starts(topic, [partition]))[partition] ?? 0;
   let from = Math.max(start, settled.get(topic) ?? 0);
   let entries: LogEntry[] = [];
   let bytes = 0;

@@ -37,7 +37,7 @@ async function latestIn({
   readonly log: Pick<EventLog, 'ends' | 'read'>;
   readonly partition: number;
 }): Promise<number | null> {
-  const to = (await log.ends(deliveriesTopic))[partition] ?? 0;
+  const to = (await log.ends(deliveriesTopic, [partition]))[partition] ?? 0;
   const range = { topic: deliveriesTopic, partition, from: Math.max(0, to - lookedAtMax), to, aheadBytes: 1 };
   let latest: number | null = null;
   for await (const { head } of log.read(range)) {

@@ -47,7 +47,7 @@ export function dispatcherFeed(of: {
         partition,
         part: topic,
         end,
-        position: positionOf(position, ends?.[partition]),
+        position: positionOf(position, end),
         countsEvents: true,
         marks: [position === null ? null : position.metadata, doing?.moves ?? null],
         isUnderWay: doing?.isUnderWay ?? false,
@@ -73,7 +73,7 @@ function unread(of: { group: string; partition: number; topic: Topic; end: numbe
 }
 
 /** Nothing was ever committed: only where there is nothing to be done is that a position. */
-function positionOf(committed: CommittedPosition | null, end: number | undefined): number | null {
+function positionOf(committed: CommittedPosition | null, end: number | null): number | null {
   return committed?.offset ?? (end === 0 ? 0 : null);
 }
 

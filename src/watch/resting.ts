@@ -14,7 +14,9 @@ export function restingFeed(feed: Feed, topics: readonly Topic[], clock: Pick<Cl
 
   const isAsItWas = async (sightings: readonly Sighting[], asking: Asking): Promise<boolean> => {
     const asked = await Promise.all(topics.map((topic) => asking.ends(topic)));
-    const ends = new Map<string, readonly number[] | null>(topics.map((topic, i) => [topic, asked[i] ?? null]));
+    const ends = new Map<string, readonly (number | null)[] | null>(
+      topics.map((topic, i) => [topic, asked[i] ?? null]),
+    );
     return sightings.every(({ part, partition, end }) => end !== null && ends.get(part)?.[partition] === end);
   };
 

@@ -8,13 +8,14 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import { numbersOf as allNumbers } from './numbers.ts';
 import type { Sighting, Standing } from './standstill.ts';
 import { createStandstill } from './standstill.ts';
 
 /** What a look may ask: each answer comes within some seconds, null where it didn't. */
 export interface Asking {
-  /** Asked once a look, however many feeds want it. */
-  ends(topic: Topic): Promise<readonly number[] | null>;
+  /** Asked once a look, however many feeds want it; null: of a number of which the log can't say, or of all. */
+  ends(topic: Topic): Promise<readonly (number | null)[] | null>;
   within<T>(asked: Promise<T>): Promise<T | null>;
 }
 
@@ -26,7 +27,7 @@ export interface Feed {
 
 export interface WatchdogDependencies {
   readonly feeds: readonly Feed[];
-  readonly log: Pick<EventLog, 'ends'>;
+  readonly log: Pick<EventLog, 'ends' | 'partitioning'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -86,7 +87,7 @@ export function startWatchdog(deps: WatchdogDependencies): Watchdog {
 }
 
 function askingOf({ log, clock }: Pick<WatchdogDependencies, 'log' | 'clock'>): Asking {
-  const asked = new Map<Topic, Promise<readonly number[] | null>>();
+  const asked = new Map<Topic, Promise<readonly (number | null)[] | null>>();
   const within = async <T>(work: Promise<T>): Promise<T | null> => {
     const answered = new AbortController();
     const late = clock.sleep(answerMaxMs, answered.signal).then(() => null);
@@ -99,10 +100,18 @@ function askingOf({ log, clock }: Pick<WatchdogDependencies, 'log' | 'clock'>): 
       answered.abort(hasAnswered);
     }
   };
+  /** One number of which the log can't say takes nothing from the others: then each is asked for by itself. */
+  const endsOf = (topic: Topic): Promise<readonly (number | null)[]> =>
+    log.ends(topic).catch(() => Promise.all(allNumbers(log).map((number) => endOf(topic, number))));
+  const endOf = (topic: Topic, number: number): Promise<number | null> =>
+    log.ends(topic, [number]).then(
+      (ends) => ends[number] ?? null,
+      () => null,
+    );
   return {
     within,
     ends(topic) {
-      const known = asked.get(topic) ?? within(log.ends(topic));
+      const known = asked.get(topic) ?? within(endsOf(topic));
       asked.set(topic, known);
       return known;
     },

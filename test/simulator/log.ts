@@ -53,8 +53,10 @@ const lateMaxMs = 1_000;
 export function createSimulatedLog(by: SimulatedLog): EventLog {
   const { machine, brokers, partitioning, time, random, trace, logger, faults, sizeOf, onOwned, onHeard } = by;
   const { erasures } = by;
+  const asking = createCluster(machine, brokers, onHeard);
   const consuming = createConsuming({
     names,
+    asking,
     clusterOf: () => createCluster(machine, brokers, onHeard),
     decoder: erasures === null ? brokers.decoder : decoderBy(erasures, brokers.decoder),
     erasures: erasures ?? nothingErased,
@@ -66,6 +68,7 @@ export function createSimulatedLog(by: SimulatedLog): EventLog {
 
   const offsets = createOffsets({
     admins: { use: (work) => machine.ask(() => work(adminOf(brokers))), close: () => Promise.resolve() },
+    cluster: asking,
     names,
     topics: allTopics,
     partitions: brokers.partitions,
@@ -140,18 +143,7 @@ const names = {
 
 /** What a broker's administration answers, of all that Herald asks it. */
 function adminOf(brokers: Brokers): Admin {
-  const byPartition = <T>(of: (partition: number) => T) => Promise.resolve(numbers(brokers).map(of));
   const answers: Partial<Admin> = {
-    fetchTopicOffsets: (topic) =>
-      byPartition((partition) => {
-        const high = String(brokers.entries(topic, partition).length);
-        return { partition, offset: high, high, low: String(brokers.startOf(topic, partition)) };
-      }),
-    fetchTopicOffsetsByTimestamp: (topic, timestamp = -1) =>
-      byPartition((partition) => {
-        const at = offsetOf(brokers, { topic, partition }, timestamp);
-        return { partition, offset: String(at < 0 ? brokers.entries(topic, partition).length : at) };
-      }),
     async deleteTopicRecords({ topic, partitions }) {
       for (const { partition, offset } of partitions) brokers.deleteRecords(topic, partition, Number(offset));
     },

@@ -121,6 +121,7 @@ describe('a number of a read model', () => {
     const frozen = <T>(ask: () => Promise<T>): Promise<T> => (isFrozen ? new Promise<T>(() => undefined) : ask());
     const { log, store } = engines;
     const watchdog = watch([notificationsFeed((of, number) => frozen(() => store.positions(of, number)))], {
+      partitioning: log.partitioning,
       ends: (topic) => frozen(() => log.ends(topic)),
     });
     await until(() => looks > 3);
@@ -130,6 +131,22 @@ describe('a number of a read model', () => {
     expect(gauges.get('herald_projector_lag notifications_2')?.()).toBeGreaterThanOrEqual(25);
     isFrozen = false;
     await until(() => watchdog.standing().length === 0, { what: 'its end' });
+  });
+
+  it('stands still by itself where the log can not say where it ends alone: of the others it can', async () => {
+    running.push(await runProjector({ ...engines, readModel: notificationsReadModel }));
+    const { log } = engines;
+    let hasLeader = false;
+    const watchdog = watch([notificationsFeed()], {
+      partitioning: log.partitioning,
+      ends: async (topic, numbers = [partition]) => {
+        if (!hasLeader && numbers.includes(partition)) throw new Error('no broker leads it');
+        return log.ends(topic);
+      },
+    });
+    await standsStill(watchdog, notifications);
+    hasLeader = true;
+    await movesAgain(watchdog, notifications);
   });
 
   it('that keeps up under a trickle, and one with nothing to do, never stand still', async () => {
@@ -282,7 +299,7 @@ function timersOnly(now: () => number): Feed {
   return timersFeed({ log: engines.log, reader: engines.store, group: timers, clock: { ...fastClock(), now } });
 }
 
-function watch(feeds: readonly Feed[], log: Pick<EventLog, 'ends'> = engines.log): Watchdog {
+function watch(feeds: readonly Feed[], log: Pick<EventLog, 'ends' | 'partitioning'> = engines.log): Watchdog {
   const counting = feeds.map((feed): Feed => ({ ...feed, look: (asking) => (looks++, feed.look(asking)) }));
   const watchdog = startWatchdog({ feeds: counting, log, clock: fastClock(), logger: logger(), metrics: metrics() });
   running.push(watchdog);

@@ -1,4 +1,5 @@
-// The public admin client, made anew when its connections have failed: kafkajs may go on with half an answer in the buffer of a connection that broke.
+// The public admin client, made anew when its connections have failed: kafkajs may go on with half an answer in the buffer of a connection that broke. And when it
+// asks who led a partition before: kafkajs itself asks anew who leads only after five minutes.
 
 import type { Admin, Kafka } from 'kafkajs';
 
@@ -38,7 +39,7 @@ export function createAdmins(kafka: Kafka): Admins {
       try {
         return await work(await admin);
       } catch (error) {
-        if (answeredError(error) === null) forget(admin);
+        if ([null, 'NOT_LEADER_FOR_PARTITION'].includes(answeredError(error))) forget(admin);
         throw error;
       }
     },

@@ -54,8 +54,10 @@ export async function openKafkaLogBeside(options: KafkaLogBesideOptions): Promis
     // No schema is known by its id: each that is met is asked for once.
     const decoder = createEntryDecoder({ registry, codec, ids: new Map() });
     const clusterOf = (of: readonly string[]) => createLogCluster({ client, topics: of });
+    const asking = clusterOf(topics.map(names.topic));
     const consuming = createConsuming({
       names,
+      asking,
       clusterOf,
       decoder,
       erasures: codec.erasures,
@@ -64,7 +66,13 @@ export async function openKafkaLogBeside(options: KafkaLogBesideOptions): Promis
       clock,
       logger,
     });
-    const { ends, offsetAt } = createOffsets({ admins, names, topics, partitions: partitioning.partitions });
+    const { ends, offsetAt } = createOffsets({
+      admins,
+      cluster: asking,
+      names,
+      topics,
+      partitions: partitioning.partitions,
+    });
     const close = async () => {
       await consuming.close();
       await closeAsked();

@@ -17,6 +17,8 @@ import { createTail } from './tail.ts';
 
 export interface ConsumingDependencies {
   readonly names: Names;
+  /** For offsets, commits and ranges; closed with what reads. */
+  readonly asking: LogCluster;
   /** Connections of their own to the brokers, for topics as these call them. */
   clusterOf(topics: readonly string[]): LogCluster;
   readonly decoder: EntryDecoder;
@@ -41,9 +43,8 @@ const tailGatherMs = 5;
 const tailIdleWaitMs = 200;
 
 export function createConsuming(deps: ConsumingDependencies): Consuming {
-  const { names, clusterOf, decoder, erasures, partitioning, topics, clock, logger } = deps;
+  const { names, asking, clusterOf, decoder, erasures, partitioning, topics, clock, logger } = deps;
   const allTopics = topics.map(names.topic);
-  const asking = clusterOf(allTopics);
   const consumers = new Set<Consumer>();
   let tailFetcher: Fetcher | null = null;
   let isClosed = false;

@@ -12,7 +12,7 @@ import { type Admins, createAdmins } from './admin.ts';
 import { type AppendLimits, createAppender, defaultAppendLimits } from './append.ts';
 import { createKafkaClient, type KafkaClient, type KafkaSettings } from './client.ts';
 import { createConsuming } from './consuming.ts';
-import { createLogCluster } from './log-cluster.ts';
+import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import { followErasures } from './erasures.ts';
 import { formatTopic, keepFormat, keepTopics, renewTopics } from './log-format.ts';
 import { createOffsets } from './offsets.ts';
@@ -75,13 +75,15 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   const isFollowed = options.topicRetention === 'followed';
   const watched = isFollowed ? metrics : undefined;
   const retention = createTopicRetention({ admins, topics: keptTopics, clock, logger, metrics: watched });
-  const { producing, ids, identity } = await prepareOrClose(options, { client, admins, registry, retention });
+  const asking = createLogCluster({ client, topics: topics.map(client.names.topic) });
+  const { producing, ids, identity } = await prepareOrClose(options, { client, admins, asking, registry, retention });
   if (isFollowed) retention.follow();
 
   const decoder = createEntryDecoder({ registry, codec, ids });
   const headers = new Map([...ids].map(([type, id]) => [type, headerOf(id)]));
   const consuming = createConsuming({
     names: client.names,
+    asking,
     clusterOf: (of) => createLogCluster({ client, topics: of }),
     decoder,
     erasures: codec.erasures,
@@ -103,7 +105,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   });
   metrics?.gauge('herald_append_queue', appender.queued);
   const { partitions } = partitioning;
-  const offsets = createOffsets({ admins, names: client.names, topics, partitions });
+  const offsets = createOffsets({ admins, cluster: asking, names: client.names, topics, partitions });
   const readiness = createReadiness({ producing, appender, clock });
   let closing: Promise<void> | null = null;
   let endFollowing = () => {};
@@ -189,6 +191,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
 interface Connections {
   readonly client: KafkaClient;
   readonly admins: Admins;
+  readonly asking: LogCluster;
   readonly registry: Registry;
   readonly retention: TopicRetention;
 }
@@ -203,6 +206,7 @@ async function prepareOrClose(options: KafkaEventLogOptions, connections: Connec
   try {
     return await prepare(options, connections);
   } catch (error) {
+    connections.asking.close();
     await connections.admins.close();
     connections.registry.close();
     throw error;
@@ -211,7 +215,7 @@ async function prepareOrClose(options: KafkaEventLogOptions, connections: Connec
 
 /** The registry before the last step: nobody may append what nobody could read. */
 async function prepare(options: KafkaEventLogOptions, connections: Connections): Promise<Prepared> {
-  const { client, admins, registry, retention } = connections;
+  const { client, admins, asking, registry, retention } = connections;
   const { settings, shape, codec, clock, logger, signal, topicIds = 'checked' } = options;
   const { topics, groups, partitioning } = shape;
   const { names, kafka } = client;
@@ -226,7 +230,7 @@ async function prepare(options: KafkaEventLogOptions, connections: Connections):
         const found = await keepFormat(client, partitioning, clock);
         await ensureTopics(admin, own, partitioning.partitions, topicSettings);
         if (topicIds === 'checked') await keepTopics(client, own, clock);
-        await ensurePositions({ kafka, admin, names, logger }, groups);
+        await ensurePositions({ kafka, admin, cluster: asking, names, logger }, groups);
         return found;
       }),
     waiting,

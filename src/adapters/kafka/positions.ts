@@ -9,6 +9,8 @@ import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { Topic } from '../../domain/topics.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Names } from './client.ts';
+import type { LogCluster } from './log-cluster.ts';
+import { offsetsOf } from './offsets-asked.ts';
 
 export interface GroupTopics {
   readonly group: string;
@@ -18,6 +20,7 @@ export interface GroupTopics {
 export interface PositionDependencies {
   readonly kafka: Kafka;
   readonly admin: Admin;
+  readonly cluster: LogCluster;
   readonly names: Names;
   readonly logger: Logger;
 }
@@ -76,20 +79,13 @@ async function untilVisible(deps: PositionDependencies, groups: readonly GroupTo
 }
 
 async function missingOf(deps: PositionDependencies, groups: readonly GroupTopics[]): Promise<Missing[]> {
-  const ends = new Map<string, Promise<ReadonlySet<number>>>();
-  const empty = (topic: string) => {
-    const known = ends.get(topic) ?? emptyPartitions(deps.admin, topic);
-    ends.set(topic, known);
-    return known;
-  };
-  const found = await Promise.all(groups.map((group) => missingOfGroup(deps, group, empty)));
+  const found = await Promise.all(groups.map((group) => missingOfGroup(deps, group)));
   return found.filter(({ topics }) => topics.length > 0);
 }
 
 async function missingOfGroup(
-  { admin, names }: PositionDependencies,
+  { admin, cluster, names }: PositionDependencies,
   { group, topics }: GroupTopics,
-  empty: (topic: string) => Promise<ReadonlySet<number>>,
 ): Promise<Missing> {
   const groupId = names.group(group);
   const missing: Missing = { group: groupId, topics: [] };
@@ -97,15 +93,11 @@ async function missingOfGroup(
   for (const { topic, partitions } of committed) {
     const without = partitions.filter(({ offset }) => Number(offset) < 0).map(({ partition }) => partition);
     if (without.length === 0) continue;
-    const isEmpty = await empty(topic);
-    const at0 = without.filter((partition) => isEmpty.has(partition)).map((partition) => ({ partition, offset: '0' }));
+    const places = without.map((partition) => ({ topic, partition }));
+    const ends = await offsetsOf(cluster, places, 'end');
+    // Those that nothing was ever appended to: not merely nothing left.
+    const at0 = without.filter((_, i) => ends[i] === 0).map((partition) => ({ partition, offset: '0' }));
     if (at0.length > 0) missing.topics.push({ topic, partitions: at0 });
   }
   return missing;
-}
-
-/** Those that nothing was ever appended to: an end of 0, not merely nothing left. */
-async function emptyPartitions(admin: Admin, topic: string): Promise<ReadonlySet<number>> {
-  const ends = await admin.fetchTopicOffsets(topic);
-  return new Set(ends.filter(({ high }) => high === '0').map(({ partition }) => partition));
 }

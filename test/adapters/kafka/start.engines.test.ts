@@ -5,6 +5,7 @@ import kafkajs from 'kafkajs';
 
 import { createAdmins } from '../../../src/adapters/kafka/admin.ts';
 import { createKafkaClient } from '../../../src/adapters/kafka/client.ts';
+import { createLogCluster } from '../../../src/adapters/kafka/log-cluster.ts';
 import { ensurePositions } from '../../../src/adapters/kafka/positions.ts';
 import { allTopics, defaultPartitioning, type Topic, workTopic } from '../../../src/domain/topics.ts';
 import { freePort } from '../../support/free-ports.ts';
@@ -126,8 +127,10 @@ describe('the start of a log on Kafka', () => {
         return found;
       };
       const slow = { ...admin, fetchOffsets };
-      const deps = { kafka: client.kafka, admin: slow, names: client.names, logger: silent };
+      const cluster = createLogCluster({ client, topics: few.topics.map(client.names.topic) });
+      const deps = { kafka: client.kafka, admin: slow, cluster, names: client.names, logger: silent };
       await expect(ensurePositions(deps, few.groups)).rejects.toThrow();
+      cluster.close();
     });
     const log = await world.open({ shape: few });
     expect((await log.committed(group, high))[5]?.offset).toBe(7);

@@ -5,6 +5,7 @@ import type { Breaker, BreakerState, Sign } from '../domain/breaker.ts';
 import { admit, afterAttempt, closedBreaker, stateOf } from '../domain/breaker.ts';
 import { retryAfterMaxMs } from '../domain/delivery-outcome.ts';
 import type { DeliveryOutcome } from '../domain/delivery-outcome.ts';
+import { providerRoles } from '../domain/events.ts';
 import type { Channel, ProviderRole, WorkEvent } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
@@ -31,8 +32,10 @@ export type Choice =
   | { readonly kind: 'wait'; readonly until: number; readonly of: 'tenant' | 'receiver'; readonly awaited: string };
 
 export interface Breakers {
-  /** The first provider that may be used now, by which this attempt is to be made. */
+  /** The first provider that may be used now, by which this attempt is to be made. Of those that were saved otherwise before nothing is kept from then on. */
   choose(item: WorkItem, means: ReadyMeans): Choice;
+  /** Its tenant has no provider for it any more: nothing is kept of those that it had. */
+  forget(item: WorkItem): void;
   /**
    * @param outcome null: no attempt was made after all
    * @returns whether it says that the provider, or the receiver, is up
@@ -120,10 +123,27 @@ export function createBreakers(by: {
     else kept.set(key, { breaker, tenantId, role: means.role, provider: means.provider.name, since, version });
   }
 
+  /** @param version that is saved now; null: none is */
+  function forgetOthers(key: string, version: number | null): void {
+    const known = kept.get(key);
+    if (known === undefined || known.version === version) return;
+    kept.delete(key);
+    const { tenantId, provider, role, breaker } = known;
+    if (breaker.kind === 'closed') return;
+    logger.info('a breaker is forgotten, its provider was saved anew or is gone', {
+      channel,
+      tenantId,
+      provider,
+      role,
+    });
+    changed?.(tenantId, role);
+  }
+
   /** The pass, or until when there is none. */
   function ask(item: WorkItem, means: ReadyMeans): Pass | number {
     const { tenantId } = item.event;
-    const key = keyOf(item, means);
+    const key = keyOf(item, means.role);
+    forgetOthers(key, versionOf(means));
     const before = breakerOf(key, means);
     const { admission, breaker } = admit(before, clock.monotonic());
     if (breaker !== before) keep(key, tenantId, means, breaker);
@@ -163,10 +183,12 @@ export function createBreakers(by: {
   return {
     choose(item, means) {
       const first = ask(item, means);
+      if (means.fallback === null && means.role === 'primary' && channel !== 'WEBHOOK')
+        forgetOthers(keyOf(item, 'fallback'), null);
       if (typeof first !== 'number') return { kind: 'go', pass: first };
       const second = means.fallback === null ? Infinity : ask(item, means.fallback);
       if (typeof second !== 'number') return { kind: 'go', pass: second };
-      const key = keyOf(item, means);
+      const key = keyOf(item, means.role);
       const awaited = awaitedOf(item);
       if (isKeptTooLong(item, key))
         return { kind: 'go', pass: { means, tenantId: item.event.tenantId, key, awaited, isProbe: false } };
@@ -177,13 +199,18 @@ export function createBreakers(by: {
         awaited,
       };
     },
+    forget(item) {
+      for (const role of providerRoles) forgetOthers(keyOf(item, role), null);
+    },
     note(pass, outcome) {
       const { means, tenantId, key, isProbe } = pass;
       const before = breakerOf(key, means);
       const sign = outcome === null ? ({ kind: 'none' } as const) : signOf(outcome, means);
       const failuresMax = hasOther(means) ? failuresMaxBesideOther : failuresMaxAlone;
       const after = afterAttempt(before, { sign, isProbe, failuresMax }, clock.monotonic(), clock.random());
-      if (after !== before) {
+      // What began before its provider was saved anew says nothing of what is saved now.
+      const isOutdated = (kept.get(key)?.version ?? 0) > versionOf(means);
+      if (after !== before && !isOutdated) {
         keep(key, tenantId, means, after);
         tell(pass, before, after);
       }
@@ -201,7 +228,7 @@ export function createBreakers(by: {
   };
 }
 
-function keyOf(item: WorkItem, { role }: ReadyMeans): string {
+function keyOf(item: WorkItem, role: ProviderRole): string {
   const { tenantId, channel } = item.event;
   return channel === 'WEBHOOK' ? awaitedOf(item) : `${tenantId}\n${role}`;
 }

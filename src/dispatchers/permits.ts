@@ -87,7 +87,10 @@ export function createAskPermit(by: {
     } catch (err) {
       return { kind: 'unknown', err };
     }
-    if (means.kind === 'none') return { kind: 'never', provider: means.provider, reason: means.reason };
+    if (means.kind === 'none') {
+      breakers.forget(item);
+      return { kind: 'never', provider: means.provider, reason: means.reason };
+    }
     return ofReady(item, means);
   };
 }

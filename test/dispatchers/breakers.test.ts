@@ -9,10 +9,11 @@ import { workItemOf } from '../../src/dispatchers/work-item.ts';
 import type { WorkItem } from '../../src/dispatchers/work-item.ts';
 import type { DeliveryOutcome } from '../../src/domain/delivery-outcome.ts';
 import type { Channel, WorkEvent } from '../../src/domain/events.ts';
+import type { TenantId } from '../../src/domain/ids.ts';
 import { fixedRetryPolicy } from '../../src/domain/retry-policy.ts';
 import type { Logger } from '../../src/ports/logger.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
-import { retryable } from './harness.ts';
+import { retryable, settingsOf } from './harness.ts';
 import { due, requested, retryRequested } from './work-events.ts';
 
 const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -46,7 +47,7 @@ beforeEach(() => {
   breakers = breakersOf('WEBHOOK');
 });
 
-function breakersOf(channel: Channel): Breakers {
+function breakersOf(channel: Channel, more: Partial<Parameters<typeof createBreakers>[0]> = {}): Breakers {
   const begun = Date.now();
   return createBreakers({
     channel,
@@ -55,6 +56,7 @@ function breakersOf(channel: Channel): Breakers {
     clock: { now: () => begun + passedMs, monotonic: () => passedMs, random: () => 0 },
     logger: silentLogger,
     metrics: noMetrics,
+    ...more,
   });
 }
 
@@ -166,5 +168,77 @@ describe('what waits in line', () => {
     }
     expect([...roles]).toEqual(['primary', 'fallback']);
     expect(awaited.size).toBe(1);
+  });
+});
+
+describe('a provider that asked for a pause of a day', () => {
+  const tenant = 'tnt_a' as TenantId;
+  const delivered: DeliveryOutcome = { kind: 'delivered', messageId: null };
+  const read = new Map<string, () => unknown>();
+  const told: string[] = [];
+  const email = () => itemOf(requested({ tenant, channel: 'EMAIL', recipient: 'ada@example.com' }));
+  /** As it was saved then. */
+  const saved = (updatedAt: number, more: Partial<ReadyMeans> = {}): ReadyMeans => ({
+    ...means,
+    provider: { ...means.provider, channel: 'EMAIL' },
+    settings: { ...settingsOf(tenant, 'EMAIL'), updatedAt },
+    ...more,
+  });
+  function begin(by: ReadyMeans) {
+    const choice = breakers.choose(email(), by);
+    if (choice.kind === 'wait') throw new Error('it waits');
+    return choice.pass;
+  }
+  const shown = () => [
+    breakers.openUntil(tenant, 'primary'),
+    breakers.openUntil(tenant, 'fallback'),
+    read.get('open')?.(),
+    read.get('herald_breaker_open_seconds')?.(),
+  ];
+  const nothing = [null, null, 0, []];
+  beforeEach(() => {
+    told.length = 0;
+    breakers = breakersOf('EMAIL', {
+      metrics: {
+        ...noMetrics,
+        gauge: (_, value, labels) => void read.set(String(labels?.['state']), value),
+        gauges: (name, values) => void read.set(name, values),
+      },
+      changed: (tenantId, role) => told.push(`${tenantId} ${role}`),
+    });
+  });
+
+  it('is shown as open nowhere once what was saved since has been met, which is told', () => {
+    breakers.note(begin(saved(1)), retryable(day));
+    expect([breakers.openUntil(tenant, 'primary'), read.get('open')?.()]).toEqual([day, 1]);
+    begin(saved(2));
+    expect(shown()).toEqual(nothing);
+    expect(told).toEqual(['tnt_a primary', 'tnt_a primary']);
+  });
+
+  it('asked for it as it was saved before: what is saved now keeps its own', () => {
+    const late = begin(saved(1));
+    breakers.note(begin(saved(2)), retryable(hour));
+    breakers.note(late, retryable(day));
+    expect(breakers.openUntil(tenant, 'primary')).toBe(hour);
+  });
+
+  it('asked for it as it was saved before, where nothing is kept of what is saved now: that counts once it has failed', () => {
+    const [late, now] = [begin(saved(1)), begin(saved(2))];
+    breakers.note(late, retryable(day));
+    breakers.note(now, retryable(hour));
+    expect(breakers.openUntil(tenant, 'primary')).toBe(hour);
+  });
+
+  it('is shown no longer once it is gone: the fallback beside the first, or all that its tenant had', () => {
+    const fallback = saved(1, { role: 'fallback' });
+    breakers.note(begin(fallback), retryable(day));
+    breakers.note(begin(saved(1)), delivered);
+    expect(shown()).toEqual(nothing);
+    breakers.note(begin(saved(1, { fallback })), retryable(day));
+    breakers.note(begin(saved(1, { fallback })), retryable(day));
+    expect(read.get('open')?.()).toBe(2);
+    breakers.forget(email());
+    expect(shown()).toEqual(nothing);
   });
 });

@@ -232,7 +232,7 @@ describe('what is deferred for dead receivers', () => {
     ['two of two tenants, much of it HIGH', 2, 1, 80_000, 'HIGH'],
   ] as const)(
     'of %s comes back at 200 a second at most, and who has nothing else out when it is wanted',
-    (_, ...load) => {
+    (_, tenants, receivers, each, priority) => {
       const { most, latestMs } = besideDead(tenants, receivers, each, priority);
       expect(most).toBeLessThan(220);
       expect(latestMs).toBeLessThanOrEqual(2_000);

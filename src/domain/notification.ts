@@ -109,10 +109,21 @@ export function statusOf(facts: NotificationFacts): Status {
   const ofRound = facts.attempts.filter((attempt) => attempt.round === facts.round);
   if (ofRound.some((attempt) => attempt.outcome?.kind === 'succeeded')) return 'DELIVERED';
   if (facts.cancelledRound === facts.round) return 'CANCELLED';
-  const last = ofRound.at(-1);
+  const last = lastBegunOf({ attempts: ofRound, deferral: facts.deferral });
   if (last === undefined) return waitingForSendAt(facts) ? 'SCHEDULED' : 'QUEUED';
   if (last.outcome === null) return 'PROCESSING';
   return last.outcome.kind === 'failed' && last.outcome.retryAt === null ? 'FAILED' : 'RETRYING';
+}
+
+/**
+ * The last attempt that wasn't put off since: whoever began it lost its number, and the next owner deferred it before anything was known of it. A deferral is due
+ * before its attempt begins, so one that began earlier is that of before.
+ */
+export function lastBegunOf(of: Pick<NotificationFacts, 'attempts' | 'deferral'>): AttemptFacts | undefined {
+  return of.attempts.findLast(({ attempt, round, startedAt, outcome }) => {
+    const isDeferred = of.deferral?.round === round && of.deferral.attempt === attempt;
+    return outcome !== null || !isDeferred || (startedAt ?? 0) >= of.deferral.dueAt;
+  });
 }
 
 /** Also of those that are no longer kept: numbers go on from 1 over the rounds. */
@@ -138,7 +149,7 @@ export function deliveredAtOf(facts: NotificationFacts): number | null {
 /** UTC ms of the next attempt; null when none is waited for. */
 export function nextRetryAtOf(facts: NotificationFacts): number | null {
   if (statusOf(facts) !== 'RETRYING') return null;
-  const last = facts.attempts.at(-1);
+  const last = lastBegunOf(facts);
   const retryAt = last?.outcome?.kind === 'failed' ? last.outcome.retryAt : null;
   const { deferral } = facts;
   const deferred =

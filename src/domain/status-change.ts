@@ -5,7 +5,7 @@ import { isDueAgain, waitsUntil } from './delivery-request.ts';
 import type { NotificationEvent } from './events.ts';
 import type { NotificationId } from './ids.ts';
 import type { NotificationFacts, Status } from './notification.ts';
-import { lastOutcomeOf, statusOf } from './notification.ts';
+import { lastBegunOf, lastOutcomeOf, statusOf } from './notification.ts';
 
 export interface StatusChange {
   readonly status: Status;
@@ -42,22 +42,18 @@ export function statusChangeOf(event: NotificationEvent): StatusChange | null {
 /** What led to the status that it has. */
 export function lastChangeOf(facts: NotificationFacts): StatusChange {
   const status = statusOf(facts);
-  const { round, attempts } = facts;
+  const { round } = facts;
+  const attempt = lastBegunOf(facts)?.attempt ?? 0;
   switch (status) {
     case 'SCHEDULED':
     case 'QUEUED':
       return changeTo(status, round, 0);
     case 'PROCESSING':
-      return changeTo(status, round, attempts.at(-1)?.attempt ?? 0);
+      return changeTo(status, round, attempt);
     case 'RETRYING':
     case 'FAILED': {
       const outcome = lastOutcomeOf(facts);
-      return changeTo(
-        status,
-        round,
-        attempts.at(-1)?.attempt ?? 0,
-        outcome?.kind === 'failed' ? outcome.message : null,
-      );
+      return changeTo(status, round, attempt, outcome?.kind === 'failed' ? outcome.message : null);
     }
     case 'DELIVERED':
     case 'CANCELLED':

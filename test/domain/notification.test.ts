@@ -6,6 +6,7 @@ import type { DeliveryRequest, NotificationEvent } from '../../src/domain/events
 import { isNotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
 import { attemptCountOf, deliveredAtOf, mergeEvent, nextRetryAtOf, statusOf } from '../../src/domain/notification.ts';
+import { lastChangeOf } from '../../src/domain/status-change.ts';
 import { anyEvent } from '../support/events.ts';
 import fc from '../support/properties.ts';
 
@@ -200,6 +201,30 @@ describe('the status of a notification', () => {
   it('names the time of a deferral that came after the failure', () => {
     const facts = factsOf([requested(), failed(1, { retryAt: at + 9000 }), deferred(at + 60_000, 2)]);
     expect(nextRetryAtOf(facts)).toBe(at + 60_000);
+  });
+
+  describe('of an attempt that was begun by who lost its number, and deferred by the next owner,', () => {
+    const dueAt = at + 3_600_000;
+    const begunAgain = (attempt: number) => ({ ...started(attempt), occurredAt: dueAt + 5 });
+
+    it('is what it was before that: it can be cancelled, and names its time', () => {
+      for (const lost of [
+        [started(2), deferred(dueAt, 2)],
+        [deferred(dueAt, 2), started(2)],
+      ]) {
+        const facts = factsOf([requested(), failed(1, { retryAt: at + 9000 }), ...lost]);
+        expect([statusOf(facts), nextRetryAtOf(facts)]).toEqual(['RETRYING', dueAt]);
+        expect(lastChangeOf(facts)).toEqual(lastChangeOf(factsOf([requested(), failed(1, { retryAt: at + 9000 })])));
+      }
+      expect(statusOf(factsOf([requested(), started(1), deferred(dueAt)]))).toBe('QUEUED');
+    });
+
+    it('is PROCESSING once it is begun after its time, and what its outcome says', () => {
+      const waited = [requested(), failed(1, { retryAt: at + 9000 }), deferred(dueAt, 2), due(2)];
+      expect(statusOf(factsOf([...waited, begunAgain(2)]))).toBe('PROCESSING');
+      expect(statusOf(factsOf([...waited, started(2), succeeded(2)]))).toBe('DELIVERED');
+      expect(statusOf(factsOf([...waited, started(2), failed(2, { retryAt: null })]))).toBe('FAILED');
+    });
   });
 
   it('is FAILED after the last failure, and QUEUED in the new round of a retry by hand', () => {

@@ -19,7 +19,7 @@ export function keepSignals(target) {
       if (kept !== null) return;
       kept = name;
       target.on('newListener', (event, listener) => {
-        if (event === name) setImmediate(listener, name);
+        if (event === name) setImmediate(() => listener(name));
       });
     });
   return async () => {

@@ -183,7 +183,7 @@ function addressOf(name: OperationName, { path = {}, query = {} }: AnyInput) {
 
 /** What an address can't hold as a segment of its path would reach another operation. https://url.spec.whatwg.org/#double-dot-path-segment */
 function segmentOf(param: string, value: unknown): string {
-  const text = String(value ?? '');
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   if (text === '' || text === '.' || text === '..')
     throw new TypeError(`${param} should be neither empty nor "." nor "..", which no address can hold.`);
   return encodeURIComponent(text);

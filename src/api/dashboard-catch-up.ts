@@ -16,7 +16,7 @@ import { positionsOf, waitUntil } from '../projections/wait.ts';
 import type { Announcement, Slot, Told } from './dashboard-announcements.ts';
 import { readAnnouncements } from './dashboard-announcements.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
-import { overtakenOf, presentOf, tellingPresent } from './dashboard-overtaken.ts';
+import { overtakenOf, presentOf, presentTold } from './dashboard-overtaken.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
 import { createCatchUpTurns } from './catch-up-turns.ts';
@@ -87,20 +87,22 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   };
 
   const tell = async (
-    { slots, told }: Waiting,
+    { slots, marks: { isNew }, told }: Waiting,
     all: readonly Announcement[],
     { overtaken, present }: Further,
   ): Promise<boolean> => {
+    const lastOf = isNew ? lastOfEach(missedOf(all, slots), overtaken) : nobody;
     for (const one of missedOf(all, slots)) {
-      if (!told.isNew && overtaken.has(one.notificationId)) told.overtaken(one);
-      else {
-        if (turns.isOver()) await turns.next();
-        if (!(await told.missed(one))) return false;
+      const { notificationId } = one;
+      if (!isNew && overtaken.has(notificationId)) {
+        told.overtaken(one);
+        continue;
       }
+      if (turns.isOver()) await turns.next();
+      const isLast = lastOf.get(notificationId) === one;
+      const byNow = isLast ? await presentTold(reader, notificationId, present) : null;
+      if (!(await told.missed(one, byNow))) return false;
     }
-    if (told.isNew)
-      for await (const one of tellingPresent({ reader, turns }, overtaken, present))
-        if (!(await told.present(one))) return false;
     return true;
   };
 
@@ -170,14 +172,13 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
 }
 
 export interface Teller {
-  /** Nothing was told before: of what was overtaken it hears as well, and then what it is by now. */
-  readonly isNew: boolean;
   /** `isWhole` false: too much was missed, the stream goes on from the log's end. */
   began(how: { readonly isWhole: boolean }): void;
-  /** Once its reader has room; false when it has gone. In the order of time; what isn't later than what was told before isn't news. */
-  missed(announcement: Announcement): Promise<boolean>;
-  /** The same of what its notification is by now. */
-  present(told: Told): Promise<boolean>;
+  /**
+   * Once its reader has room; false when it has gone. In the order of time; what isn't later than what was told before isn't news.
+   * @param byNow what its notification is by then, where a stream that begins is told the last of what was overtaken: to be told before it counts as told
+   */
+  missed(announcement: Announcement, byNow: Told | null): Promise<boolean>;
   /** A later status of its notification was told already. */
   overtaken(announcement: Announcement): void;
 }
@@ -192,7 +193,7 @@ interface Further {
 
 /** A stream that is behind. */
 interface Waiting {
-  readonly marks: Pick<DashboardMarks, 'partitions'>;
+  readonly marks: Pick<DashboardMarks, 'partitions' | 'isNew'>;
   /** What comes behind them it is told live. */
   readonly ends: LogEnds;
   readonly slots: Slots;
@@ -242,6 +243,15 @@ function endOf(ends: LogEnds, { topic, partition }: Place): number {
 function* missedOf(all: readonly Announcement[], slots: Slots): Generator<Announcement> {
   const fromOf = new Map(slots.map(({ topic, partition, from }) => [`${topic} ${partition}`, from]));
   for (const one of all) if (one.offset >= (fromOf.get(`${one.topic} ${one.partition}`) ?? Infinity)) yield one;
+}
+
+const nobody: ReadonlyMap<NotificationId, Announcement> = new Map();
+
+/** Of these notifications the last that is told. */
+function lastOfEach(announcements: Iterable<Announcement>, ids: ReadonlySet<NotificationId>) {
+  const last = new Map<NotificationId, Announcement>();
+  for (const one of announcements) if (ids.has(one.notificationId)) last.set(one.notificationId, one);
+  return last;
 }
 
 function union(a: Slots, b: Slots): Slots {

@@ -11,8 +11,6 @@ import { presentAnnouncementOf } from './dashboard-announcements.ts';
 
 /** Of a page a few ms of the thread. */
 const pageMax = 500;
-/** With their contents: of 3.3 MiB at most each. */
-const wholeMax = 4;
 
 interface Records {
   readonly reader: ReadModelReader;
@@ -34,18 +32,14 @@ export async function presentOf(
   return present;
 }
 
-/** The same as it is told, of those whose status is still that: what has led to another is to come. */
-export async function* tellingPresent(
-  { reader, turns }: Records,
-  ids: ReadonlySet<NotificationId>,
+/** The same as it is told; null where its status isn't that any more: what has led to another is to come. Of 3.3 MiB at most. */
+export async function presentTold(
+  reader: ReadModelReader,
+  id: NotificationId,
   present: ReadonlyMap<NotificationId, Status>,
-): AsyncGenerator<Told> {
-  const all = [...ids];
-  for (let i = 0; i < all.length; i += wholeMax) {
-    if (turns.isOver()) await turns.next();
-    for (const [id, facts] of await recordsOf(reader, all.slice(i, i + wholeMax)))
-      if (facts.status === present.get(id)) yield presentAnnouncementOf(facts);
-  }
+): Promise<Told | null> {
+  const facts = (await recordsOf(reader, [id])).get(id);
+  return facts !== undefined && facts.status === present.get(id) ? presentAnnouncementOf(facts) : null;
 }
 
 /**

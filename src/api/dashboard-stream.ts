@@ -13,7 +13,9 @@ import { notificationsReadModel, recordTopics } from '../projections/notificatio
 import type { Announcement, Slot } from './dashboard-announcements.ts';
 import { announcementOf, readAnnouncements } from './dashboard-announcements.ts';
 import type { CatchUpDependencies } from './dashboard-catch-up.ts';
-import { createCatchUp, eventsMissedMax } from './dashboard-catch-up.ts';
+import { eventsMissedMax } from './dashboard-catch-up.ts';
+import type { DashboardBeginning, Listener } from './dashboard-listener.ts';
+import { createBringUp, hold, listenerOf, tellOne } from './dashboard-listener.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
 import { parseDashboardMarks } from './dashboard-marks.ts';
 import { overtakenOf, presentOf } from './dashboard-overtaken.ts';
@@ -32,8 +34,6 @@ interface Dependencies extends CatchUpDependencies {
 
 /** Announcements waiting for the read model; past it (it stands still) the streams of the tenant with most of them end, and their clients look anew. 20,000 of 500 bytes: 10 MB. */
 const waitingMax = 20_000;
-/** Held for a stream that is brought up to date; past it, it ends, and is resumed later. 2,000 of 500 bytes, shared with other streams: 1 MB. */
-const heldMax = 2000;
 /** Notifications whose last announced status is remembered, over all tenants with a stream, in equal parts: 50,000 of about 100 bytes. */
 const rememberedMax = 50_000;
 /** Of each, however many they are: 10 KB, less than a stream takes. */
@@ -41,20 +41,6 @@ const rememberedMin = 100;
 const lateMs = 100;
 /** Before another try, when the read model can't be read. */
 const retryMs = 1000;
-
-/** Where a stream begins. */
-export interface DashboardBeginning {
-  readonly marks: DashboardMarks;
-  /** `lost`: it was to be resumed, and can't be. */
-  readonly resumes: 'no' | 'yes' | 'lost';
-}
-
-interface Listener {
-  readonly stream: EventStream;
-  readonly marks: DashboardMarks;
-  /** What is announced while it is brought up to date; null from then on. */
-  held: Announcement[] | null;
-}
 
 /** A tenant with streams. */
 interface Listening {
@@ -75,7 +61,7 @@ export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 /** Follows the log only while somebody listens. */
 export function createDashboardStreams(deps: Dependencies) {
   const { log, reader, turns, logger } = deps;
-  const catchUp = createCatchUp(deps);
+  const bringUpToDate = createBringUp(deps);
   const endsNow = createLogEnds(log, recordTopics);
   const tenants = new Map<TenantId, Listening>();
   const sum: WaitingSum = { announcements: 0 };
@@ -194,44 +180,6 @@ export function createDashboardStreams(deps: Dependencies) {
     }
   };
 
-  const bringUpToDate = async (
-    tenantId: TenantId,
-    listener: Listener,
-    resumes: DashboardBeginning['resumes'],
-  ): Promise<void> => {
-    const { stream, marks } = listener;
-    const filter = createStatusFilter(() => eventsMissedMax);
-    const tellIfLater = (one: Announcement): void => {
-      if (filter.isLater(one.notificationId, one.change)) tellOne(listener, one);
-      else marks.pass(one);
-    };
-    try {
-      const isDone = await catchUp(tenantId, marks, {
-        began: ({ isWhole }) => sayConnected(tenantId, listener, resumes === 'lost' || (resumes === 'yes' && !isWhole)),
-        isNew: resumes !== 'yes',
-        async missed(one) {
-          const isOpen = await stream.room();
-          if (isOpen) turns.as(tenantId, () => turns.piece(() => tellIfLater(one)));
-          return isOpen;
-        },
-        async present({ notificationId, change, json }) {
-          const isOpen = await stream.room();
-          const isNews = isOpen && filter.isLater(notificationId, change);
-          if (isNews) turns.as(tenantId, () => turns.piece(() => stream.send({ id: marks.text, json })));
-          return isOpen;
-        },
-        overtaken: (one) => void marks.pass(one),
-      });
-      if (!isDone) return stream.end();
-      const held = listener.held ?? [];
-      listener.held = null;
-      for (const one of held) tellIfLater(one);
-    } catch (err) {
-      logger.warn('a dashboard stream could not be brought up to date', { tenantId, err });
-      stream.end();
-    }
-  };
-
   const newListening = (): Listening => ({
     listeners: new Set(),
     waiting: createDashboardWaiting(sum),
@@ -265,7 +213,7 @@ export function createDashboardStreams(deps: Dependencies) {
     /** Sends the tenant's changes behind the marks. Returns the call that ends it. */
     add(tenantId: TenantId, stream: EventStream, { marks, resumes }: DashboardBeginning): () => void {
       const of = tenants.get(tenantId) ?? newListening();
-      const listener: Listener = { stream, marks, held: [] };
+      const listener = listenerOf(stream, marks);
       of.listeners.add(listener);
       tenants.set(tenantId, of);
       if (stop === null) start();
@@ -288,17 +236,4 @@ function isBeyond(marks: DashboardMarks, ends: LogEnds): boolean {
   return [...ends].some(([topic, byNumber]) =>
     marks.partitions.some((partition) => marks.offset(topic, partition) > (byNumber[partition] ?? 0)),
   );
-}
-
-/** It carries an id, so that a stream that is cut before the first change is resumed as well. */
-function sayConnected(tenantId: TenantId, { stream, marks }: Listener, hasGap: boolean): void {
-  stream.send({ id: marks.text, data: { event: 'connected', tenantId, ...(hasGap ? { gap: true } : {}) } });
-}
-
-function tellOne({ stream, marks }: Listener, one: Announcement): void {
-  if (marks.pass(one)) stream.send({ id: marks.text, json: one.json });
-}
-
-function hold({ stream }: Listener, held: Announcement[], one: Announcement): void {
-  if (held.push(one) > heldMax) stream.end();
 }

@@ -1,17 +1,29 @@
 // Where the log ends now, for streams that begin: many of them at once, after a cut, ask it together.
 
 import type { Topic } from '../domain/topics.ts';
+import { deliveriesTopic } from '../domain/topics.ts';
 import type { EventLog } from '../ports/event-log.ts';
 
 /** The offset that the next event gets, by topic and partition number. */
 export type LogEnds = ReadonlyMap<Topic, readonly number[]>;
 
-/** Each call's answer was asked of the log after the call. */
+/**
+ * Each call's answer was asked of the log after the call. Outcomes before what they are of: where an outcome is before the end, so is its request, however
+ * far apart brokers answer. Where a request's end was asked first, its outcome could be known and itself come later, as the last word.
+ */
 export function createLogEnds(log: Pick<EventLog, 'ends'>, topics: readonly Topic[]): () => Promise<LogEnds> {
   return shared(async () => {
-    const ends = await Promise.all(topics.map((topic) => log.ends(topic)));
-    return new Map(topics.map((topic, i) => [topic, ends[i] ?? []]));
+    const [outcomes, others] = [topics.filter(isOutcomes), topics.filter((topic) => !isOutcomes(topic))];
+    return new Map([...(await endsOf(log, outcomes)), ...(await endsOf(log, others))]);
   });
+}
+
+function isOutcomes(topic: Topic): boolean {
+  return topic === deliveriesTopic;
+}
+
+function endsOf(log: Pick<EventLog, 'ends'>, topics: readonly Topic[]) {
+  return Promise.all(topics.map(async (topic) => [topic, await log.ends(topic)] as const));
 }
 
 /** One call at a time; all who ask while one runs share the next, which begins after they asked. */

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 
+import { numbersOf } from '../../dashboard/place.ts';
 import { marksAt, parseDashboardMarks } from '../../src/api/dashboard-marks.ts';
 import { notificationsReadModel } from '../../src/projections/notifications/index.ts';
 import fc from '../support/properties.ts';
@@ -27,6 +28,17 @@ describe("marks of a dashboard's stream", () => {
         for (const one of positions) expect(back?.pass(one)).toBe(false);
       }),
     );
+  });
+
+  it('are new until they have caught up, and have the same numbers then, which whoever compares them reads', () => {
+    for (const partitions of [[3, 7], [0], [1023]]) {
+      const marks = marksAt(partitions, () => 71);
+      const before = marks.text;
+      expect(parseDashboardMarks(before, partitions)).toMatchObject({ isNew: true, text: before });
+      marks.caughtUp();
+      expect(parseDashboardMarks(marks.text, partitions)).toMatchObject({ isNew: false, text: marks.text });
+      expect(numbersOf(before)).toEqual(numbersOf(marks.text));
+    }
   });
 
   it('pass each position once', () => {

@@ -1,12 +1,13 @@
 // A dashboard's stream where its topics come in another order than they were written in: no notification goes back, whatever was told before a cut, and none is missed.
 
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { createClock } from '../../src/adapters/node/clock.ts';
 import { createThreadTurns } from '../../src/adapters/node/thread-turns.ts';
 import { parseDashboardMarks } from '../../src/api/dashboard-marks.ts';
 import { createDashboardStreams } from '../../src/api/dashboard-stream.ts';
 import type { EventStream, StreamMessage } from '../../src/api/event-stream.ts';
+import { atStreamPosition } from '../../src/api/stream-position.ts';
 import type { NotificationEvent } from '../../src/domain/events.ts';
 import type { NotificationId, TenantId } from '../../src/domain/ids.ts';
 import type { NotificationFacts } from '../../src/domain/notification.ts';
@@ -31,9 +32,10 @@ function world() {
   let tailed: (entry: LogEntry) => void = silent;
   let changed: () => void = silent;
   let beforeRead = async (): Promise<void> => undefined;
+  let onEnds: (topic: Topic) => Promise<void> = async () => undefined;
   const of = (topic: Topic, number: number): LogEntry[] =>
     log.filter((entry) => entry.topic === topic && entry.partition === number);
-  const streams = createDashboardStreams({
+  const deps = {
     log: {
       partitioning: defaultPartitioning,
       tail(_: unknown, listener: (entry: LogEntry) => void) {
@@ -45,8 +47,10 @@ function world() {
         for (const entry of of(slot.topic, slot.partition))
           if (entry.offset >= slot.from && entry.offset < slot.to) yield entry;
       },
-      ends: async (topic: Topic) =>
-        Array.from({ length: defaultPartitioning.partitions }, (_, number) => of(topic, number).length),
+      ends: async (topic: Topic) => {
+        await onEnds(topic);
+        return Array.from({ length: defaultPartitioning.partitions }, (_, number) => of(topic, number).length);
+      },
     },
     reader: {
       get: async (_: unknown, ids: readonly string[]) =>
@@ -56,12 +60,9 @@ function world() {
             return facts === undefined ? [] : [[id, { ...facts, status: statusOf(facts) }]];
           }),
         ),
-      positions: async () =>
+      positions: async (_: unknown, number: number) =>
         new Map(
-          recordTopics.map((topic) => [
-            topic,
-            Math.min(of(topic, partition).length, foldedBelow.get(topic) ?? Infinity),
-          ]),
+          recordTopics.map((topic) => [topic, Math.min(of(topic, number).length, foldedBelow.get(topic) ?? Infinity)]),
         ),
       ahead: async () => null,
       onChange(_: unknown, listener: () => void) {
@@ -72,7 +73,8 @@ function world() {
     turns: createThreadTurns({ gauges: silent }),
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     clock: createClock(),
-  } as unknown as Parameters<typeof createDashboardStreams>[0]);
+  } as unknown as Parameters<typeof createDashboardStreams>[0];
+  const streams = createDashboardStreams(deps);
 
   const written = (topic: Topic, event: NotificationEvent): LogEntry => {
     const offset = of(topic, partition).length;
@@ -95,6 +97,30 @@ function world() {
         type: 'AttemptSucceeded',
         attempt: 1,
       } as unknown as NotificationEvent),
+    failed: (n: number) =>
+      written(deliveriesTopic, {
+        ...requested(partition, n),
+        tenantId,
+        notificationId: idOf(n),
+        type: 'AttemptFailed',
+        attempt: 1,
+        failureClass: 'recipient',
+        code: null,
+        message: 'gone',
+        retryAt: null,
+        request: null,
+      } as unknown as NotificationEvent),
+    askedAgain: (n: number) =>
+      written(work, {
+        ...requested(partition, n),
+        tenantId,
+        notificationId: idOf(n),
+        type: 'RetryRequested',
+        round: 2,
+        attempt: 1,
+      }),
+    /** Of an answer that is made now. */
+    position: async () => (await atStreamPosition(deps, tenantId, async () => null)).position,
     tail(...entries: LogEntry[]) {
       for (const entry of entries) tailed(entry);
       changed();
@@ -103,10 +129,13 @@ function world() {
       foldedBelow.set(topic, below);
       changed();
     },
+    onEnds(call: (topic: Topic) => Promise<void>) {
+      onEnds = call;
+    },
     onRead(call: () => Promise<void>) {
       beforeRead = call;
     },
-    async open(lastEventId: string | null, by: TenantId = tenantId) {
+    async open(lastEventId: string | null, by: TenantId = tenantId, cutAfter = Infinity) {
       const told: string[] = [];
       let id = '';
       const stream = {
@@ -117,7 +146,7 @@ function world() {
           return true;
         },
         hasRoom: true,
-        room: async () => true,
+        room: async () => told.length < cutAfter,
         end: silent,
       } as unknown as EventStream;
       const close = streams.add(by, stream, await streams.beginning(by, lastEventId));
@@ -135,6 +164,15 @@ async function outcomeTold() {
   one.tail(delivered);
   await until(() => stream.told.length === 2, { what: 'DELIVERED' });
   return { one, stream, asked };
+}
+
+/** Work that is folded behind its outcome: no list has it yet. */
+function outcomeFolded() {
+  const one = world();
+  one.fold(work, 0);
+  one.asked(1);
+  one.delivered(1);
+  return one;
 }
 
 it('cut after the outcome and before the work came, it is not told of the work when it is resumed', async () => {
@@ -206,11 +244,7 @@ it('work that comes when its outcome is forgotten, since so many others were tol
 });
 
 it('a new stream is told of work that is folded behind its outcome, and then what has become of it', async () => {
-  const one = world();
-  one.fold(work, 0);
-  one.asked(1);
-  one.delivered(1);
-  // No list has it yet.
+  const one = outcomeFolded();
   const stream = await one.open(null);
   expect(stream.told).toEqual(['connected']);
   one.fold(work, Infinity);
@@ -246,3 +280,84 @@ it.each(['the tail', 'the read model'])(
     expect(stream.told.slice(151)).toEqual(['notif_200 QUEUED', 'notif_200 DELIVERED']);
   },
 );
+
+it.each([
+  [1, ['connected']],
+  [2, ['connected', 'notif_1 QUEUED']],
+])('a new stream that is cut behind %i messages is told of such work once it is resumed', async (count, toldBefore) => {
+  const one = outcomeFolded();
+  const stream = await one.open(null, tenantId, count);
+  one.fold(work, Infinity);
+  await until(() => stream.told.length === count, { what: 'the last message' });
+  await new Promise((done) => setTimeout(done, 100));
+  expect(stream.told).toEqual(toldBefore);
+  stream.close();
+  const resumed = await one.open(stream.lastId());
+  one.tail(one.asked(2));
+  await until(() => resumed.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+  expect(resumed.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_1 DELIVERED', 'notif_2 QUEUED']);
+});
+
+it('a stream that begins where an answer ends is told of such work too, which the answer may lack', async () => {
+  const one = outcomeFolded();
+  const stream = await one.open(await one.position());
+  one.fold(work, Infinity);
+  one.tail(one.asked(2));
+  await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+  expect(stream.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_1 DELIVERED', 'notif_2 QUEUED']);
+});
+
+/** Of a stream that is up to date, and was cut. */
+async function idOfTold(one: ReturnType<typeof world>): Promise<string> {
+  const stream = await one.open(null);
+  one.tail(one.asked(0));
+  await until(() => stream.told.length === 2, { what: 'a change' });
+  stream.close();
+  return stream.lastId();
+}
+
+describe.each(['new', 'resumed'])('a %s stream, where brokers say the ends of topics a moment apart', (kind) => {
+  it.each([deliveriesTopic, work])(
+    'has the outcome as the last word of what is sent before that of %s',
+    async (late) => {
+      const one = world();
+      const lastId = kind === 'new' ? null : await idOfTold(one);
+      let calls = 0;
+      const written: LogEntry[] = [];
+      one.onEnds(async (topic) => {
+        if (topic !== late) return;
+        await new Promise((done) => setTimeout(done, 5));
+        // What is resumed is first asked for whether it is of this log.
+        if (++calls === (lastId === null ? 1 : 2)) written.push(one.asked(1), one.delivered(1));
+      });
+      const stream = await one.open(lastId);
+      await until(() => written.length > 0, { what: 'the end' });
+      await new Promise((done) => setTimeout(done, 50));
+      // The tail brings them a moment later, up to 200 ms on Kafka.
+      one.tail(...written);
+      one.tail(one.asked(2));
+      await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+      expect(stream.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_1 DELIVERED', 'notif_2 QUEUED']);
+    },
+  );
+
+  it('is not told of a failure behind what was asked for since', async () => {
+    const one = world();
+    const lastId = kind === 'new' ? null : await idOfTold(one);
+    one.asked(1);
+    let calls = 0;
+    let failed: LogEntry | null = null;
+    one.onEnds(async (topic) => {
+      if (topic !== work || ++calls !== (lastId === null ? 1 : 2)) return;
+      failed = one.failed(1);
+      one.askedAgain(1);
+    });
+    const stream = await one.open(lastId);
+    await until(() => stream.told.length > 1, { what: 'what was missed' });
+    await new Promise((done) => setTimeout(done, 50));
+    if (failed !== null) one.tail(failed);
+    one.tail(one.asked(2));
+    await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+    expect(stream.told.filter((told) => told.endsWith('FAILED'))).toEqual([]);
+  });
+});

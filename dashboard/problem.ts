@@ -54,6 +54,11 @@ export function noAnswer(): ApiProblem {
   return new ApiProblem({ status: 0, code: 'UNREACHABLE', error: 'Herald can’t be reached.' });
 }
 
+/** Somebody else has saved what was edited here: whoever saves again means to replace it. */
+export function changedMeanwhile(error: string): ApiProblem {
+  return new ApiProblem({ status: 409, code: 'CONFLICT', error });
+}
+
 /** null: Herald has not said it. */
 export function refusalIn(failure: unknown): ApiProblem | null {
   return failure instanceof ApiProblem && failure.requestId !== null ? failure : null;

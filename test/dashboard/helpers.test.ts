@@ -273,7 +273,7 @@ describe('filters and forms', () => {
       'config.user': '',
     });
     const values = { apiKey: 're_••••••9Qz', 'config.port': '25', 'config.secure': 'true', 'config.user': '' };
-    expect(savedBody(fields, values)).toEqual({ apiKey: 're_••••••9Qz', config: { port: 25, secure: true } });
+    expect(savedBody(fields, values, {})).toEqual({ apiKey: 're_••••••9Qz', config: { port: 25, secure: true } });
   });
 });
 

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
+import { changedMeanwhile } from '../../problem.ts';
 import { Field } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { say } from '../../ui/toasts.tsx';
@@ -16,28 +17,42 @@ interface Props {
   readonly role: Provider['role'];
   readonly saved: Provider | null;
   readonly onSaved: () => void;
+  /** What is stored isn't `saved` any more. */
+  readonly onStale: () => void;
 }
 
-export function ProviderForm({ entry, role, saved, onSaved }: Props) {
+export function ProviderForm({ entry, role, saved, onSaved, onStale }: Props) {
   const { channel, providers } = entry;
   const [name, setName] = useState(saved?.provider ?? providers[0]?.name ?? '');
   const chosen = providers.find((each) => each.name === name);
   const fields = chosen?.fields ?? [];
-  const [values, setValues] = useState<Values>(() => initialValues(fields, saved));
+  const [initial, setInitial] = useState<Values>(() => initialValues(fields, saved));
+  const [values, setValues] = useState<Values>(initial);
   const [isEnabled, setIsEnabled] = useState(saved?.enabled ?? true);
   const action = useAction('form');
   const choose = (next: string) => {
     setName(next);
     const of = providers.find((each) => each.name === next)?.fields ?? [];
-    setValues(initialValues(of, saved?.provider === next ? saved : null));
+    const first = initialValues(of, saved?.provider === next ? saved : null);
+    setInitial(first);
+    setValues(first);
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
         action.run(async () => {
+          const stored = (await call('get', '/providers')).find(
+            (each) => each.channel === channel && each.role === role,
+          );
+          if (stored?.updatedAt !== saved?.updatedAt) {
+            onStale();
+            throw changedMeanwhile(
+              'The provider was changed since this page read it. Close the form to see what is stored now, or save again to put this in its place.',
+            );
+          }
           await call('post', '/providers', {
-            body: { channel, role, provider: name, enabled: isEnabled, ...savedBody(fields, values) },
+            body: { channel, role, provider: name, enabled: isEnabled, ...savedBody(fields, values, initial) },
           });
           say('It is saved.');
           onSaved();

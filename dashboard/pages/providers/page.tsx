@@ -96,6 +96,7 @@ function ChannelSection({ entry, saved, onChange }: SectionProps) {
               setEdited(null);
               onChange();
             }}
+            onStale={onChange}
           />
         </Dialog>
       )}

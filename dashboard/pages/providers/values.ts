@@ -19,15 +19,19 @@ export function initialValues(fields: readonly ProviderField[], saved: Provider 
   );
 }
 
-/** What is empty is left out; numbers and choices of yes or no as such. */
-export function savedBody(fields: readonly ProviderField[], values: Values) {
+/**
+ * What is empty is left out; numbers and choices of yes or no as such.
+ * @param initial as the form had them first: a secret that wasn't touched is left as it is stored by now
+ */
+export function savedBody(fields: readonly ProviderField[], values: Values, initial: Values) {
   const config: Record<string, unknown> = {};
   const top: { apiKey: string; callbackSecret?: string } = { apiKey: '' };
   for (const { path, type } of fields) {
     const text = values[path] ?? '';
     if (path === 'apiKey') top.apiKey = text;
-    else if (path === 'callbackSecret') top.callbackSecret = text;
-    else if (text !== '')
+    else if (path === 'callbackSecret') {
+      if (text !== initial[path]) top.callbackSecret = text;
+    } else if (text !== '')
       config[path.slice(configPrefix.length)] =
         type === 'integer' ? Number(text) : type === 'boolean' ? text === 'true' : text;
   }

@@ -3,6 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 
 import { call } from '../../api.ts';
+import { changedMeanwhile } from '../../problem.ts';
 import { goTo, linkTo } from '../../router.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
@@ -21,11 +22,13 @@ interface Props {
   /** null: a new one. */
   readonly template: Template | null;
   readonly onSaved: () => void;
+  /** What is stored isn't `template` any more. */
+  readonly onStale: () => void;
 }
 
 const emptyText: Text = { name: '', channel: 'EMAIL', subject: '', body: '', strict: false };
 
-export function Editor({ template, onSaved }: Props) {
+export function Editor({ template, onSaved, onStale }: Props) {
   const [text, setText] = useState<Text>(() => template ?? emptyText);
   const [data, setData] = useState('{}');
   const previewed = usePreview(text, data);
@@ -36,6 +39,16 @@ export function Editor({ template, onSaved }: Props) {
   );
   const save = () =>
     action.run(async () => {
+      if (template !== null) {
+        const { data } = await call('get', '/templates/{id}/versions', { params: { id: template.id } });
+        const inUse = data[0]?.version ?? template.version;
+        if (inUse !== template.version) {
+          onStale();
+          throw changedMeanwhile(
+            `Version ${inUse} was saved since this page read the template. Compare with it below, and save again to put this text in its place.`,
+          );
+        }
+      }
       const { name, channel, subject, body, strict } = text;
       const whole = { name, channel, body, strict, ...(subject === null || subject === '' ? {} : { subject }) };
       const saved =

@@ -16,7 +16,8 @@ export function TemplatesPage() {
   const { id } = route.value;
   const { value: templates, problem, reload } = useAnswer(allTemplates, '');
   const shown = templates?.find((template) => template.id === id) ?? null;
-  if (id !== null && (id === newId || shown !== null)) return <Editor key={id} template={shown} onSaved={reload} />;
+  if (id !== null && (id === newId || shown !== null))
+    return <Editor key={id} template={shown} onSaved={reload} onStale={reload} />;
   return (
     <>
       <div class="head">

@@ -29,16 +29,21 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
     <button
       type="button"
       class="small"
-      onClick={() => {
-        navigator.clipboard.writeText(text).then(
+      onClick={() =>
+        void copied(text).then(
           () => say('Copied.'),
           () => say('The browser did not let it be copied: select the text.'),
-        );
-      }}
+        )
+      }
     >
       {label}
     </button>
   );
+}
+
+/** Rejects where the browser refuses it, also where it has no clipboard: by plain http from another machine. */
+async function copied(text: string): Promise<void> {
+  await navigator.clipboard.writeText(text);
 }
 
 export function Code({ text, label }: { readonly text: string; readonly label: string }) {

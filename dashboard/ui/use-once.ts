@@ -10,10 +10,15 @@ export function useOnce(asked: unknown) {
   const open = useRef<{ readonly asked: unknown; readonly key: string } | null>(null);
   return async <T>(send: (idempotencyKey: string) => Promise<T>): Promise<T> => {
     const kept = open.current?.asked === asked ? open.current : null;
-    const key = kept?.key ?? crypto.randomUUID();
+    const key = kept?.key ?? newKey();
     open.current = { asked, key };
     const answer = await send(key);
     open.current = null;
     return answer;
   };
+}
+
+/** As `crypto.randomUUID` would, which browsers have for https and the own machine alone. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

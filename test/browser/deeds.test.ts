@@ -50,7 +50,7 @@ async function failedWebhooks(count: number): Promise<readonly string[]> {
 describe('the overview', () => {
   it('is narrowed by dragging across the plot, and by two times: the address says which', async () => {
     await send({ channel: 'IN_APP', recipient: 'ada', body: 'x' });
-    const { page, close } = await stage.open('');
+    const { page, close } = await stage.open('?channel=IN_APP');
     const over = page.locator('.u-over');
     await page.getByRole('img', { name: /Plot of 2\d points: [1-9]/ }).waitFor();
     const box = await over.boundingBox();
@@ -59,7 +59,7 @@ describe('the overview', () => {
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 });
     await page.mouse.up();
-    await page.waitForURL(/from=.*&to=/);
+    await page.waitForURL(/channel=IN_APP&from=.*&to=/);
     const { searchParams } = new URL(page.url().replace('#/', ''));
     const [from, to] = [Date.parse(searchParams.get('from') ?? ''), Date.parse(searchParams.get('to') ?? '')];
     // 0.3 of some 24 hours.
@@ -69,6 +69,7 @@ describe('the overview', () => {
     await page.waitForURL(/to=20(30-12-31|31-01-01)T/);
     await page.getByRole('link', { name: 'Back to 24 hours' }).click();
     await page.getByLabel('Until').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).hash).toBe('#/?channel=IN_APP');
     await close();
   });
 

@@ -2,7 +2,10 @@
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
+import { chromium } from 'playwright-core';
+
 import { until } from '../support/until.ts';
+import { chromiumArguments, chromiumPath, openPage } from './support/chromium.ts';
 import type { Stage } from './support/dashboard.ts';
 import { setStage } from './support/dashboard.ts';
 
@@ -53,4 +56,21 @@ it('a key that is made is copied by a click, as it is', async () => {
   await page.getByText('Copied.').waitFor();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key);
   await close();
+});
+
+it('by plain http from another machine a test is sent, and where nothing can be copied it is said', async () => {
+  const args = [...chromiumArguments(), '--host-resolver-rules=MAP herald.test 127.0.0.1'];
+  const browser = await chromium.launch({ executablePath: chromiumPath(), args });
+  const { page } = await openPage(browser);
+  await page.goto(stage.link.replace('127.0.0.1', 'herald.test'));
+  await page.getByRole('link', { name: 'Send', exact: true }).click();
+  expect(await page.evaluate(() => isSecureContext)).toBe(false);
+  await page.getByRole('region', { name: 'Shell' }).waitFor();
+  await page.getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByText('The browser did not let it be copied: select the text.').waitFor();
+  await page.getByLabel('Recipient').fill('ada');
+  await page.getByLabel('Body').fill('x');
+  await page.getByRole('button', { name: 'Send it' }).click();
+  await page.getByRole('heading', { name: 'It is accepted' }).waitFor();
+  await browser.close();
 });

@@ -8,7 +8,7 @@ import { theme, themeChanges } from '../../theme.ts';
 import { Time } from '../../ui/marks.tsx';
 import type { Statistics } from '../../wire.ts';
 import type { Range } from './range.ts';
-import { showBetween } from './range.ts';
+import { linkToNow, showBetween } from './range.ts';
 
 const lines = [
   { name: 'Requested', field: 'requested', colour: '--accent' },
@@ -38,7 +38,7 @@ export function Course({ statistics, range }: { readonly statistics: Statistics 
       <Plot series={series} />
       <div class="head">
         <p class="note">Drag across the plot to look at a part of it. Counted by the time of the request.</p>
-        {range.kind === 'between' && <a href="#/">Back to 24 hours</a>}
+        {range.kind === 'between' && <a href={linkToNow()}>Back to 24 hours</a>}
       </div>
       <details>
         <summary>As a table</summary>

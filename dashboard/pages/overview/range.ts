@@ -1,6 +1,6 @@
 // The range that the overview is about: a name, or two times. It stands in the address.
 
-import { linkTo, goTo } from '../../router.ts';
+import { linkTo, route, setQuery } from '../../router.ts';
 
 export const namedRanges = [
   { name: 'today', label: 'Today (UTC)' },
@@ -47,6 +47,18 @@ export function includesNow(range: Range, now: number): boolean {
   return range.kind === 'named' || Date.parse(range.to) > now;
 }
 
+/** Of the same channel. */
 export function showBetween(fromMs: number, toMs: number): void {
-  goTo(linkTo('', null, { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }));
+  const times = { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
+  setQuery({ ...channelIn(route.value.query), ...times }, { replace: false });
+}
+
+/** The last 24 hours of the same channel. */
+export function linkToNow(): string {
+  return linkTo('', null, channelIn(route.value.query));
+}
+
+function channelIn(query: URLSearchParams): Readonly<Record<string, string>> {
+  const channel = query.get('channel');
+  return channel === null ? {} : { channel };
 }

@@ -8,10 +8,12 @@ import { visible } from '../format.ts';
 interface Props {
   readonly title: string;
   readonly onClose: () => void;
+  /** It stays, whatever is pressed: what it has begun isn't over, or it shows what is shown once. Its own buttons end that. */
+  readonly isKept?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, onClose, isKept = false, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   // By the layout's effect: others end only after the page was painted without it, and meanwhile the focus would be elsewhere.
@@ -32,12 +34,16 @@ export function Dialog({ title, onClose, children }: Props) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!isKept) onClose();
+      }}
+      // A second Escape asks nobody: Chromium closes it by itself.
+      onClose={({ currentTarget }) => {
+        if (isKept && currentTarget.isConnected) currentTarget.showModal();
       }}
     >
       <div class="dialog-head">
         <h2 id={id}>{visible(title)}</h2>
-        <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
+        <button type="button" class="quiet" aria-label="Close" disabled={isKept} onClick={onClose}>
           ✕
         </button>
       </div>

@@ -15,10 +15,10 @@ export function MainKey() {
   const { value: tenant, problem, reload } = useAnswer((signal) => call('get', '/tenant', { signal }), '');
   const [isShown, setIsShown] = useState(false);
   const [isReplacing, setIsReplacing] = useState(false);
-  if (problem !== null) return <ProblemNote problem={problem} onRetry={reload} />;
   return (
     <section class="card">
       <h2>Main key</h2>
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       <p class="note">It sends and serves the inbox. Keep it on your servers.</p>
       <code>
         {tenant === null
@@ -60,7 +60,7 @@ function ReplaceKey({ onReplaced, onClose }: { readonly onReplaced: () => void; 
   const [graceSeconds, setGraceSeconds] = useState(3600);
   const action = useAction('form');
   return (
-    <Dialog title="Replace the main key" onClose={onClose}>
+    <Dialog title="Replace the main key" isKept={action.isBusy} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -23,7 +23,7 @@ export function NewKey({ onMade, onClose }: { readonly onMade: () => void; reado
   const action = useAction('form');
   if (whole !== null)
     return (
-      <Dialog title={`The key ${name}`} onClose={onClose}>
+      <Dialog title={`The key ${name}`} isKept onClose={onClose}>
         <p>It is shown this once. Put it where your program finds its secrets.</p>
         <Code label="API key" text={whole} />
         <div class="actions">
@@ -34,7 +34,7 @@ export function NewKey({ onMade, onClose }: { readonly onMade: () => void; reado
       </Dialog>
     );
   return (
-    <Dialog title="New API key" onClose={onClose}>
+    <Dialog title="New API key" isKept={action.isBusy} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -23,38 +23,42 @@ export function SettingsPage() {
 
 function Tenant() {
   const { value: tenant, problem, reload } = useAnswer((signal) => call('get', '/tenant', { signal }), '');
-  if (problem !== null) return <ProblemNote problem={problem} onRetry={reload} />;
-  if (tenant === null) return <p class="loading">Loading…</p>;
+  const note = problem !== null && <ProblemNote problem={problem} onRetry={reload} />;
+  if (tenant === null) return note || <p class="loading">Loading…</p>;
   const { id, name, email, createdAt, limits, webhookSecret } = tenant;
+  // What is there stays beside what is said: a dialog that shows a new secret stands in it.
   return (
-    <div class="halves">
-      <section class="card" aria-labelledby="tenant">
-        <h2 id="tenant">Tenant</h2>
-        <dl class="pairs">
-          <dt>Name</dt>
-          <dd>
-            <bdi>{name === null ? '–' : visible(name)}</bdi>
-          </dd>
-          <dt>Address</dt>
-          <dd>
-            <bdi>{email === null ? '–' : visible(email)}</bdi>
-          </dd>
-          <dt>Id</dt>
-          <dd>
-            <code>{id}</code>
-          </dd>
-          <dt>Since</dt>
-          <dd>
-            <Time at={createdAt} />
-          </dd>
-          <dt>Limit</dt>
-          <dd>
-            {count(limits.requests)} requests that send, in {count(limits.windowSeconds)} s
-          </dd>
-        </dl>
-      </section>
-      <WebhookSecret secret={webhookSecret} />
-    </div>
+    <>
+      {note}
+      <div class="halves">
+        <section class="card" aria-labelledby="tenant">
+          <h2 id="tenant">Tenant</h2>
+          <dl class="pairs">
+            <dt>Name</dt>
+            <dd>
+              <bdi>{name === null ? '–' : visible(name)}</bdi>
+            </dd>
+            <dt>Address</dt>
+            <dd>
+              <bdi>{email === null ? '–' : visible(email)}</bdi>
+            </dd>
+            <dt>Id</dt>
+            <dd>
+              <code>{id}</code>
+            </dd>
+            <dt>Since</dt>
+            <dd>
+              <Time at={createdAt} />
+            </dd>
+            <dt>Limit</dt>
+            <dd>
+              {count(limits.requests)} requests that send, in {count(limits.windowSeconds)} s
+            </dd>
+          </dl>
+        </section>
+        <WebhookSecret secret={webhookSecret} />
+      </div>
+    </>
   );
 }
 

@@ -44,7 +44,7 @@ const pairs = z
 const recipient = z
   .string()
   .describe(
-    'EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters.',
+    'EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters, neither `.` nor `..`.',
   );
 const template = z.string().min(1).describe('The name of a template of the channel.');
 const subject = z.string().describe('At most 998 characters without a line break, rendered. A raw EMAIL needs one.');

@@ -243,6 +243,8 @@ describe('a field', () => {
     ['channel in lower case', { ...inApp, channel: 'in_app' }, 'channel'],
     ['recipient missing', { channel: 'IN_APP', body: 'b' }, 'recipient'],
     ['recipient empty', { ...inApp, recipient: '' }, 'recipient'],
+    ['a recipient that no address can hold', { ...inApp, recipient: '..' }, 'recipient'],
+    ['another that no address can hold', { ...inApp, recipient: '.' }, 'recipient'],
     ['recipient of 257 characters', { ...inApp, recipient: 'x'.repeat(257) }, 'recipient'],
     ['body missing', { channel: 'IN_APP', recipient: 'u' }, 'body'],
     ['body of a wrong type', { ...inApp, body: 7 }, 'body'],

@@ -918,7 +918,7 @@ export interface components {
     BatchItem: {
       /** @enum {string} */
       channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
-      /** @description EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters. */
+      /** @description EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters, neither `.` nor `..`. */
       recipient: string;
       /** @description The name of a template of the channel. */
       template?: string;
@@ -1713,7 +1713,7 @@ export interface operations {
         'application/json': {
           /** @enum {string} */
           channel: 'EMAIL' | 'SMS' | 'WEBHOOK' | 'IN_APP';
-          /** @description EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters. */
+          /** @description EMAIL: an email address; SMS: a number in E.164 form with `+`; WEBHOOK: an https URL; IN_APP: an id of your own, at most 256 characters, neither `.` nor `..`. */
           recipient: string;
           /** @description The name of a template of the channel. */
           template?: string;

@@ -3,6 +3,7 @@
 import { expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
 
+import { until } from '../../support/until.ts';
 import type { InboxPages } from './inbox-pages.ts';
 import { counts, open, to } from './inbox-pages.ts';
 import type { Kind } from './shop.ts';
@@ -29,6 +30,7 @@ export async function showsEachOnce(pages: InboxPages, kind: Kind, { rounds, per
     await counts(page, (round + 1) * perRound + 1);
   }
   await open(page);
+  await showOlderOnes(page);
   const bodies = await page
     .locator('herald-inbox')
     .evaluate((inbox) =>
@@ -45,6 +47,17 @@ export async function showsEachOnce(pages: InboxPages, kind: Kind, { rounds, per
   expect((await herald.request('GET /notify/inapp/{userId}', { path: { userId: user } })).unreadCount).toBe(0);
   expect(complaints).toEqual([]);
   await close();
+}
+
+/** The newest 500 of what has come are held. */
+async function showOlderOnes(page: Page): Promise<void> {
+  const older = page.getByRole('button', { name: 'Older ones' });
+  const rows = page.getByRole('dialog').getByRole('listitem');
+  while (await older.isVisible()) {
+    const before = await rows.count();
+    await older.click();
+    await until(async () => (await rows.count()) > before || !(await older.isVisible()), { what: 'older ones' });
+  }
 }
 
 /** What the element tells of from now on: items that have come, by id, and the unread counts one after another. */

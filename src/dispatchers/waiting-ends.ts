@@ -71,6 +71,11 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
     end(item, event);
   }
 
+  /** What happens later than now was told by a clock that is ahead: where that is by more than a moment nothing says for how long it stood there. */
+  function isPrompt({ event }: WorkItem): boolean {
+    return Math.abs(clock.now() - event.occurredAt) < promptMs;
+  }
+
   function removed(isMeant: (item: WorkItem) => boolean): WorkItem[] {
     const items: WorkItem[] = [];
     lanes.removeWhere((item) => isMeant(item) && items.push(item) > 0);
@@ -149,7 +154,7 @@ export function createWaitingEnds(by: WaitingEndsDependencies): WaitingEnds {
   return {
     expire,
     looksFirst(item) {
-      if (cancels === undefined || !isDue(item) || clock.now() - item.event.occurredAt < promptMs) return false;
+      if (cancels === undefined || !isDue(item) || isPrompt(item)) return false;
       unseen.push(item);
       if (!isLookingFirst) void lookFirst(cancels);
       return true;

@@ -73,6 +73,13 @@ it('what is read at once isn’t looked for', () => {
   expect(waitingEnds.looksFirst({ ...item, event: requested() })).toBe(false);
 });
 
+it('what a clock that is ahead has made due is looked for, however long it stood in the log', () => {
+  const { waitingEnds } = world({ asked: async () => [], ended: async () => [] });
+  const item = itemOf([], 0, false);
+  const ofAhead = { ...item, event: { ...item.event, occurredAt: Date.now() + 60_000 } };
+  expect(waitingEnds.looksFirst(ofAhead)).toBe(true);
+});
+
 it('what the other numbers have answered within the second counts, though one hasn’t', async () => {
   const [first, unknown] = [itemOf([], 0, false, 3), itemOf([], 1, false, 0)];
   const [stopped, kept] = [itemOf([], 2, false, 1), itemOf([], 3, false, 2)];

@@ -19,7 +19,7 @@ export function followAppends(
   const note = (result: AppendResult): void => {
     noteToo(result);
     if (result.kind === 'durable') failure = null;
-    else failure = { reason: result.reason, at: clock.monotonic() };
+    else if (result.isEverywhere !== true) failure = { reason: result.reason, at: clock.monotonic() };
   };
 
   return {

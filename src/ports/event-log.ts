@@ -16,9 +16,9 @@ export interface Position {
 export type AppendResult =
   | { readonly kind: 'durable'; readonly position: Position }
   /** Not in the log, and it will not be: the same append may be tried again. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** It may be in the log or come to be: an append again may make a second one of the same eventId. */
-  | { readonly kind: 'unknown'; readonly reason: string };
+  | { readonly kind: 'refused'; readonly reason: string; readonly isEverywhere?: true }
+  /** It may be in the log or come to be: an append again may make a second one of the same eventId. `isEverywhere`: whichever process appends there now, so it says nothing of this one. */
+  | { readonly kind: 'unknown'; readonly reason: string; readonly isEverywhere?: true };
 
 /** What an event begins with, whatever its type. */
 export interface EventHead {

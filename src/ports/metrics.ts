@@ -91,6 +91,7 @@ export type GaugeName =
   | 'herald_outbound_in_flight'
   | 'herald_outbound_connections'
   | 'herald_tls_handshakes_waiting'
+  | 'herald_partitions_without_leader'
   | 'herald_projector_lag'
   | 'herald_rebuild_events'
   | 'herald_rebuild_standing_still'

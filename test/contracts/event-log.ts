@@ -201,6 +201,8 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(ends).toHaveLength(log.partitioning.partitions);
         expect(ends[4]).toBeGreaterThan(last);
         expect(ends[5]).toBe(0);
+        expect((await log.ends(high, [4]))[4]).toBe(ends[4]);
+        expect((await log.starts(high, [5]))[5]).toBe(0);
       });
 
       it('rejects an event that is not what its schema says, and takes the next', async () => {

@@ -39,6 +39,12 @@ it('follows the last of many that were appended together', async () => {
   expect(await isUp()).toBe(true);
 });
 
+it('says nothing of what no process can append now: a balancer would have nobody left', async () => {
+  const { log, isUp } = followed([{ kind: 'refused', reason: 'no leader', isEverywhere: true }]);
+  await log.append(requested());
+  expect(await isUp()).toBe(true);
+});
+
 it('asks the log where nothing was appended for 30 s: a process that is unready gets no requests', async () => {
   const { log, isUp, clock, state } = followed([{ kind: 'refused', reason: 'no leader' }]);
   await log.append(requested());

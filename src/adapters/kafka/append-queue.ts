@@ -38,6 +38,8 @@ export interface Slot {
   failures: number;
   /** Why the last one did. */
   reason: string;
+  /** By what was learnt last. */
+  hasLeader: boolean;
   /** Waits with its leader for the next flush. */
   isReady: boolean;
 }
@@ -57,7 +59,7 @@ const epochMax = 2 ** 15 - 1;
 
 export function createSlot(topic: Topic, name: string, partition: number): Slot {
   const still = { queue: [], sending: 0, batchMax: flushEvents, failures: 0, reason: '', isReady: false };
-  return { topic, name, partition, ...still, unanswered: 0, epoch: 0, sequence: 0 };
+  return { topic, name, partition, hasLeader: true, ...still, unanswered: 0, epoch: 0, sequence: 0 };
 }
 
 /** Takes from the slots in turn, as much as one produce holds; a single larger event goes alone. Those taken from are no longer ready. */
@@ -160,7 +162,7 @@ export function settleTooLarge(slot: Slot): void {
 /** The log will not take the sent ones, however often they are sent. Returns their bytes. */
 export function settleRefused(slot: Slot, reason: string): number {
   if (slot.unanswered > 0) renewEpoch(slot);
-  return giveUp(takeSent(slot, slot.sending), reason);
+  return giveUp(takeSent(slot, slot.sending), { reason });
 }
 
 /**
@@ -175,14 +177,15 @@ export function expire(slot: Slot, since: number): { count: number; bytes: numbe
     count = Math.max(count, slot.unanswered);
     renewEpoch(slot);
   }
-  return { count, bytes: giveUp(takeSent(slot, count), slot.reason || 'more waits than the brokers take in time') };
+  const reason = slot.reason || 'more waits than the brokers take in time';
+  return { count, bytes: giveUp(takeSent(slot, count), { reason, ...(slot.hasLeader ? {} : { isEverywhere: true }) }) };
 }
 
-function giveUp(appends: readonly Append[], reason: string): number {
+function giveUp(appends: readonly Append[], why: { readonly reason: string; readonly isEverywhere?: true }): number {
   let bytes = 0;
   for (const append of appends) {
     bytes += append.bytes.length;
-    append.resolve({ kind: append.mayBeWritten ? 'unknown' : 'refused', reason });
+    append.resolve({ kind: append.mayBeWritten ? 'unknown' : 'refused', ...why });
   }
   return bytes;
 }

@@ -61,7 +61,7 @@ export interface Appender {
   /** `header` and `bytes` are the record's value. @throws Error for a topic or partition that the log hasn't */
   append(topic: Topic, partition: number, header: Buffer, bytes: Uint8Array): Promise<AppendResult>;
   queued(): number;
-  /** Whether something could not be sent when it was last tried. */
+  /** Whether something could not be sent when it was last tried, though somebody leads there: nobody else can send what nobody leads. */
   isFailing(): boolean;
   /** Answers what is queued, within the deadline, then refuses everything. */
   close(): Promise<void>;
@@ -112,7 +112,8 @@ export function createAppender(deps: AppenderDependencies): Appender {
   const offer = (slot: Slot) => {
     if (slot.isReady || slot.sending > 0 || slot.queue.length === 0 || stranded.has(slot)) return;
     const id = producing.leaderOf(slot.name, slot.partition);
-    if (id < 0) return strand(slot);
+    slot.hasLeader = id >= 0;
+    if (!slot.hasLeader) return strand(slot);
     const leader = leaders.get(id) ?? { id, ready: [], busy: new Set(), isDue: false };
     leaders.set(id, leader);
     slot.isReady = true;
@@ -221,14 +222,20 @@ export function createAppender(deps: AppenderDependencies): Appender {
       if (failures > 1) await clock.sleep(Math.min(backOffMs * 2 ** (failures - 1), backOffMaxMs));
       const reason = await refreshed();
       for (const slot of stranded) {
-        if (reason !== null) slot.reason ||= reason;
+        if (reason === null) noteLeader(slot);
+        else slot.reason ||= reason;
         giveUpOverdue(slot);
         if (!stranded.has(slot)) continue;
-        if (reason === null && producing.leaderOf(slot.name, slot.partition) >= 0) resume(slot);
+        if (reason === null && slot.hasLeader) resume(slot);
         else slot.failures++;
       }
     }
     isRecovering = false;
+  };
+
+  const noteLeader = (slot: Slot) => {
+    slot.hasLeader = producing.leaderOf(slot.name, slot.partition) >= 0;
+    if (!slot.hasLeader) slot.reason = `no broker leads ${slot.name}, partition ${slot.partition}, now`;
   };
 
   const refreshed = async (): Promise<string | null> => {
@@ -281,7 +288,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
       });
     },
     queued: () => queued,
-    isFailing: () => failing.size > 0,
+    isFailing: () => [...failing].some(({ hasLeader }) => hasLeader),
     async close() {
       isClosed = true;
       if (queued > 0) await new Promise<void>((resolve) => idle.push(resolve));

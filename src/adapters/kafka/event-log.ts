@@ -12,6 +12,7 @@ import { type Admins, createAdmins } from './admin.ts';
 import { type AppendLimits, createAppender, defaultAppendLimits } from './append.ts';
 import { createKafkaClient, type KafkaClient, type KafkaSettings } from './client.ts';
 import { createConsuming } from './consuming.ts';
+import { createLeaderless } from './leaderless.ts';
 import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import { followErasures } from './erasures.ts';
 import { formatTopic, keepFormat, keepTopics, renewTopics } from './log-format.ts';
@@ -238,7 +239,9 @@ async function prepare(options: KafkaEventLogOptions, connections: Connections):
   await retention.look();
   const register = () => registerSchemas({ registry, codec, nameOf: names.topic });
   const ids = await waitUntilUp('the schema registry', register, waiting);
-  const producing = createProducing(client, own);
+  const watched = options.topicRetention === 'followed' ? options.metrics : undefined;
+  const of = { topics: own, partitions: partitioning.partitions, logger, metrics: watched };
+  const producing = createProducing(client, own, createLeaderless(of));
   await waitUntilUp('Kafka', producing.refresh, waiting);
   return { producing, ids, identity };
 }

@@ -23,7 +23,7 @@ export type ProduceLine = 'few' | 'many';
 export interface Producing {
   /** -1: nobody, as far as is known. */
   leaderOf(name: string, partition: number): number;
-  /** Asks a broker who leads, and at first for a producer id. @throws Error when none answers, or a partition has no leader */
+  /** Asks a broker who leads, and at first for a producer id. @throws Error when none answers */
   refresh(): Promise<void>;
   /** By which the brokers know this process; -1 until a refresh has worked. */
   producerId(): bigint;
@@ -35,14 +35,19 @@ export interface Producing {
 /** How long the leader waits for its replicas: less than the request's own timeout (3 s), so that its word comes before our guess. */
 const replicasTimeoutMs = 2_500;
 
-/** Connects with the first refresh. */
-export function createProducing(client: Pick<KafkaClient, 'clusterOptions'>, names: readonly string[]): Producing {
+/** Connects with the first refresh. @param noteLeaders called with each word of who leads */
+export function createProducing(
+  client: Pick<KafkaClient, 'clusterOptions'>,
+  names: readonly string[],
+  noteLeaders: (leaderOf: LogCluster['leaderOf']) => void = () => {},
+): Producing {
   const cluster = createLogCluster({ client, topics: names });
   let producerId = noProducer.id;
   return {
     leaderOf: (name, partition) => cluster.leaderOf(name, partition) ?? -1,
     async refresh() {
       await cluster.refresh();
+      noteLeaders(cluster.leaderOf);
       if (producerId === noProducer.id) producerId = await newProducerId(cluster);
     },
     producerId: () => producerId,

@@ -1,4 +1,5 @@
-// Whether appends would work now: nothing fails, and a broker says that every partition has a leader. Asked by probes, so cheap and bounded in time.
+// Whether appends would work now where they can: nothing fails that has a leader, and a broker answers. Asked by probes, so cheap and bounded in time.
+// A partition without a leader is without one for every process: were they all unready, a balancer would take from everybody what a twelfth can't have.
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Appender } from './append.ts';

@@ -140,6 +140,8 @@ const gaugeHelp: Readonly<Record<GaugeName, string>> = {
   herald_tls_handshakes_waiting:
     'Connections to receivers that are open and wait for their TLS handshake, since others of their tenant failed',
   herald_outbound_in_flight: 'Requests and connections to the outside that are under way',
+  herald_partitions_without_leader:
+    'Partitions of the log on Kafka that no broker leads, as far as this process has heard',
   herald_projector_lag: 'Seconds that a read model is behind the log',
   herald_read_model_catching_up: "Whether the read model is folded from the log's beginning, or its indexes are made",
   herald_rebuild_standing_still: 'Whether nothing was folded for 30 s into a read model that is filled beside another',

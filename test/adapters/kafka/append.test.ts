@@ -23,18 +23,21 @@ let answers: ((produced: Produced) => void)[];
 let appender: Appender;
 /** ms, by the appender's monotonic clock. */
 let now: number;
+/** Of partition 0; -1: nobody leads it. */
+let leader: number;
 
 beforeEach(() => {
   sent = [];
   answers = [];
   now = 0;
+  leader = 1;
   open();
 });
 
 function open(deadlineMs = defaultAppendLimits.deadlineMs): void {
   appender = createAppender({
     producing: {
-      leaderOf: () => 1,
+      leaderOf: (_, partition) => (partition === 0 ? leader : 1),
       refresh: async () => {},
       producerId: () => id,
       produce(_, records) {
@@ -72,6 +75,28 @@ const coded = (errorCode: number, baseOffset = -1): Produced => ({
 const sends = (count: number) => until(() => sent.length === count, { what: `send ${count}` });
 
 describe('The appender', () => {
+  it('refuses what nobody leads at its deadline, by a reason that names the partition, and fails for nobody else', async () => {
+    open(100);
+    const first = append('a');
+    await sends(1);
+    leader = -1;
+    answer({ kind: 'failed', wasSent: false, reason: 'the connection was refused' });
+    await until(() => !appender.isFailing(), { what: 'that it has heard who leads' });
+    const other = append('b', 1);
+    await sends(2);
+    answer(coded(0, 7));
+    expect((await other).kind).toBe('durable');
+    now = 101;
+    const reason = 'no broker leads sms, partition 0, now';
+    expect(await first).toEqual({ kind: 'refused', reason, isEverywhere: true });
+    leader = 1;
+    const led = append('c');
+    await sends(3);
+    answer({ kind: 'failed', wasSent: false, reason: 'the connection was refused' });
+    now = 202;
+    expect(await led).toEqual({ kind: 'refused', reason: 'the connection was refused' });
+  });
+
   it('sends a batch whose answer was lost as the same batch, and what came later behind it', async () => {
     const first = [append('a'), append('b')];
     await sends(1);

@@ -15,13 +15,13 @@ import { shopEvents } from './history.ts';
 const appendMs = 3_600_000;
 
 /** @param folder an empty one */
-export async function exportShop(folder: string): Promise<void> {
+export async function exportShop(folder: string, ofShop: readonly DomainEvent[] = shopEvents()): Promise<void> {
   let nowMs = 0;
   const clock = { ...createClock(), now: () => nowMs };
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
   const shape = { partitioning: defaultPartitioning, topics: allTopics, groups: [] };
   const log = openEventLog({ ...shape, path: join(folder, 'log.db'), codec: createCodec(), clock, logger });
-  const ofHours = Map.groupBy(shopEvents(), ({ occurredAt }) => Math.floor(occurredAt / appendMs));
+  const ofHours = Map.groupBy(ofShop, ({ occurredAt }) => Math.floor(occurredAt / appendMs));
   for (const [hour, events] of ofHours) {
     nowMs = (hour + 1) * appendMs - 1;
     for (const some of inHundreds(events)) await log.appendAll(some);

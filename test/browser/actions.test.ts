@@ -105,29 +105,6 @@ describe('one notification', () => {
   });
 });
 
-describe('a mail', () => {
-  it.each([
-    ['of one beginning of a tag after another', '<a'.repeat(100_000)],
-    ['of one beginning of an address after another in its style', `<p>x</p><style>${'url('.repeat(50_000)}</style>`],
-    ['with an address in angle brackets', 'Write to Jane <jane@example.com>'],
-  ])('%s is shown at once', async (_, body) => {
-    const fields = { fromName: 'Acme', fromEmail: 'hello@acme.example', host: '127.0.0.1', port: 9 };
-    const smtp = { channel: 'EMAIL', provider: 'smtp', apiKey: 'password', config: fields };
-    expect((await stage.herald.dashboard('POST', '/providers', smtp)).status).toBe(200);
-    const sent = await stage.herald.notify({ channel: 'EMAIL', recipient: 'ada@example.com', subject: 'S', body });
-    const { page, close } = await stage.open('');
-    await page.evaluate(
-      (hash) => void (location.hash = hash),
-      `#/notifications/${String(sent.body['notificationId'])}`,
-    );
-    const content = page.getByRole('region', { name: 'Content', exact: true });
-    await content.waitFor({ timeout: 5000 });
-    expect(await content.locator('iframe').count()).toBe(body.startsWith('<p>') ? 1 : 0);
-    if (!body.startsWith('<p>')) expect(await content.locator('pre').innerText()).toBe(body);
-    await close();
-  });
-});
-
 describe('the log', () => {
   it('keeps its filters in the address, so that a view can be sent on', async () => {
     const id = await failedWebhook();
@@ -361,6 +338,30 @@ describe('settings', () => {
     await page.getByText('None. Bounces').waitFor();
     await goTo(watched, 'nowhere');
     await page.getByRole('heading', { name: 'Not found' }).waitFor();
+    await close();
+  });
+});
+
+// Last: what fails here would be the most frequent cause on the overview.
+describe('a mail', () => {
+  it.each([
+    ['of one beginning of a tag after another', '<a'.repeat(100_000)],
+    ['of one beginning of an address after another in its style', `<p>x</p><style>${'url('.repeat(50_000)}</style>`],
+    ['with an address in angle brackets', 'Write to Jane <jane@example.com>'],
+  ])('%s is shown at once', async (_, body) => {
+    const fields = { fromName: 'Acme', fromEmail: 'hello@acme.example', host: '127.0.0.1', port: 9 };
+    const smtp = { channel: 'EMAIL', provider: 'smtp', apiKey: 'password', config: fields };
+    expect((await stage.herald.dashboard('POST', '/providers', smtp)).status).toBe(200);
+    const sent = await stage.herald.notify({ channel: 'EMAIL', recipient: 'ada@example.com', subject: 'S', body });
+    const { page, close } = await stage.open('');
+    await page.evaluate(
+      (hash) => void (location.hash = hash),
+      `#/notifications/${String(sent.body['notificationId'])}`,
+    );
+    const content = page.getByRole('region', { name: 'Content', exact: true });
+    await content.waitFor({ timeout: 5000 });
+    expect(await content.locator('iframe').count()).toBe(body.startsWith('<p>') ? 1 : 0);
+    if (!body.startsWith('<p>')) expect(await content.locator('pre').innerText()).toBe(body);
     await close();
   });
 });

@@ -101,7 +101,7 @@ describe('the encryption secret', () => {
     saving.abort();
     expect(await busyTenant).toBeGreaterThan(0);
     expect([code, stderr.replace(/.*rotate-secrets: \d+ tenants done\n/s, '')]).toEqual([0, '']);
-    expect(stdout).toMatch(/^1 tenants, 7 secrets: \d+ sealed anew, \d+ were already, 0 can't be opened\.\n/);
+    expect(stdout).toMatch(/^1 tenants, 8 secrets: \d+ sealed anew, \d+ were already, 0 can't be opened\.\n/);
     expect(stdout).toContain('ENCRYPTION_SECRET_PREVIOUS is not needed any more');
     const ids = await keyIds();
     expect([ids.size, ids.has(oldKeyId)]).toEqual([1, false]);
@@ -127,7 +127,7 @@ describe('the encryption secret', () => {
   it('is changed by running the command again as by running it once', async () => {
     const { code, stdout } = await rotate(onBoth);
     expect(code).toBe(0);
-    expect(stdout).toContain('0 sealed anew, 7 were already');
+    expect(stdout).toContain('0 sealed anew, 8 were already');
   });
 
   it('that is missing, or isn’t the one that sealed, is said so, and nothing is changed', async () => {
@@ -139,7 +139,7 @@ describe('the encryption secret', () => {
       ENCRYPTION_SECRET_PREVIOUS: 'a former encryption secret that sealed nothing',
     });
     expect(wrong.code).toBe(1);
-    expect(wrong.stdout).toContain("7 can't be opened");
+    expect(wrong.stdout).toContain("8 can't be opened");
     expect(wrong.stderr).toContain('key of the SMS provider');
     expect(`${wrong.stdout}${wrong.stderr}`).not.toMatch(/encryption secret (of|that)|v1\./);
     expect(await sealedTexts()).toEqual(texts);

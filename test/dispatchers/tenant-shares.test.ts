@@ -12,7 +12,17 @@ const [anna, bob] = ['anna', 'bob'] as [TenantId, TenantId];
 
 function sharesOf(share: (tenantId: TenantId) => Promise<TenantShare>) {
   const told: TenantId[] = [];
-  const clock = { now: 0, monotonic: () => clock.now };
+  const silent: (() => void)[] = [];
+  const clock = {
+    now: 0,
+    monotonic: () => clock.now,
+    sleep: (ms: number) => new Promise<void>((resolve) => silent.push(() => ((clock.now += ms), resolve()))),
+    /** So long that nobody waits for the answers any more. */
+    passSilence: () => {
+      for (const one of silent.splice(0)) one();
+      return nextTurn();
+    },
+  };
   const shares = createTenantShares({ directory: { share }, clock });
   shares.onHeard((tenantId) => told.push(tenantId));
   return { clock, shares, told };
@@ -96,6 +106,35 @@ it('a cap that couldn’t be had holds once it can: who was sent without it for 
   await nextTurn();
   expect(shares.of(anna).inFlightMax).toBe(1);
   expect(told).toEqual([anna, anna]);
+});
+
+it('an answer that doesn’t come is waited for for a moment, and taken whenever it comes', async () => {
+  const answers: ((share: TenantShare) => void)[] = [];
+  const { clock, shares, told } = sharesOf(() => new Promise((resolve) => answers.push(resolve)));
+  expect(shares.of(anna).inFlightMax).toBe(0);
+  await clock.passSilence();
+  expect(told).toEqual([anna]);
+  clock.now += 60_000;
+  expect(shares.of(anna)).toEqual(ordinaryShare);
+  expect(answers).toHaveLength(1);
+  for (const answer of answers) answer({ weight: 1, inFlightMax: 1 });
+  await nextTurn();
+  expect(shares.of(anna).inFlightMax).toBe(1);
+});
+
+it('settings that say after seconds only that they are away are waited for for a moment each time', async () => {
+  const refuse: ((err: Error) => void)[] = [];
+  const { clock, shares } = sharesOf(() => new Promise((_, reject) => refuse.push(reject)));
+  for (let times = 0; times < 3; times++) {
+    expect(shares.of(anna).inFlightMax).toBe(0);
+    await clock.passSilence();
+    clock.now += 2_700;
+    expect(shares.of(anna)).toEqual(ordinaryShare);
+    for (const one of refuse.splice(0)) one(new Error('away'));
+    await nextTurn();
+    expect(shares.of(anna)).toEqual(ordinaryShare);
+    clock.now += 200;
+  }
 });
 
 it('is asked for again by itself where more than 12,000 tenants were met since: the others keep theirs', async () => {

@@ -14,8 +14,7 @@ import { until } from '../support/until.ts';
 const perChannel = 80;
 /** Of a tenant at one provider. */
 const { inFlightPerTenantProviderMax: inFlightMax } = defaultDispatcherLimits('SMS');
-/** What was on its way when the signal came has begun by then; then half of what is in flight is answered, and so much later the rest. */
-const onItsWayMs = 1_500;
+/** Once it stops half of what is in flight is answered, and so much later the rest: what took the places of the half would have begun by then. */
 const restAfterMs = 1_500;
 const twilioAnswer = '{"sid":"SM00000000000000000000000000000001","status":"queued","error_code":null}';
 let dataDir: DataDir;
@@ -75,7 +74,9 @@ it('begins nothing on any channel from the signal on, and waits for all of them 
     what: 'attempts of both channels',
   });
   const stopping = service.stop();
-  await sleep(onItsWayMs);
+  await until(async () => (await fetch(`${service.operationsUrl}/health/ready`).catch(() => null))?.status !== 200, {
+    what: 'the service to say that it stops',
+  });
   half.resolve();
   await sleep(restAfterMs);
   rest.resolve();

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { openSettingsStore } from '../../../src/adapters/sqlite/settings/store.ts';
+import { openSettingsBeside, openSettingsStore } from '../../../src/adapters/sqlite/settings/store.ts';
 import type { TemplateId, TenantId } from '../../../src/domain/ids.ts';
 import type { SettingsStore } from '../../../src/ports/settings-store.ts';
 import {
@@ -88,6 +88,47 @@ describe('SQLite: changes that come together', () => {
     expect(outcomes).toEqual([...names.map(() => 'created'), 'rejected', 'taken']);
     beside.close();
     await close();
+  });
+});
+
+describe('SQLite: settings of a version before this one', () => {
+  const laterTables = [
+    'tenant_shares',
+    'tenant_retentions',
+    'named_keys',
+    'fallback_providers',
+    'callback_secrets',
+    'earlier_keys',
+    'breakers',
+    'strict_templates',
+    'template_versions',
+  ];
+
+  it('are read beside it as they are, whichever tables they lack', async () => {
+    const harness = await makeHarness();
+    const { store, path } = harness;
+    const { revision } = await store.changesSince(0);
+    await store.createTenant(storedTenant(), storedKey());
+    await store.saveProvider(storedProvider());
+    await store.createTemplate(storedTemplate(), 100);
+    const settings = await store.settings('tnt_a' as TenantId);
+    const template = await store.template('tnt_a' as TenantId, storedTemplate().id);
+    await store.close();
+    const db = new DatabaseSync(path);
+    for (const table of laterTables) db.exec(`DROP TABLE ${table}`);
+    const tables = () => db.prepare('SELECT name FROM sqlite_schema ORDER BY name').all();
+    const before = tables();
+    const beside = openSettingsBeside({ path });
+    expect(await beside.settings('tnt_a' as TenantId)).toEqual(settings);
+    expect(await beside.template('tnt_a' as TenantId, storedTemplate().id)).toEqual(template);
+    expect(await beside.retentions()).toEqual(new Map());
+    expect(await beside.breakers('tnt_a' as TenantId)).toEqual([]);
+    expect((await beside.changesSince(revision)).tenantIds).toEqual(['tnt_a']);
+    await beside.close();
+    expect(tables()).toEqual(before);
+    db.close();
+    await harness.reopen();
+    await harness.close();
   });
 });
 

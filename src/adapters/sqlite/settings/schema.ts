@@ -138,3 +138,10 @@ export const settingsSchemaSql = `
     PRIMARY KEY (template_id, version)
   );
   CREATE INDEX IF NOT EXISTS templates_by_age ON templates (tenant_id, created_at, id);`;
+
+/** The tables that a file of a version before this one lacks, empty and of the connection alone: so what only reads the file finds none of their rows. */
+export function lackingTablesSql(there: ReadonlySet<string>): string {
+  const tables = [...settingsSchemaSql.matchAll(/CREATE TABLE IF NOT EXISTS (\w+) \(.*?\);$/gms)];
+  const lacking = tables.filter(([, name = '']) => !there.has(name));
+  return lacking.map(([sql]) => sql.replace('CREATE TABLE', 'CREATE TEMP TABLE')).join('\n');
+}

@@ -11,7 +11,7 @@ import { erasingOn, isErased, unlessErasedSql } from './erasing.ts';
 import { marksOn } from './marks.ts';
 import { namedKeysOn, replaceSealedOn } from './named-keys.ts';
 import { apiKeyOf, namedKeyOf, number, providerOf, shareOf, tenantOf, text } from './rows.ts';
-import { settingsSchemaSql } from './schema.ts';
+import { lackingTablesSql, settingsSchemaSql } from './schema.ts';
 import { templatesOn } from './templates.ts';
 import { providersOn, providersSql, tenantsOn } from './tenants.ts';
 
@@ -30,9 +30,15 @@ export function openSettingsStore(options: { readonly path: string }): SettingsS
   return storeOn(connection);
 }
 
-/** The settings of a service that may be running: its file is read alone, and what writes rejects. @throws Error when the file can't be opened */
+/**
+ * The settings of a service that may be running, and be of a version before this one: its file is read alone, and what writes rejects.
+ * @throws Error when the file can't be opened
+ */
 export function openSettingsBeside(options: { readonly path: string }): SettingsStore {
-  return storeOn(openConnection(options.path, { readOnly: true, holds: 'store' }));
+  const connection = openConnection(options.path, { readOnly: true, holds: 'store' });
+  const tables = connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'", []);
+  connection.db.exec(lackingTablesSql(new Set(tables.map(([name]) => String(name)))));
+  return storeOn(connection);
 }
 
 function storeOn(connection: Connection): SettingsStore {

@@ -208,6 +208,45 @@ describe.each([
       expect(body).toMatchObject({ accepted: 2, rejected: 1, statusCounts: { SCHEDULED: 2 } });
     });
 
+    it('repeated once its process had died before it was recorded is recorded by that, and by no repeat of a part of it', async () => {
+      const one = (n: number) => item('died', { idempotencyKey: `died-${n}` });
+      const [first, second, refused] = [one(1), one(2), { ...one(3), channel: 'FAX' }];
+      let recorded = 0;
+      appendInstead = async (event) => {
+        if (event.type !== 'BatchAccepted') return append(event);
+        recorded++;
+        return { kind: 'refused', reason: 'away' };
+      };
+      const { batchId } = (await post(tenant, [first, second, refused])).body;
+      appendInstead = (event) => {
+        if (event.type === 'BatchAccepted') recorded++;
+        return append(event);
+      };
+      const shown = async (ofBatch: string) => (await tenant.withKey('GET', `/notify/batch/${ofBatch}`)).body;
+      for (const send of [post, lines, post]) {
+        expect((await send(tenant, [first, second, refused])).body).toMatchObject({
+          batchId,
+          accepted: 2,
+          rejected: 1,
+        });
+        expect((await send(tenant, [second])).body).toMatchObject({ batchId, accepted: 1, rejected: 0 });
+        expect(await shown(batchId)).toMatchObject({ batchId, accepted: 2, rejected: 1 });
+      }
+      appendInstead = null;
+      expect(recorded).toBe(2);
+    });
+
+    it('a part of which is repeated first, once its process had died, has as many as are there', async () => {
+      const one = (n: number) => item('died', { idempotencyKey: `died-in-part-${n}` });
+      appendInstead = async (event) =>
+        event.type === 'BatchAccepted' ? { kind: 'refused', reason: 'away' } : append(event);
+      const { batchId } = (await post(tenant, [one(1), one(2), one(3)])).body;
+      appendInstead = null;
+      expect((await post(tenant, [one(2)])).body).toMatchObject({ batchId, accepted: 1 });
+      const { body } = await tenant.withKey('GET', `/notify/batch/${batchId}`);
+      expect(body).toMatchObject({ accepted: 3, rejected: 0 });
+    });
+
     it('of which others have made a part is one of its own, and says of each of these whose it is', async () => {
       const one = (key: string) => item('part', { idempotencyKey: key });
       const first = await post(tenant, [one('part-1')]);

@@ -4,12 +4,13 @@ import type { IncomingMessage } from 'node:http';
 
 import type { Commands } from '../../commands/index.ts';
 import { badField, notFound } from '../../domain/errors.ts';
+import type { BatchId, TenantId } from '../../domain/ids.ts';
 import { batchIdOf, isBatchId } from '../../domain/ids.ts';
 import { traceContextOfItems } from '../../domain/trace-context.ts';
 import type { EventLog, Position } from '../../ports/event-log.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { ReadModelReader } from '../../ports/read-model-store.ts';
-import { getBatch } from '../../projections/notifications/batches.ts';
+import { countUnsummed, getBatch } from '../../projections/notifications/batches.ts';
 import { notificationsReadModel } from '../../projections/notifications/index.ts';
 import type { IntakeDependencies, IntakeOf } from '../batch-intake.ts';
 import { createIntake, intakeLimits } from '../batch-intake.ts';
@@ -32,7 +33,7 @@ import { ok } from '../respond.ts';
 
 interface Dependencies extends Omit<IntakeDependencies, 'flushTurns'> {
   readonly commands: Pick<Commands, 'acceptNotifications' | 'acceptMade' | 'acceptItemsOnce' | 'recordBatch'>;
-  readonly ownWrites: Pick<OwnWrites, 'note' | 'noteAll'>;
+  readonly ownWrites: Pick<OwnWrites, 'note' | 'noteAll' | 'follow'>;
   readonly reader: ReadModelReader;
   readonly log: Pick<EventLog, 'partitioning'>;
   readonly metrics: Pick<Metrics, 'increment' | 'gauge'>;
@@ -107,20 +108,29 @@ export function createBatchHandlers(deps: Dependencies) {
     return taken;
   };
 
-  /** null: the log did not take it; the batch is what its notifications say. */
+  /** null: nothing is new of it, or the log did not take it; the batch is what its notifications say then, until it is repeated. */
   const record = async (
     { tenantId, batchId, trace: { traceparent } }: IntakeOf,
     taken: TakenIn,
   ): Promise<Position | null> => {
-    const { accepted, rejected } = taken;
+    const { accepted, rejected, replayOf } = taken;
     try {
-      const position = await commands.recordBatch({ tenantId, batchId, traceparent, accepted, rejected });
+      const there = replayOf === null ? 0 : await unsummed(tenantId, replayOf);
+      if (there === null) return null;
+      const counts = { accepted: Math.max(accepted, there), rejected };
+      const position = await commands.recordBatch({ tenantId, batchId: replayOf ?? batchId, traceparent, ...counts });
       ownWrites.note(tenantId, position);
       return position;
     } catch (err) {
-      logger.warn('a batch was not recorded', { err, batchId, accepted, rejected });
+      logger.warn('a batch was not recorded', { err, batchId: replayOf ?? batchId, accepted, rejected });
       return null;
     }
+  };
+
+  /** Of a batch that is repeated, perhaps in part: what was said of the whole of it stays, and is missing where the process of the first died before. */
+  const unsummed = async (tenantId: TenantId, batchId: BatchId): Promise<number | null> => {
+    await ownWrites.follow(tenantId, [notificationsReadModel]);
+    return countUnsummed(reader, tenantId, batchId, log.partitioning.partitions);
   };
 
   const create = endpoint('apiKey', {
@@ -135,9 +145,8 @@ export function createBatchHandlers(deps: Dependencies) {
       const of = { tenantId: tenant.id, batchId: batchIdOf(clock.uuidV7()), trace };
       const taken = await takeIn(of, unread);
       // The repeat of one whose answer was lost is answered as that one: what it made is all that there is.
-      const { replayOf } = taken;
-      const batchId = replayOf ?? of.batchId;
-      const position = replayOf === null ? await record(of, taken) : null;
+      const batchId = taken.replayOf ?? of.batchId;
+      const position = await record(of, taken);
       if (unread.request.destroyed && !unread.request.complete) throw new ClientGoneError();
       const { accepted, rejected, results } = taken;
       const json = `{"batchId":"${batchId}","accepted":${accepted},"rejected":${rejected},"results":[${results.join(',')}]}`;

@@ -47,6 +47,31 @@ export async function getBatch(
   batchId: BatchId,
   partitions: number,
 ): Promise<Batch | null> {
+  const found = await findBatch(reader, tenantId, batchId, partitions);
+  if (found === null) return null;
+  const { summary, there, statusCounts } = found;
+  const { accepted, rejected } = summary ?? { accepted: there, rejected: 0 };
+  return { batchId, accepted, rejected, createdAt: timeOfBatchId(batchId), statusCounts };
+}
+
+/** How many notifications are there of a batch of which nothing was said as a whole; null: something was. */
+export async function countUnsummed(
+  reader: Pick<ReadModelReader, 'get'>,
+  tenantId: TenantId,
+  batchId: BatchId,
+  partitions: number,
+): Promise<number | null> {
+  const found = await findBatch(reader, tenantId, batchId, partitions);
+  if (found === null) return 0;
+  return found.summary === null ? found.there : null;
+}
+
+async function findBatch(
+  reader: Pick<ReadModelReader, 'get'>,
+  tenantId: TenantId,
+  batchId: BatchId,
+  partitions: number,
+): Promise<{ summary: BatchSummary | null; there: number; statusCounts: Record<Status, number> } | null> {
   const ids = [batchId, ...countsIds(tenantId, batchId, partitions)];
   const found = await reader.get<BatchSummary & BatchCounts>(batchesCollection.name, ids);
   const own = [...found].filter(([, document]) => document.tenantId === tenantId);
@@ -58,8 +83,7 @@ export async function getBatch(
     else for (const [status, count] of entriesOf(document.counts)) statusCounts[status] += count;
   }
   const there = Object.values(statusCounts).reduce((sum, count) => sum + count, 0);
-  const { accepted, rejected } = summary ?? { accepted: there, rejected: 0 };
-  return { batchId, accepted, rejected, createdAt: timeOfBatchId(batchId), statusCounts };
+  return { summary, there, statusCounts };
 }
 
 export interface BatchChanges {

@@ -92,7 +92,7 @@ export function notificationRequest(
   const content = either('body', fields.body, 'rawBody', fields.rawBody, details);
   const { channel, recipient } = fields;
   checkContent(channel, { template, subject, content }, details);
-  const problem = recipientProblem(channel, recipient, outbound);
+  const problem = recipientProblem(channel, recipient, outbound) ?? dotsProblem(channel, recipient);
   if (problem !== null) details.push({ path: 'recipient', message: problem });
   const data = fields.data === undefined || isEmpty(fields.data) ? null : fields.data;
   const dataText = data === null ? '{}' : dataTextOf(data, details);
@@ -123,6 +123,12 @@ export function notificationRequest(
     sendAt: times.sendAt,
     expiry: times.expiry,
   };
+}
+
+/** Of what is sent from now on: whoever has such an inbox reads, marks and erases it by a client that keeps dots. https://url.spec.whatwg.org/#double-dot-path-segment */
+function dotsProblem(channel: Channel, recipient: string): string | null {
+  if (channel !== 'IN_APP' || (recipient !== '.' && recipient !== '..')) return null;
+  return 'must be another name than "." and "..", which most clients leave out of an address';
 }
 
 const noMetadata: Readonly<Record<string, string>> = Object.freeze({});

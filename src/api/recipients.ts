@@ -32,9 +32,6 @@ export function recipientProblem(
 
 export function inboxRecipientProblem(recipient: string): string | null {
   if (recipient.trim() === '') return 'must not be empty';
-  // Clients leave them out of addresses, also percent-encoded, so nobody could read, mark or erase that inbox. https://url.spec.whatwg.org/#double-dot-path-segment
-  if (recipient === '.' || recipient === '..')
-    return 'must be another name than "." and "..", which no address can hold';
   return recipient.length <= inboxRecipientMax ? null : `must have at most ${inboxRecipientMax} characters`;
 }
 

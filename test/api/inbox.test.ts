@@ -6,6 +6,7 @@ import type { App } from '../support/app.ts';
 import { startApp } from '../support/app.ts';
 import type { EventReader } from '../support/event-source.ts';
 import { readEvents } from '../support/event-source.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { until } from '../support/until.ts';
 
 type Tenant = Awaited<ReturnType<App['tenant']>>;
@@ -52,6 +53,21 @@ const shows = (tenant: Tenant, recipient: string, count: number) =>
   });
 
 describe('an inbox', () => {
+  it('of . or .. that was sent to before is there for clients that keep dots', async () => {
+    const tenant = await app.tenant('inbox-dots');
+    const port = Number(new URL(app.url).port);
+    const answers = async (request: string, body: string, header: string) => {
+      const headers = [header, 'host: herald', 'content-type: application/json', `content-length: ${body.length}`];
+      return (await rawRequest(port, [`${request} HTTP/1.1`, ...headers, '', body].join('\r\n'))).statuses;
+    };
+    const key = `x-api-key: ${tenant.apiKey}`;
+    expect(await answers('GET /api/v1/notify/inapp/..', '', key)).toEqual([200]);
+    expect(await answers('POST /api/v1/notify/inapp/%2E/read', '{}', key)).toEqual([200]);
+    expect(await answers('POST /api/v1/notify/inapp/./token', '', key)).toEqual([200]);
+    const bearer = `authorization: Bearer ${tenant.token}`;
+    expect(await answers('DELETE /api/v1/recipients/IN_APP/%2e%2E', '', bearer)).toEqual([202]);
+  });
+
   it('shows items newest first, pages, and counts what is unread', async () => {
     const tenant = await app.tenant('inbox-1');
     expect((await tenant.withKey('GET', '/notify/inapp/ada')).body).toEqual({

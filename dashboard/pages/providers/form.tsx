@@ -17,12 +17,14 @@ interface Props {
   readonly role: Provider['role'];
   readonly saved: Provider | null;
   readonly onSaved: () => void;
-  /** What is stored isn't `saved` any more. */
+  /** What is stored isn't what the form was filled from any more. */
   readonly onStale: () => void;
 }
 
 export function ProviderForm({ entry, role, saved, onSaved, onStale }: Props) {
   const { channel, providers } = entry;
+  // What the form was filled from, or was said to be stored since: the page may read anew behind it.
+  const [known, setKnown] = useState(saved);
   const [name, setName] = useState(saved?.provider ?? providers[0]?.name ?? '');
   const chosen = providers.find((each) => each.name === name);
   const fields = chosen?.fields ?? [];
@@ -33,7 +35,7 @@ export function ProviderForm({ entry, role, saved, onSaved, onStale }: Props) {
   const choose = (next: string) => {
     setName(next);
     const of = providers.find((each) => each.name === next)?.fields ?? [];
-    const first = initialValues(of, saved?.provider === next ? saved : null);
+    const first = initialValues(of, known?.provider === next ? known : null);
     setInitial(first);
     setValues(first);
   };
@@ -45,7 +47,8 @@ export function ProviderForm({ entry, role, saved, onSaved, onStale }: Props) {
           const stored = (await call('get', '/providers')).find(
             (each) => each.channel === channel && each.role === role,
           );
-          if (stored?.updatedAt !== saved?.updatedAt) {
+          if (stored?.updatedAt !== known?.updatedAt) {
+            setKnown(stored ?? null);
             onStale();
             throw changedMeanwhile(
               'The provider was changed since this page read it. Close the form to see what is stored now, or save again to put this in its place.',

@@ -22,7 +22,7 @@ interface Props {
   /** null: a new one. */
   readonly template: Template | null;
   readonly onSaved: () => void;
-  /** What is stored isn't `template` any more. */
+  /** What is stored isn't what the text was taken from any more. */
   readonly onStale: () => void;
 }
 
@@ -30,6 +30,8 @@ const emptyText: Text = { name: '', channel: 'EMAIL', subject: '', body: '', str
 
 export function Editor({ template, onSaved, onStale }: Props) {
   const [text, setText] = useState<Text>(() => template ?? emptyText);
+  // The version that the text was taken from, or was said to be in use since: the page may read anew behind it.
+  const [knownVersion, setKnownVersion] = useState(template?.version ?? 0);
   const [data, setData] = useState('{}');
   const previewed = usePreview(text, data);
   const action = useAction('form');
@@ -42,7 +44,8 @@ export function Editor({ template, onSaved, onStale }: Props) {
       if (template !== null) {
         const { data } = await call('get', '/templates/{id}/versions', { params: { id: template.id } });
         const inUse = data[0]?.version ?? template.version;
-        if (inUse !== template.version) {
+        if (inUse !== knownVersion) {
+          setKnownVersion(inUse);
           onStale();
           throw changedMeanwhile(
             `Version ${inUse} was saved since this page read the template. Compare with it below, and save again to put this text in its place.`,
@@ -55,6 +58,7 @@ export function Editor({ template, onSaved, onStale }: Props) {
         template === null
           ? await call('post', '/templates', { body: whole })
           : await call('put', '/templates/{id}', { params: { id: template.id }, body: whole });
+      setKnownVersion(saved.version);
       say(`Version ${saved.version} is saved.`);
       onSaved();
       if (template === null) goTo(linkTo('templates', saved.id));

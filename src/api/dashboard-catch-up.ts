@@ -16,7 +16,8 @@ import { positionsOf, waitUntil } from '../projections/wait.ts';
 import type { Announcement, Slot, Told } from './dashboard-announcements.ts';
 import { readAnnouncements } from './dashboard-announcements.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
-import { overtakenOf, presentOf, presentTold } from './dashboard-overtaken.ts';
+import type { Further } from './dashboard-overtaken.ts';
+import { furtherOf, isPutOff, presentOf, presentTold, withoutComing } from './dashboard-overtaken.ts';
 import type { LogEnds } from './log-ends.ts';
 import { createLogEnds } from './log-ends.ts';
 import { createCatchUpTurns } from './catch-up-turns.ts';
@@ -89,7 +90,7 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
   const tell = async (
     { slots, marks: { isNew }, told }: Waiting,
     all: readonly Announcement[],
-    { overtaken, present }: Further,
+    { overtaken, deferred, present }: Further,
   ): Promise<boolean> => {
     const lastOf = isNew ? lastOfEach(missedOf(all, slots), overtaken) : nobody;
     for (const one of missedOf(all, slots)) {
@@ -99,9 +100,12 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
         continue;
       }
       if (turns.isOver()) await turns.next();
+      const isBegunNoMore = isPutOff(one, deferred);
       const isLast = lastOf.get(notificationId) === one;
-      const byNow = isLast ? await presentTold(reader, notificationId, present) : null;
-      if (!(await told.missed(one, byNow))) return false;
+      const byNow = isBegunNoMore || isLast ? await presentTold(reader, notificationId, present) : null;
+      // In its place what was put off is told as what it is again, since whoever listens may have seen it begun.
+      if (isBegunNoMore && byNow === null) told.overtaken(one);
+      else if (!(await told.missed(isBegunNoMore ? { ...one, ...byNow } : one, isLast ? byNow : null))) return false;
     }
     return true;
   };
@@ -116,17 +120,18 @@ export function createCatchUp({ log, reader, turns, clock }: CatchUpDependencies
     const tookMs = await turns.spent(tenantId, async () => {
       present = await presentOf({ reader, turns }, all);
     });
-    const behind: { readonly one: Waiting; readonly overtaken: Set<NotificationId> }[] = [];
+    const behind: { readonly one: Waiting; readonly further: Further }[] = [];
     for (const one of together) {
       if (turns.isOver()) await turns.next();
-      behind.push({ one, overtaken: overtakenOf(missedOf(all, one.slots), present) });
+      behind.push({ one, further: furtherOf(missedOf(all, one.slots), present) });
     }
-    const isAny = behind.some(({ overtaken }) => overtaken.size > 0);
+    const isAny = behind.some(({ further: { overtaken, deferred } }) => overtaken.size + deferred.size > 0);
     const coming = isAny ? await readComing(tenantId, together, present) : [];
     await Promise.all(
-      behind.map(async ({ one, overtaken }) => {
-        for (const later of coming) if (later.offset >= endOf(one.ends, later)) overtaken.delete(later.notificationId);
-        one.end(await tellInTime(one, all, { overtaken, present }));
+      behind.map(async ({ one, further }) => {
+        const later = coming.filter((each) => each.offset >= endOf(one.ends, each));
+        withoutComing(further, later);
+        one.end(await tellInTime(one, all, further));
       }),
     );
     return tookMs;
@@ -184,12 +189,6 @@ export interface Teller {
 }
 
 type Slots = readonly Slot[];
-
-/** Whose record is further than what was missed of them, by what is told already; and what each is. */
-interface Further {
-  readonly overtaken: ReadonlySet<NotificationId>;
-  readonly present: ReadonlyMap<NotificationId, Status>;
-}
 
 /** A stream that is behind. */
 interface Waiting {

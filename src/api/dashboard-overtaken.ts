@@ -42,20 +42,48 @@ export async function presentTold(
   return facts !== undefined && facts.status === present.get(id) ? presentAnnouncementOf(facts) : null;
 }
 
+/** Where records are further than what was missed of them, and what each is. */
+export interface Further {
+  /** By what was told already, or is to come. */
+  readonly overtaken: Set<NotificationId>;
+  /** Put off since they were last begun, which nothing else is told of: the rank of that beginning, which isn't so any more. */
+  readonly deferred: Map<NotificationId, number>;
+  readonly present: ReadonlyMap<NotificationId, Status>;
+}
+
 /**
- * Those whose record has another status than the last of these changes leads to: a later one was told already, or is to come. By the status alone, since
- * what changes it to and fro between two topics never leads to the same one.
+ * Those whose record has another status than the last of these changes leads to. By the status alone, since what changes it to and fro between two topics never
+ * leads to the same one. Back from PROCESSING to what it was before goes by a deferral alone: that is no change that is told.
  */
-export function overtakenOf(
+export function furtherOf(
   announcements: Iterable<Announcement>,
   present: ReadonlyMap<NotificationId, Status>,
-): Set<NotificationId> {
+): Further {
   const last = new Map<NotificationId, StatusChange>();
   for (const { notificationId, change } of announcements) {
     const before = last.get(notificationId);
     if (before === undefined || before.rank < change.rank) last.set(notificationId, change);
   }
   const overtaken = new Set<NotificationId>();
-  for (const [id, { status }] of last) if ((present.get(id) ?? status) !== status) overtaken.add(id);
-  return overtaken;
+  const deferred = new Map<NotificationId, number>();
+  for (const [id, { status, rank }] of last) {
+    const byNow = present.get(id) ?? status;
+    if (status === 'PROCESSING' && (byNow === 'QUEUED' || byNow === 'RETRYING')) deferred.set(id, rank);
+    else if (byNow !== status) overtaken.add(id);
+  }
+  return { overtaken, deferred, present };
+}
+
+/** What leads to the status that the record has is still to come, and is told then. */
+export function withoutComing({ overtaken, deferred, present }: Further, coming: Iterable<Told>): void {
+  for (const { notificationId, change } of coming) {
+    if (present.get(notificationId) !== change.status) continue;
+    overtaken.delete(notificationId);
+    deferred.delete(notificationId);
+  }
+}
+
+/** Whether it is the beginning that its notification was put off after. */
+export function isPutOff({ notificationId, change }: Told, deferred: Further['deferred']): boolean {
+  return change.rank >= (deferred.get(notificationId) ?? Infinity);
 }

@@ -3,7 +3,7 @@
 //   log.tail ──> announcement ──> waits for the read model's position ──> every stream of the tenant: each tenant's by themselves, however many others' there are
 //   a stream's marks ──> dashboard-catch-up.ts ──> that stream alone; what is announced meanwhile is held for it
 
-import type { NotificationId, TenantId } from '../domain/ids.ts';
+import type { TenantId } from '../domain/ids.ts';
 import { createStatusFilter, type StatusFilter } from '../domain/status-change.ts';
 import type { Topic } from '../domain/topics.ts';
 import { partitionsOfTenant } from '../domain/topics.ts';
@@ -18,7 +18,8 @@ import type { DashboardBeginning, Listener } from './dashboard-listener.ts';
 import { createBringUp, hold, listenerOf, tellOne } from './dashboard-listener.ts';
 import type { DashboardMarks } from './dashboard-marks.ts';
 import { parseDashboardMarks } from './dashboard-marks.ts';
-import { overtakenOf, presentOf } from './dashboard-overtaken.ts';
+import type { Further } from './dashboard-overtaken.ts';
+import { furtherOf, isPutOff, presentOf, withoutComing } from './dashboard-overtaken.ts';
 import type { DashboardWaiting, WaitingSum } from './dashboard-waiting.ts';
 import { createDashboardWaiting } from './dashboard-waiting.ts';
 import type { EventStream } from './event-stream.ts';
@@ -52,9 +53,7 @@ interface Listening {
   isChanged: boolean;
 }
 
-type Overtaken = ReadonlySet<NotificationId>;
-
-const nobody: Overtaken = new Set();
+const nobody: Further = { overtaken: new Set(), deferred: new Map(), present: new Map() };
 
 export type DashboardStreams = ReturnType<typeof createDashboardStreams>;
 
@@ -117,8 +116,8 @@ export function createDashboardStreams(deps: Dependencies) {
       while (of.isChanged) {
         of.isChanged = false;
         const folded = await of.waiting.takeFolded((partition) => positionsOf(reader, name, { tenantId, partition }));
-        const overtaken = await turns.as(tenantId, () => overtakenNow(tenantId, of, folded));
-        for (const one of folded) await announce(of, one, overtaken);
+        const further = await turns.as(tenantId, () => furtherNow(tenantId, of, folded));
+        for (const one of folded) await announce(of, one, further);
       }
     } catch (err) {
       logger.warn('the dashboard streams wait for the read model', { err });
@@ -129,20 +128,14 @@ export function createDashboardStreams(deps: Dependencies) {
   };
 
   /** Of those of which what was told may be forgotten. While the read model is away nobody is: what was taken is told all the same. */
-  const overtakenNow = async (
-    tenantId: TenantId,
-    of: Listening,
-    folded: readonly Announcement[],
-  ): Promise<Overtaken> => {
+  const furtherNow = async (tenantId: TenantId, of: Listening, folded: readonly Announcement[]): Promise<Further> => {
     const unknown = folded.filter((one) => of.filter.mayHaveForgotten(one.notificationId));
     if (unknown.length === 0) return nobody;
     try {
-      const present = await presentOf({ reader, turns }, unknown);
-      const overtaken = overtakenOf(unknown, present);
-      if (overtaken.size === 0) return nobody;
-      for (const { notificationId, change } of [...(await untailed(tenantId, of)), ...of.waiting])
-        if (present.get(notificationId) === change.status) overtaken.delete(notificationId);
-      return overtaken;
+      const further = furtherOf(unknown, await presentOf({ reader, turns }, unknown));
+      if (further.overtaken.size + further.deferred.size === 0) return nobody;
+      withoutComing(further, [...(await untailed(tenantId, of)), ...of.waiting]);
+      return further;
     } catch {
       return nobody;
     }
@@ -167,8 +160,9 @@ export function createDashboardStreams(deps: Dependencies) {
   };
 
   /** One after another, so that each stream has them in their order; whoever else is on the thread has its turn between streams. */
-  const announce = async ({ filter, listeners }: Listening, one: Announcement, overtaken: Overtaken): Promise<void> => {
-    if (overtaken.has(one.notificationId) || !filter.isLater(one.notificationId, one.change)) {
+  const announce = async ({ filter, listeners }: Listening, one: Announcement, further: Further): Promise<void> => {
+    const isPassedOver = further.overtaken.has(one.notificationId) || isPutOff(one, further.deferred);
+    if (isPassedOver || !filter.isLater(one.notificationId, one.change)) {
       // It isn't behind any of them that is up to date: else it would be told once they are resumed.
       for (const { marks, held } of listeners) if (held === null) marks.pass(one);
       return;

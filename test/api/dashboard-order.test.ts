@@ -110,6 +110,26 @@ function world() {
         retryAt: null,
         request: null,
       } as unknown as NotificationEvent),
+    begun: (n: number) =>
+      written(deliveriesTopic, {
+        ...requested(partition, n),
+        tenantId,
+        notificationId: idOf(n),
+        type: 'AttemptStarted',
+        attempt: 1,
+        provider: 'smtp',
+      } as unknown as NotificationEvent),
+    /** By the next owner of its number: whoever began it had lost it. */
+    deferred: (n: number) =>
+      written(deliveriesTopic, {
+        ...requested(partition, n),
+        tenantId,
+        notificationId: idOf(n),
+        type: 'DeliveryDeferred',
+        attempt: 1,
+        reason: 'breaker',
+        dueAt: 1_700_003_600_000,
+      } as unknown as NotificationEvent),
     askedAgain: (n: number) =>
       written(work, {
         ...requested(partition, n),
@@ -359,5 +379,71 @@ describe.each(['new', 'resumed'])('a %s stream, where brokers say the ends of to
     one.tail(one.asked(2));
     await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
     expect(stream.told.filter((told) => told.endsWith('FAILED'))).toEqual([]);
+  });
+});
+
+describe('what was begun and then put off, which is no change that is told', () => {
+  it.each(['new', 'resumed'])('is told to a %s stream as what it is again, with what else was missed', async (kind) => {
+    const one = world();
+    if (kind === 'new') one.fold(work, 0);
+    const lastId = kind === 'new' ? null : await idOfTold(one);
+    one.fold(deliveriesTopic, kind === 'new' ? 0 : Infinity);
+    one.asked(1);
+    one.begun(1);
+    one.deferred(1);
+    const stream = await one.open(lastId);
+    one.fold(work, Infinity);
+    one.fold(deliveriesTopic, Infinity);
+    one.tail(one.asked(2));
+    await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+    expect(stream.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_2 QUEUED']);
+  });
+
+  it('is told also where the beginning alone was missed', async () => {
+    const one = world();
+    const stream = await one.open(null);
+    one.tail(one.asked(1));
+    await until(() => stream.told.length === 2, { what: 'QUEUED' });
+    stream.close();
+    one.begun(1);
+    one.deferred(1);
+    const resumed = await one.open(stream.lastId());
+    one.tail(one.asked(2));
+    await until(() => resumed.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+    expect(resumed.told).toEqual(['connected', 'notif_1 QUEUED', 'notif_2 QUEUED']);
+  });
+
+  it('is told as begun where what led to its status comes a moment later', async () => {
+    const one = world();
+    const lastId = await idOfTold(one);
+    one.asked(1);
+    one.begun(1);
+    const later: LogEntry[] = [];
+    one.onRead(async () => {
+      if (later.length === 0) later.push(one.failed(1), one.askedAgain(1));
+    });
+    const stream = await one.open(lastId);
+    await until(() => stream.told.includes('notif_1 PROCESSING'), { what: 'what was missed' });
+    one.tail(...later);
+    one.tail(one.asked(2));
+    await until(() => stream.told.includes('notif_2 QUEUED'), { what: 'what comes then' });
+    expect(stream.told.slice(1)).toEqual([
+      'notif_1 QUEUED',
+      'notif_1 PROCESSING',
+      'notif_1 FAILED',
+      'notif_1 QUEUED',
+      'notif_2 QUEUED',
+    ]);
+  });
+
+  it('is told of a tenant of whom something is forgotten', async () => {
+    const one = world();
+    for (let n = 0; n < 600; n++) await one.open(null, `tnt_other${n}` as TenantId);
+    const stream = await one.open(null);
+    for (let n = 1; n <= 150; n++) one.tail(one.asked(n));
+    await until(() => stream.told.length === 151, { what: 'all' });
+    one.tail(one.asked(200), one.begun(200), one.deferred(200), one.asked(201));
+    await until(() => stream.told.includes('notif_201 QUEUED'), { what: 'the last one' });
+    expect(stream.told.slice(151)).toEqual(['notif_200 QUEUED', 'notif_201 QUEUED']);
   });
 });

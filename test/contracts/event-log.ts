@@ -470,6 +470,17 @@ export function eventLogContract(name: string, harness: EventLogHarness): void {
         expect(await append(requested(0, 11))).toMatchObject([{ ...place, offset: end }]);
       });
 
+      it('loses what is trimmed of each topic, also of those that no group has asked about', async () => {
+        const positions: Position[] = [];
+        for (const priority of ['HIGH', 'BULK', 'DEFAULT'] as const)
+          positions.push(...(await append(requested(0, 0, priority))));
+        log = await opened.reopen();
+        for (const { topic, offset } of positions) {
+          await log.trim({ topic, partition: 0, from: 0, to: offset + 1, kept: [] });
+          expect((await log.starts(topic))[0]).toBe(offset + 1);
+        }
+      });
+
       it('is at the end when everything is taken, and not before', async () => {
         const reader = readerOf(await claimOf(log, 0));
         expect(await reader.atEnd()).toBe(true);

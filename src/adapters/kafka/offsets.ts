@@ -45,11 +45,16 @@ export function createOffsets({ admins, cluster, names, topics, partitions }: Of
     starts: (topic, numbers = all) => boundsOf(topic, 'start', numbers),
     /** A topic can only lose its beginning. */
     async trim({ topic, partition, from, to, kept }) {
-      const [start = 0] = await offsetsOf(cluster, [{ topic: nameOf(topic), partition }], 'start');
+      const name = nameOf(topic);
+      const [start = 0] = await offsetsOf(cluster, [{ topic: name, partition }], 'start');
       const end = kept[0] ?? to;
       if (from > start || end <= start) return { events: 0 };
       const partitions = [{ partition, offset: String(end) }];
-      await admins.use((admin) => admin.deleteTopicRecords({ topic: nameOf(topic), partitions }));
+      await admins.use(async (admin) => {
+        // kafkajs looks for its leaders only here.
+        await admin.fetchTopicOffsets(name);
+        await admin.deleteTopicRecords({ topic: name, partitions });
+      });
       return { events: end - start };
     },
     async offsetAt(topic, partition, timeMs) {

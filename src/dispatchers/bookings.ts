@@ -44,7 +44,7 @@ const aheadUnknownMs = 30_000;
 /** What is beyond comes back in its order, however much it is: 25 a second, 50 events, and four times as fast as it is sent where that is more. */
 const laterEveryMs = 40;
 const laterPart = 1 / 4;
-/** Where that is later it is as soon behind this as there is room: nobody's pace is foreseen for longer. */
+/** What would be later than this comes at any time until then: nobody's pace is foreseen for longer. */
 const laterMaxMs = 2 * 60 * 60_000;
 /** Longer than any turn is ahead that is foreseen. */
 const keptMs = 2 * aheadMs;
@@ -92,8 +92,10 @@ export function createBookings(by: {
       const ahead = of.busyMs < knownMs ? aheadUnknownMs : aheadMs;
       if (turn - now <= ahead) return (of.until = turn) - now;
       const later = of.laterUntil + Math.min(laterEveryMs, paceMs * laterPart);
-      of.laterUntil = comingBack.place(tenantId, Math.max(later, now + ahead), now + laterMaxMs);
-      return of.laterUntil - now;
+      const span = { from: now + ahead, wanted: Math.max(later, now + ahead), latest: now + laterMaxMs };
+      const again = comingBack.place({ tenantId, priority: 'DEFAULT' }, span);
+      of.laterUntil = Math.max(of.laterUntil, again);
+      return again - now;
     },
     note(tenantId, held, finished) {
       const of = booked.get(tenantId);

@@ -1,136 +1,139 @@
 // In which second what goes to the scheduler for not having its turn yet comes back, over all tenants of a dispatcher: 200 of it in a second, since whatever comes
 // back too early is two more events.
 //
-//   wanted ──┐
-//            v
-//   ───│full│full│full│ x │   │   │ ───       in the first second with room from then on, or from its latest where it is wanted later
+//          wanted ──┐                its tenant's next ──┐
+//                   v                                    v
+//   ─── from ───│full│full│full│ x │   │   │full│full│full│full│ ─── latest       in the first second with room, or in its tenant's turn where that is sooner
 //
-// Half of each is for those tenants that have little out: however many have much, and in however many lines, they take the other half alone.
+// Half of each goes to whoever finds it first. The other half is for those that find all of that taken, each tenant as much as the next: however much some have
+// out, one more has its part. Half of that is for what is HIGH, which so waits for nothing that isn't. What would be later than its latest comes back at any time
+// until then, with room where there is some: so much may have to come back by then that it is more than 200.
 
+import type { Priority } from '../domain/events.ts';
 import type { TenantId } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** ms of the monotonic clock, all of them. */
-export interface ComingBack {
-  /** @returns when it is wanted, or its latest where that is sooner; where there is no room then, the first time after it that has some */
-  place(tenantId: TenantId, wanted: number, latest: number): number;
-  /** It comes back then, whether there is room or not. */
-  note(tenantId: TenantId, at: number): void;
+export interface Owner {
+  readonly tenantId: TenantId;
+  readonly priority: Priority;
 }
 
-/** What of a tenant is about to come back: how many, and how long from `at` on for all of them together. */
-interface Out {
-  count: number;
-  leftMs: number;
-  at: number;
+/** ms of the monotonic clock: not before `from`, and never later than the latest. */
+export interface Span {
+  readonly from: number;
+  readonly wanted: number;
+  readonly latest: number;
+}
+
+export interface ComingBack {
+  /** @returns ms of the monotonic clock: when it is wanted or later, and of what would be later than its latest any time of the span */
+  place(of: Owner, span: Span): number;
+  /** It comes back then, whether there is room or not. */
+  note(at: number): void;
+}
+
+/** What a tenant has placed: when its next turn is, and until when something of it is out. */
+interface Turns {
+  next: number;
+  until: number;
 }
 
 const secondMs = 1_000;
-/** Two events each and two looks of the scheduler, which fires some 700 a second on two busy cores: all others' timers are to have most of that. */
-const perSecondMax = 200;
-const perSecondOfMuchMax = 100;
-/** A minute of what comes back of one tenant. */
-const littleMax = 1_500;
-/** Four and a half hours, of 4 bytes a second: 64 KiB. Later is what a receiver has asked for itself, which isn't counted, and what finds all of them full. */
+/** Two events each and two looks of the scheduler, which fires some 700 a second on two busy cores: 200 of both, and all others' timers have most of that. */
+const foundPerSecondMax = 100;
+/** 50 a second of HIGH and 50 of the others, of all tenants together. */
+const turnEveryMs = 20;
+/** Four and a half hours, of 2 bytes a second: 32 KiB. What is later isn't counted. */
 const secondsMax = 16_384;
 export const latePart = 1 / 4;
-/** Of some 200 bytes. Of whoever is forgotten nothing counts as out. */
-const tenantsMax = 10_000;
+/** Of HIGH, and of the others; of some 200 bytes. Whoever is forgotten begins anew. */
+const tenantsMax = 5_000;
 
 export function createComingBack({ clock }: { readonly clock: Pick<Clock, 'monotonic' | 'random'> }): ComingBack {
   const placed = new Uint16Array(secondsMax);
-  const placedOfMuch = new Uint16Array(secondsMax);
-  const [full, fullOfMuch] = [
-    { from: 0, to: 0 },
-    { from: 0, to: 0 },
-  ];
+  const full = { from: 0, to: 0 };
   let first = secondOf(clock.monotonic());
-  /** By when something of them was placed last. */
-  const outs = new Map<TenantId, Out>();
+  const [turnsOfHigh, turnsOfOthers] = [new Map<TenantId, Turns>(), new Map<TenantId, Turns>()];
 
-  /** What is over makes room for as many seconds at the end. */
-  function moveTo(second: number): void {
-    for (let over = Math.max(first, second - secondsMax); over < second; over++) {
-      placed[over % secondsMax] = 0;
-      placedOfMuch[over % secondsMax] = 0;
-    }
+  /** What is over makes room for as many seconds at the end, and parts for those who have something out still. */
+  function moveTo(now: number): void {
+    const second = secondOf(now);
+    if (second === first) return;
+    for (let over = Math.max(first, second - secondsMax); over < second; over++) placed[over % secondsMax] = 0;
     first = second;
-  }
-
-  /** What is out comes back evenly, as far as is known here: until twice the mean of it. */
-  function outOf(tenantId: TenantId, now: number): Out {
-    const known = outs.get(tenantId);
-    outs.delete(tenantId);
-    for (const [one, out] of outs) {
-      if (outs.size < tenantsMax && partLeft(out, now) > 0) break;
-      outs.delete(one);
-    }
-    const out = known ?? { count: 0, leftMs: 0, at: now };
-    const part = partLeft(out, now);
-    out.count *= part;
-    out.leftMs *= part * part;
-    out.at = now;
-    outs.set(tenantId, out);
-    return out;
-  }
-
-  function hasRoom(second: number, isMuch: boolean): boolean {
-    const at = second % secondsMax;
-    return (placed[at] ?? 0) < perSecondMax && (!isMuch || (placedOfMuch[at] ?? 0) < perSecondOfMuchMax);
+    for (const turns of [turnsOfHigh, turnsOfOthers])
+      for (const [tenantId, { until }] of turns) if (until <= now) turns.delete(tenantId);
   }
 
   /** What is full stays so, so the longest run that was met isn't walked through again. */
-  function firstWithRoom(second: number, isMuch: boolean): number | null {
-    const run = isMuch ? fullOfMuch : full;
+  function firstWithRoom(second: number): number {
     let one = second;
-    while (one < first + secondsMax && !hasRoom(one, isMuch)) one = one >= run.from && one < run.to ? run.to : one + 1;
-    if (second >= run.from && second < run.to) run.to = one;
-    else if (one - second > run.to - run.from) Object.assign(run, { from: second, to: one });
-    return one < first + secondsMax ? one : null;
+    while (one < first + secondsMax && (placed[one % secondsMax] ?? 0) >= foundPerSecondMax)
+      one = one >= full.from && one < full.to ? full.to : one + 1;
+    if (second >= full.from && second < full.to) full.to = one;
+    else if (one - second > full.to - full.from) Object.assign(full, { from: second, to: one });
+    return one;
   }
 
-  function add(out: Out, at: number): void {
+  /** When it is wanted, or any time of the first second with room. */
+  function roomFrom(wanted: number): number {
+    const second = secondOf(wanted);
+    const found = firstWithRoom(second);
+    return found === second ? wanted : (found + clock.random()) * secondMs;
+  }
+
+  function roomOrTurn(own: Turns, tenants: number, wanted: number): number {
+    const room = roomFrom(wanted);
+    const turn = Math.max(wanted, own.next);
+    if (room <= turn) return room;
+    own.next = turn + turnEveryMs * tenants;
+    return turn;
+  }
+
+  function anyTimeOf({ from, latest }: Span): number {
+    const any = from + (latest - from) * clock.random();
+    const room = roomFrom(any);
+    return room <= latest ? room : any;
+  }
+
+  function note(at: number): void {
     const second = secondOf(at);
     if (second >= first + secondsMax) return;
-    out.count++;
-    out.leftMs += at - out.at;
-    increment(placed, second);
-    if (out.count > littleMax) increment(placedOfMuch, second);
+    const slot = second % secondsMax;
+    placed[slot] = Math.min((placed[slot] ?? 0) + 1, 0xffff);
   }
 
   return {
-    place(tenantId, wanted, latest) {
+    place({ tenantId, priority }, span) {
       const now = clock.monotonic();
-      moveTo(secondOf(now));
-      const out = outOf(tenantId, now);
-      const from = Math.min(wanted, latest);
-      const second = secondOf(from);
-      const found = firstWithRoom(second, out.count >= littleMax);
-      if (found === null) {
-        const end = (first + secondsMax) * secondMs;
-        if (wanted >= end && wanted <= latest) return wanted;
-        return Math.max(latest, end) + (latest - now) * latePart * clock.random();
+      moveTo(now);
+      const turns = priority === 'HIGH' ? turnsOfHigh : turnsOfOthers;
+      const own = turnsOf(turns, tenantId, now);
+      const next = own.next;
+      let at = span.wanted > span.latest ? Infinity : roomOrTurn(own, turns.size, span.wanted);
+      if (at > span.latest) {
+        own.next = next;
+        at = anyTimeOf(span);
       }
-      const at = found === second ? from : (found + clock.random()) * secondMs;
-      add(out, at);
+      own.until = Math.max(own.until, at);
+      note(at);
       return at;
     },
-    note(tenantId, at) {
-      const now = clock.monotonic();
-      moveTo(secondOf(now));
-      add(outOf(tenantId, now), at);
+    note(at) {
+      moveTo(clock.monotonic());
+      note(at);
     },
   };
 }
 
-function partLeft({ count, leftMs, at }: Out, now: number): number {
-  if (now === at) return 1;
-  return leftMs === 0 ? 0 : Math.max(0, 1 - ((now - at) * count) / (2 * leftMs));
-}
-
-function increment(counts: Uint16Array, second: number): void {
-  const at = second % secondsMax;
-  counts[at] = Math.min((counts[at] ?? 0) + 1, 0xffff);
+function turnsOf(turns: Map<TenantId, Turns>, tenantId: TenantId, now: number): Turns {
+  const known = turns.get(tenantId);
+  if (known !== undefined) return known;
+  const [oldest] = turns.keys();
+  if (turns.size >= tenantsMax && oldest !== undefined) turns.delete(oldest);
+  const own = { next: now, until: now };
+  turns.set(tenantId, own);
+  return own;
 }
 
 function secondOf(ms: number): number {

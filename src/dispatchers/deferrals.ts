@@ -9,8 +9,8 @@
 //
 // A flood for one dead receiver is deferred at this pace, and the tenant's other receivers get their turns between. How much is out says how long its line is:
 // what comes back doesn't get more with the time that nothing answers, so nothing else of the tenant waits for it, and no other tenant for all of them. It ends
-// an hour after the wait, of HIGH five minutes, since what is out can't be called back once the receiver is up: what is more comes back behind that, no longer
-// at its tenant's pace but at that of all. Who has next to nothing out is behind nobody.
+// an hour after the wait, of HIGH five minutes, since what is out can't be called back once the receiver is up: what is more comes back at any time until then,
+// no longer at the pace of its tenant. The first of a line are behind nobody: a receiver that fails for a second is called again after it.
 
 import type { Priority } from '../domain/events.ts';
 import { priorities } from '../domain/events.ts';
@@ -46,8 +46,8 @@ const ofAllMax = 500;
 const ofKnownMax = 400;
 /** 25 a second of a tenant: an eighth of all. */
 const backEveryMs = 40;
-/** What a tenant has out up to this comes back when it is wanted, whatever others have out: a second of its pace. */
-const fewMax = 25;
+/** So many of a line come back when they are wanted, whatever else is out, and in a second so many of a tenant's lines: a second of its pace. */
+const freshMax = 25;
 /**
  * Behind the wait. A round is two events of each, so what waits for its tenant's provider in a pause of a day has some twenty rounds; of what is urgent, and
  * little, two hundred.
@@ -76,6 +76,8 @@ interface LinesOf {
   readonly tenantId: TenantId;
   lines: number;
   count: number;
+  /** Monotonic ms: in a second before it there is no room for more that is fresh. */
+  freshUntil: number;
 }
 
 export function createDeferrals(by: {
@@ -118,7 +120,7 @@ export function createDeferrals(by: {
     if (known !== undefined) return known;
     const [first] = lines.keys();
     if (lines.size >= linesMax && first !== undefined) forget(first);
-    const of = linesOf.get(tenantId) ?? { tenantId, lines: 0, count: 0 };
+    const of = linesOf.get(tenantId) ?? { tenantId, lines: 0, count: 0, freshUntil: now };
     linesOf.set(tenantId, of);
     of.lines++;
     const line = { of, endsAt: now, count: 0 };
@@ -139,16 +141,23 @@ export function createDeferrals(by: {
     line.of.count += before + 1 - line.count;
     line.count = before + 1;
     const spreadMs = Math.max(waitMs * latePart, spreadMinMs) * clock.random();
-    const wanted = Math.max(next, now + waitMs + spreadMs);
-    const place = placeOf(line.of, wanted, now + waitMs + Math.max(waitMs * latePart, deferralMaxMs[priority]));
-    line.endsAt = next + gapMs(line) + place - wanted;
+    const from = now + waitMs;
+    const wanted = Math.max(next, from + spreadMs);
+    const latest = from + Math.max(waitMs * latePart, deferralMaxMs[priority]);
+    if (isFresh(line, now)) {
+      line.endsAt = next + gapMs(line);
+      comingBack.note(from + spreadMs);
+      return from + spreadMs;
+    }
+    const place = comingBack.place({ tenantId: line.of.tenantId, priority }, { from, wanted, latest });
+    line.endsAt = Math.min(next, latest) + gapMs(line) + Math.max(0, place - wanted);
     return place;
   }
 
-  function placeOf({ tenantId, count }: LinesOf, wanted: number, latest: number): number {
-    if (count > fewMax) return comingBack.place(tenantId, wanted, latest);
-    comingBack.note(tenantId, wanted);
-    return wanted;
+  function isFresh({ of, count }: Line, now: number): boolean {
+    if (count > freshMax || of.freshUntil > now + windowMs - backEveryMs) return false;
+    of.freshUntil = Math.max(of.freshUntil, now) + backEveryMs;
+    return true;
   }
 
   return {

@@ -40,17 +40,22 @@ export async function formerKeysAfter(
   const signed = wasEnabled ? openable(() => secretBox.open(before.sealedApiKey, context)) : own;
   const signs = key ?? own;
   const former = (before === null ? [] : formerKeysOf(before)).filter(({ until }) => until > now);
-  const others = former.flatMap(({ sealedKey, until }) => {
+  const others = former.map(({ sealedKey, until }): Former => {
     const secret = openable(() => secretBox.open(sealedKey, context));
-    if (secret === null) return [{ sealedKey, until }];
-    if (secret === signed || secret === signs) return [];
+    if (secret === null) return { id: sealedKey, sealedKey, until };
     // Under the secret in use: a save that began before a rotation and ends after it must not bring the old one's text back.
-    return [{ sealedKey: secretBox.isCurrent(sealedKey) ? sealedKey : secretBox.seal(secret, context), until }];
+    const isCurrent = secretBox.isCurrent(sealedKey);
+    return { id: secret, sealedKey: isCurrent ? sealedKey : secretBox.seal(secret, context), until };
   });
   if (signed === null || signed === signs) return storedAs(others);
-  return storedAs(
-    longest([{ sealedKey: secretBox.seal(signed, context), until: now + webhookSecretOverlapMs }, ...others]),
-  );
+  const ended = { id: signed, sealedKey: secretBox.seal(signed, context), until: now + webhookSecretOverlapMs };
+  return storedAs(longest(atMostTwoEach([ended, ...others]), signs, now));
+}
+
+/** A time in which a secret signed, by its end. What signs again keeps its former times: they say how well receivers know it. */
+interface Former extends StoredFormerKey {
+  /** One for each secret. */
+  readonly id: string;
 }
 
 /** null: it can't be opened, so nothing was signed with it lately. A new key takes its place all the same. */
@@ -64,16 +69,34 @@ export function openable(open: () => string): string | null {
 }
 
 /**
- * As many as may sign; what signed for the shortest time goes first, since receivers know it least: nobody may ever have seen it, where the answer to a save
- * was lost and it was saved anew. Each signed alone from when the one before it became a former one, so their ends say for how long.
+ * Those of as many secrets as may sign; what signed for the shortest time of the last 24 h goes first, since receivers know it least: nobody may ever have
+ * seen it, where the answer to a save was lost and it was saved anew. Each signed from the end of the one before it, the oldest since these 24 h began.
  */
-function longest(newestFirst: readonly StoredFormerKey[]): readonly StoredFormerKey[] {
-  if (newestFirst.length <= formerSignersMax) return newestFirst;
-  const signedMs = newestFirst.map(({ until }, i) => until - (newestFirst[i + 1]?.until ?? -Infinity));
-  return longest(newestFirst.toSpliced(signedMs.lastIndexOf(Math.min(...signedMs)), 1));
+function longest(newestFirst: readonly Former[], signs: string | null, now: number): readonly Former[] {
+  const signedMs = new Map<string, number>();
+  for (const [i, { id, until }] of newestFirst.entries())
+    signedMs.set(id, (signedMs.get(id) ?? 0) + until - (newestFirst[i + 1]?.until ?? now));
+  const others = [...signedMs].filter(([id]) => id !== signs);
+  if (others.length <= formerSignersMax) return newestFirst;
+  const leastMs = Math.min(...others.map(([, ms]) => ms));
+  const [least] = others.findLast(([, ms]) => ms === leastMs) ?? [];
+  return longest(
+    newestFirst.filter(({ id }) => id !== least),
+    signs,
+    now,
+  );
 }
 
-function storedAs([newest, ...earlierKeys]: readonly StoredFormerKey[]): StoredFormerKeys {
+/** Of one secret the last time and the first: the former says when it ends, the latter for how long it had signed before what came between. */
+function atMostTwoEach(newestFirst: readonly Former[]): readonly Former[] {
+  return newestFirst.filter(({ id }, i) => {
+    const isLast = newestFirst.findIndex((one) => one.id === id) === i;
+    return isLast || newestFirst.findLastIndex((one) => one.id === id) === i;
+  });
+}
+
+function storedAs(newestFirst: readonly Former[]): StoredFormerKeys {
+  const [newest, ...earlierKeys] = newestFirst.map(({ sealedKey, until }): StoredFormerKey => ({ sealedKey, until }));
   if (newest === undefined) return noFormerKeys;
   const previous = { sealedPreviousApiKey: newest.sealedKey, previousUntil: newest.until };
   return earlierKeys.length === 0 ? previous : { ...previous, earlierKeys };

@@ -58,7 +58,10 @@ export interface StoredProvider {
   readonly sealedPreviousApiKey: string | null;
   /** UTC ms until when the previous key signs as well. */
   readonly previousUntil: number | null;
-  /** What signed before the previous key and signs as well, newest first; apart from that one, which is all that a former version reads. Absent: none. */
+  /**
+   * What signed before the previous key and signs as well, newest first; apart from that one, which is all that a former version reads. A secret that signed
+   * twice is there by the end of each time, also while it signs again. Absent: none.
+   */
   readonly earlierKeys?: readonly StoredFormerKey[];
   /** What its reports are verified by. Absent: none. */
   readonly sealedCallbackSecret?: string;

@@ -60,7 +60,7 @@ const save: OperationDocs = {
   area,
   summary: 'Save or update the provider of a channel',
   description:
-    'An `apiKey` with bullets keeps the stored one. WEBHOOK’s provider is `custom`: its `apiKey` is a signing secret of the tenant’s own, in the place of `whsec_...` while it is enabled. Whenever another one signs from now on (it is saved, changed, disabled, enabled or deleted), the one so far signs as well for 24 h, and so does what did already, to its own end (four at most, of more those that signed longest). ' +
+    'An `apiKey` with bullets keeps the stored one. WEBHOOK’s provider is `custom`: its `apiKey` is a signing secret of the tenant’s own, in the place of `whsec_...` while it is enabled. Whenever another one signs from now on (it is saved, changed, disabled, enabled or deleted), the one so far signs as well for 24 h, and so does what did already, to its own end (four at most, of more those that signed longest in these 24 h). ' +
     'EMAIL and SMS may have a second one, `"role":"fallback"`: it takes over while the first one isn’t called (after three failures in a row, or when its credentials are refused), and the first takes it back.',
   requests: {
     Resend: {

@@ -95,8 +95,9 @@ function headersOf(
   return headers;
 }
 
+/** Each once: what signs again after a while is among the former ones as well. */
 function secretsFor({ provider, webhookSecret, formerSigners = [] }: DeliveryContext): readonly string[] {
-  return [provider?.apiKey ?? webhookSecret, ...formerSigners];
+  return [...new Set([provider?.apiKey ?? webhookSecret, ...formerSigners])];
 }
 
 function refusal(response: OutboundResponse, context: DeliveryContext, now: number): DeliveryOutcome {

@@ -78,12 +78,17 @@ function addressOf(path: string, params: object = {}, query: object = {}): URL {
   return url;
 }
 
+/** Until an answer begins: the service takes some 10 s for a read at most, and what waits for an answer (the next round, a dialog that is kept) goes on then. */
+const readMaxMs = 30_000;
+/** Of what changes something: a test waits for its provider, an append for the log. */
+const changeMaxMs = 60_000;
+
 interface Sent {
   readonly body?: unknown;
   readonly apiKey?: string;
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
-  /** Absent: as long as the connection holds. */
+  /** Absent: what is enough for each other call. */
   readonly answerMaxMs?: number;
 }
 
@@ -93,10 +98,10 @@ async function answerOf(
   sent: Sent,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const { body, apiKey, idempotencyKey, signal, answerMaxMs } = sent;
+  const { body, apiKey, idempotencyKey, signal, answerMaxMs = method === 'get' ? readMaxMs : changeMaxMs } = sent;
   const token = tokenInUse();
   const unanswered = new AbortController();
-  const limit = answerMaxMs === undefined ? undefined : setTimeout(() => unanswered.abort(), answerMaxMs);
+  const limit = setTimeout(() => unanswered.abort(), answerMaxMs);
   const init: RequestInit = {
     method: method.toUpperCase(),
     headers: {

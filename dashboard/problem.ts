@@ -64,6 +64,11 @@ export function refusalIn(failure: unknown): ApiProblem | null {
   return failure instanceof ApiProblem && failure.requestId !== null ? failure : null;
 }
 
+/** Whether Herald may have done it all the same: no answer came, or what stands between had none. */
+export function mayBeDone(failure: unknown): boolean {
+  return !(failure instanceof ApiProblem) || [0, 502, 504].includes(failure.status);
+}
+
 /** Any failure as one that can be shown; null: it was given up on purpose. */
 export function shownProblem(failure: unknown): ApiProblem | null {
   if (failure instanceof ApiProblem) return failure;

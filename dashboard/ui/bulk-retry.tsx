@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 
 import { call, callWhole } from '../api.ts';
 import { count, visible } from '../format.ts';
+import { mayBeDone } from '../problem.ts';
 import type { Body } from '../wire.ts';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
@@ -42,8 +43,8 @@ export function BulkRetry({ filter: given, onClose }: Props) {
       const started = await call('post', '/notifications/retry', { body: { filter, ratePerSecond: Number(rate) } });
       setJobId(started.jobId);
     } catch (failure) {
-      // Its answer may be what was lost: what it sends again and fails once more isn't meant by the next click.
-      setFilter(failedBy(filter, counted?.headers.get('date') ?? null));
+      // Its answer may be what was lost: what it sends again and fails once more isn't meant by the next click. Of a refusal nothing is sent.
+      if (mayBeDone(failure)) setFilter(failedBy(filter, counted?.headers.get('date') ?? null));
       throw failure;
     }
   };
@@ -110,9 +111,9 @@ function Filtered({ filter: { status: _failed, metadata = {}, ...fields } }: Pic
   );
 }
 
-/** What of it had failed already when it was counted, and still is. @param countedAt of the answer, by the service's clock */
+/** What of it had failed already when it was counted, and still is. @param countedAt of the answer, by the service's clock, cut to seconds: it may have been anywhere in that one */
 function failedBy(filter: Filter, countedAt: string | null): Filter {
-  const by = new Date(countedAt ?? Date.now()).toISOString();
+  const by = new Date((countedAt === null ? Date.now() : Date.parse(countedAt)) + 1000).toISOString();
   return filter.failedTo !== undefined && Date.parse(filter.failedTo) < Date.parse(by)
     ? filter
     : { ...filter, failedTo: by };

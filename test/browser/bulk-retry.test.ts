@@ -65,6 +65,36 @@ it('of a cause ends with another address, too', async () => {
   await close();
 });
 
+it('is of the same ones after a refusal, and without an answer of all that had failed in the second of the count', async () => {
+  const { page, close } = await stage.open('notifications?status=FAILED');
+  const answers = ['refused', 'lost', 'refused'];
+  const filters: { readonly failedTo?: string }[] = [];
+  await page.route('**/api/v1/notifications/retry', (route) => {
+    const { dryRun, filter } = route.request().postDataJSON() as { dryRun?: boolean; filter: { failedTo?: string } };
+    if (dryRun === true) return route.continue();
+    filters.push(filter);
+    if (answers.shift() === 'lost') return route.abort();
+    const json = { code: 'SERVICE_UNAVAILABLE', error: 'Busy.', details: [], requestId: 'req_x' };
+    return route.fulfill({ status: 503, json });
+  });
+  const counting = page.waitForResponse('**/api/v1/notifications/retry');
+  await page.getByRole('button', { name: 'Retry all that are found…' }).click();
+  const countedAt = Date.parse((await (await counting).allHeaders())['date'] ?? '');
+  const dialog = page.getByRole('dialog');
+  for (const said of ['Busy.', 'can’t be reached', 'Busy.']) {
+    await dialog.getByText('2 failed notifications are sent again').waitFor();
+    await dialog.getByRole('button', { name: 'Send them again' }).click();
+    await dialog.getByRole('alert').getByText(said).waitFor();
+  }
+  await dialog.getByText('2 failed notifications are sent again').waitFor();
+  expect(filters.map(({ failedTo }) => failedTo)).toEqual([
+    undefined,
+    undefined,
+    new Date(countedAt + 1000).toISOString(),
+  ]);
+  await close();
+});
+
 it('sends each once, though its answer is lost and it is asked for again', async () => {
   const before = sink.requests.length;
   const { page, close } = await stage.open('notifications?status=FAILED');

@@ -120,6 +120,8 @@ export function createMembership(deps: MembershipDependencies): Membership {
 
   const share = async (members: readonly GroupMember[]) => {
     await cluster.connect();
+    // What it knows may be of a moment when a topic had an error, and lacks that one: nobody else asks again.
+    if (topics.some((topic) => cluster.partitionsOf(topic) !== partitions)) await cluster.refresh();
     return assign(members, partitions, cluster.partitionsOf);
   };
 

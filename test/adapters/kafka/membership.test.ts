@@ -18,6 +18,12 @@ let isFrozen: boolean;
 /** Joins are refused: the coordinator is not ready. */
 let isLoading: boolean;
 let isClosed: boolean;
+/** This member shares its group out. */
+let isLeader: boolean;
+/** Partitions of its topic, as far as it has learnt. */
+let known: number;
+/** How many members it gave numbers. */
+let shared: number[];
 /** Rests before another try, which the test ends. */
 let rests: { readonly ms: number; end(): void }[];
 let joins: (readonly number[])[];
@@ -28,6 +34,7 @@ let membership: Membership;
 beforeEach(() => {
   [time, pausedMs, heartbeats, isFrozen] = [1_000_000, 0, 0, false];
   [isLoading, isClosed, rests] = [false, false, []];
+  [isLeader, known, shared] = [false, 12, []];
   [joins, given, held] = [[], [0, 1, 2], []];
   membership = createMembership({
     cluster: coordinator(),
@@ -108,6 +115,15 @@ describe('a member', () => {
     expect(membership.isCurrent()).toBe(true);
   });
 
+  it('that leads its group shares it out though a topic had an error as it learnt who leads what', async () => {
+    await until(() => heartbeats > 0);
+    [isLeader, known] = [true, 0];
+    membership.joinAgain();
+    await until(() => shared.length > 0);
+    expect(shared).toEqual([1]);
+    expect(rests).toEqual([]);
+  });
+
   it('ends at once when it is stopped, also while it rests', async () => {
     await until(() => heartbeats > 0);
     isLoading = true;
@@ -135,9 +151,11 @@ function coordinator(): LogCluster {
       joins.push((JSON.parse(told) as { owned: number[] }).owned);
       await new Promise((resolve) => setImmediate(resolve));
       if (isLoading) throw Object.assign(new Error('loading'), { type: 'GROUP_LOAD_IN_PROGRESS' });
-      return { generationId: joins.length, leaderId: 'other', memberId: 'me', members: [] };
+      const members = isLeader ? [{ memberId: 'me', memberMetadata: metadata }] : [];
+      return { generationId: joins.length, leaderId: isLeader ? 'me' : 'other', memberId: 'me', members };
     },
-    async syncGroup() {
+    async syncGroup({ groupAssignment }: { groupAssignment: readonly unknown[] }) {
+      if (isLeader) shared.push(groupAssignment.length);
       const assignment = { work: [...given] };
       return {
         memberAssignment: AssignerProtocol.MemberAssignment.encode({
@@ -158,9 +176,11 @@ function coordinator(): LogCluster {
     askAnyone: never,
     fetch: never,
     connect: async () => {},
-    refresh: async () => {},
+    async refresh() {
+      known = 12;
+    },
     leaderOf: () => 1,
-    partitionsOf: () => 12,
+    partitionsOf: () => known,
     coordinatorOf: async () => 1,
     reset() {},
     close() {

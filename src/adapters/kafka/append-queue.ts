@@ -38,8 +38,8 @@ export interface Slot {
   failures: number;
   /** Why the last one did. */
   reason: string;
-  /** By what was learnt last. */
-  hasLeader: boolean;
+  /** Since when, by the monotonic clock, brokers have told that nobody leads it; null: somebody does, or they tell nothing of it. */
+  leaderlessSince: number | null;
   /** Waits with its leader for the next flush. */
   isReady: boolean;
 }
@@ -59,7 +59,7 @@ const epochMax = 2 ** 15 - 1;
 
 export function createSlot(topic: Topic, name: string, partition: number): Slot {
   const still = { queue: [], sending: 0, batchMax: flushEvents, failures: 0, reason: '', isReady: false };
-  return { topic, name, partition, hasLeader: true, ...still, unanswered: 0, epoch: 0, sequence: 0 };
+  return { topic, name, partition, leaderlessSince: null, ...still, unanswered: 0, epoch: 0, sequence: 0 };
 }
 
 /** Takes from the slots in turn, as much as one produce holds; a single larger event goes alone. Those taken from are no longer ready. */
@@ -165,11 +165,17 @@ export function settleRefused(slot: Slot, reason: string): number {
   return giveUp(takeSent(slot, slot.sending), { reason });
 }
 
+/** Where nobody leads for longer than an election takes: whoever waits there may hold a turn that others could have. */
+const leaderlessMaxMs = 1_000;
+
 /**
- * Answers what has waited since before `since`; nothing of the slot may be in flight. An unanswered batch is given up as a whole: a part of it can't be sent
- * again as what it was. Returns how many they were and their bytes.
+ * Answers what has waited for `deadlineMs`, or for less where nobody has led for so long; nothing of the slot may be in flight. An unanswered batch is given up
+ * as a whole: a part of it can't be sent again as what it was. Returns how many they were and their bytes.
  */
-export function expire(slot: Slot, since: number): { count: number; bytes: number } {
+export function expire(slot: Slot, now: number, deadlineMs: number): { count: number; bytes: number } {
+  const { leaderlessSince } = slot;
+  const isLong = leaderlessSince !== null && now - leaderlessSince > deadlineMs;
+  const since = now - (isLong ? Math.min(leaderlessMaxMs, deadlineMs) : deadlineMs);
   let count = 0;
   while (count < slot.queue.length && (slot.queue[count]?.since ?? Infinity) <= since) count++;
   if (count === 0) return { count, bytes: 0 };
@@ -178,7 +184,8 @@ export function expire(slot: Slot, since: number): { count: number; bytes: numbe
     renewEpoch(slot);
   }
   const reason = slot.reason || 'more waits than the brokers take in time';
-  return { count, bytes: giveUp(takeSent(slot, count), { reason, ...(slot.hasLeader ? {} : { isEverywhere: true }) }) };
+  const everywhere = leaderlessSince === null ? {} : ({ isEverywhere: true } as const);
+  return { count, bytes: giveUp(takeSent(slot, count), { reason, ...everywhere }) };
 }
 
 function giveUp(appends: readonly Append[], why: { readonly reason: string; readonly isEverywhere?: true }): number {
@@ -196,4 +203,10 @@ function takeSent(slot: Slot, count: number): readonly Append[] {
   slot.queue = count === queue.length ? [] : queue.slice(count);
   slot.sending = 0;
   return sent;
+}
+
+/** Why a slot can't be sent though brokers have told who leads what. */
+export function lackOf({ name, partition, leaderlessSince }: Slot): string {
+  if (leaderlessSince !== null) return `no broker leads ${name}, partition ${partition}, now`;
+  return `no broker tells who leads ${name}, partition ${partition}`;
 }

@@ -18,6 +18,7 @@ import {
   createSlot,
   expire,
   type Flush,
+  lackOf,
   renewEpoch,
   settleDurable,
   settleFailed,
@@ -33,7 +34,10 @@ export interface AppendLimits {
   /** What may wait: 50,000 events are 8 s of 6,000 a second, as long as appends wait when a leader was killed (4 to 8.5 s, measured). */
   readonly queueEvents: number;
   readonly queueBytes: number;
-  /** After so long, in ms, whoever still waits gets `unknown`, or `refused` if nothing of it was ever sent; what is under way then is answered first. */
+  /**
+   * After so long, in ms, whoever still waits gets `unknown`, or `refused` if nothing of it was ever sent; what is under way then is answered first. An election
+   * takes no longer: where nobody has led for that time, a second is enough.
+   */
   readonly deadlineMs: number;
 }
 
@@ -111,9 +115,8 @@ export function createAppender(deps: AppenderDependencies): Appender {
   /** Puts a slot with something to send to its leader. */
   const offer = (slot: Slot) => {
     if (slot.isReady || slot.sending > 0 || slot.queue.length === 0 || stranded.has(slot)) return;
-    const id = producing.leaderOf(slot.name, slot.partition);
-    slot.hasLeader = id >= 0;
-    if (!slot.hasLeader) return strand(slot);
+    const id = noteLeader(slot);
+    if (id < 0) return strand(slot);
     const leader = leaders.get(id) ?? { id, ready: [], busy: new Set(), isDue: false };
     leaders.set(id, leader);
     slot.isReady = true;
@@ -203,7 +206,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
       logger.warn('the event log does not take all appends: trying again', {
         topic: slot.topic,
         partition: slot.partition,
-        reason: slot.reason || 'the partition has no leader',
+        reason: slot.reason || lackOf(slot),
       });
     }
     failing.add(slot);
@@ -222,20 +225,22 @@ export function createAppender(deps: AppenderDependencies): Appender {
       if (failures > 1) await clock.sleep(Math.min(backOffMs * 2 ** (failures - 1), backOffMaxMs));
       const reason = await refreshed();
       for (const slot of stranded) {
-        if (reason === null) noteLeader(slot);
-        else slot.reason ||= reason;
+        const isLed = reason === null && noteLeader(slot) >= 0;
+        if (reason !== null) slot.reason ||= reason;
+        else if (!isLed) slot.reason = lackOf(slot);
         giveUpOverdue(slot);
         if (!stranded.has(slot)) continue;
-        if (reason === null && slot.hasLeader) resume(slot);
+        if (isLed) resume(slot);
         else slot.failures++;
       }
     }
     isRecovering = false;
   };
 
-  const noteLeader = (slot: Slot) => {
-    slot.hasLeader = producing.leaderOf(slot.name, slot.partition) >= 0;
-    if (!slot.hasLeader) slot.reason = `no broker leads ${slot.name}, partition ${slot.partition}, now`;
+  const noteLeader = (slot: Slot): number => {
+    const isLeaderless = producing.isLeaderless(slot.name, slot.partition);
+    slot.leaderlessSince = isLeaderless ? (slot.leaderlessSince ?? clock.monotonic()) : null;
+    return producing.leaderOf(slot.name, slot.partition);
   };
 
   const refreshed = async (): Promise<string | null> => {
@@ -248,7 +253,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
   };
 
   const giveUpOverdue = (slot: Slot): boolean => {
-    const { count, bytes } = expire(slot, clock.monotonic() - limits.deadlineMs);
+    const { count, bytes } = expire(slot, clock.monotonic(), limits.deadlineMs);
     left(count, bytes);
     if (slot.queue.length === 0) {
       stranded.delete(slot);
@@ -288,7 +293,7 @@ export function createAppender(deps: AppenderDependencies): Appender {
       });
     },
     queued: () => queued,
-    isFailing: () => [...failing].some(({ hasLeader }) => hasLeader),
+    isFailing: () => [...failing].some(({ leaderlessSince }) => leaderlessSince === null),
     async close() {
       isClosed = true;
       if (queued > 0) await new Promise<void>((resolve) => idle.push(resolve));

@@ -3,6 +3,7 @@
 import type { Asking, Broker } from 'kafkajs/src/cluster/index.js';
 
 import type { KafkaClient } from './client.ts';
+import { isLeaderless } from './leaderless.ts';
 import { createLogCluster, type LogCluster } from './log-cluster.ts';
 import {
   noProducer,
@@ -23,6 +24,8 @@ export type ProduceLine = 'few' | 'many';
 export interface Producing {
   /** -1: nobody, as far as is known. */
   leaderOf(name: string, partition: number): number;
+  /** Whether that is so for everybody: a topic that is deleted, or that may not be seen, is none of these. */
+  isLeaderless(name: string, partition: number): boolean;
   /** Asks a broker who leads, and at first for a producer id. @throws Error when none answers */
   refresh(): Promise<void>;
   /** By which the brokers know this process; -1 until a refresh has worked. */
@@ -39,15 +42,16 @@ const replicasTimeoutMs = 2_500;
 export function createProducing(
   client: Pick<KafkaClient, 'clusterOptions'>,
   names: readonly string[],
-  noteLeaders: (leaderOf: LogCluster['leaderOf']) => void = () => {},
+  noteLeaders: (told: LogCluster) => void = () => {},
 ): Producing {
   const cluster = createLogCluster({ client, topics: names });
   let producerId = noProducer.id;
   return {
     leaderOf: (name, partition) => cluster.leaderOf(name, partition) ?? -1,
+    isLeaderless: (name, partition) => isLeaderless(cluster, name, partition),
     async refresh() {
       await cluster.refresh();
-      noteLeaders(cluster.leaderOf);
+      noteLeaders(cluster);
       if (producerId === noProducer.id) producerId = await newProducerId(cluster);
     },
     producerId: () => producerId,

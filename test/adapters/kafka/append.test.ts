@@ -25,12 +25,15 @@ let appender: Appender;
 let now: number;
 /** Of partition 0; -1: nobody leads it. */
 let leader: number;
+/** Brokers tell of the topic. */
+let isTold: boolean;
 
 beforeEach(() => {
   sent = [];
   answers = [];
   now = 0;
   leader = 1;
+  isTold = true;
   open();
 });
 
@@ -38,6 +41,7 @@ function open(deadlineMs = defaultAppendLimits.deadlineMs): void {
   appender = createAppender({
     producing: {
       leaderOf: (_, partition) => (partition === 0 ? leader : 1),
+      isLeaderless: (_, partition) => isTold && partition === 0 && leader < 0,
       refresh: async () => {},
       producerId: () => id,
       produce(_, records) {
@@ -95,6 +99,39 @@ describe('The appender', () => {
     answer({ kind: 'failed', wasSent: false, reason: 'the connection was refused' });
     now = 202;
     expect(await led).toEqual({ kind: 'refused', reason: 'the connection was refused' });
+  });
+
+  it('fails while brokers tell nothing of the topic: nobody elects a leader of what is deleted', async () => {
+    open(100);
+    [leader, isTold] = [-1, false];
+    const first = append('a');
+    await until(() => appender.isFailing(), { what: 'that it fails' });
+    now = 101;
+    expect(await first).toEqual({ kind: 'refused', reason: 'no broker tells who leads sms, partition 0' });
+  });
+
+  it('refuses within a second once nobody has led for longer than an election takes, and takes all when somebody does', async () => {
+    leader = -1;
+    const first = append('a');
+    now += defaultAppendLimits.deadlineMs;
+    expect(await first).toMatchObject({ kind: 'refused', isEverywhere: true });
+    now += 1;
+    const second = append('b');
+    now += 1_000;
+    const reason = 'no broker leads sms, partition 0, now';
+    expect(await second).toEqual({ kind: 'refused', reason, isEverywhere: true });
+    leader = 1;
+    const led = append('c');
+    await sends(1);
+    answer(coded(0, 7));
+    expect((await led).kind).toBe('durable');
+    leader = -1;
+    const again = append('d');
+    now += defaultAppendLimits.deadlineMs - 1;
+    leader = 1;
+    await sends(2);
+    answer(coded(0, 8));
+    expect((await again).kind).toBe('durable');
   });
 
   it('sends a batch whose answer was lost as the same batch, and what came later behind it', async () => {

@@ -27,7 +27,10 @@ export type AttemptOutcome =
 export interface AttemptFacts {
   readonly attempt: number;
   readonly round: number;
+  /** The earliest that was told. */
   readonly startedAt: number | null;
+  /** The latest, of one that was begun more than once: by who lost its number, and by the next owner. Documents hold it only where there is one. */
+  readonly startedAgainAt?: number;
   readonly outcome: AttemptOutcome | null;
 }
 
@@ -64,13 +67,20 @@ export function outcomeOf(event: AttemptSucceeded | AttemptFailed): AttemptOutco
 }
 
 function mergeAttempts(a: AttemptFacts, b: AttemptFacts): AttemptFacts {
+  const first = Math.min(a.startedAt ?? Infinity, b.startedAt ?? Infinity);
+  const last = Math.max(lastStartOf(a) ?? -Infinity, lastStartOf(b) ?? -Infinity);
   return {
     attempt: a.attempt,
     round: Math.max(a.round, b.round),
-    startedAt:
-      a.startedAt === null || b.startedAt === null ? (a.startedAt ?? b.startedAt) : Math.min(a.startedAt, b.startedAt),
+    startedAt: first === Infinity ? null : first,
     outcome: a.outcome === null || b.outcome === null ? (a.outcome ?? b.outcome) : decisive(a.outcome, b.outcome),
+    ...(last > first ? { startedAgainAt: last } : {}),
   };
+}
+
+/** UTC ms; null where no start was told. */
+export function lastStartOf({ startedAt, startedAgainAt }: AttemptFacts): number | null {
+  return startedAgainAt ?? startedAt;
 }
 
 /** Of two outcomes of one attempt: success, then final failure, then failure with a retry; then the smaller occurredAt, then the smaller eventId. */

@@ -14,7 +14,7 @@
 
 import { assertNever } from './assert-never.ts';
 import type { AttemptFacts, AttemptOutcome } from './attempts.ts';
-import { outcomeOf, withAttempt } from './attempts.ts';
+import { lastStartOf, outcomeOf, withAttempt } from './attempts.ts';
 import { canonicalContent, isDueAgain, waitsUntil } from './delivery-request.ts';
 import { erasedContent, erasedEvent, erasedFacts, isErased } from './erasure.ts';
 import type {
@@ -120,9 +120,9 @@ export function statusOf(facts: NotificationFacts): Status {
  * before its attempt begins, so one that began earlier is that of before.
  */
 export function lastBegunOf(of: Pick<NotificationFacts, 'attempts' | 'deferral'>): AttemptFacts | undefined {
-  return of.attempts.findLast(({ attempt, round, startedAt, outcome }) => {
-    const isDeferred = of.deferral?.round === round && of.deferral.attempt === attempt;
-    return outcome !== null || !isDeferred || (startedAt ?? 0) >= of.deferral.dueAt;
+  return of.attempts.findLast((one) => {
+    const isDeferred = of.deferral?.round === one.round && of.deferral.attempt === one.attempt;
+    return one.outcome !== null || !isDeferred || (lastStartOf(one) ?? 0) >= of.deferral.dueAt;
   });
 }
 

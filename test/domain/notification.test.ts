@@ -219,6 +219,21 @@ describe('the status of a notification', () => {
       expect(statusOf(factsOf([requested(), started(1), deferred(dueAt)]))).toBe('QUEUED');
     });
 
+    it('is PROCESSING once it is begun again after its time, in whatever order that is told', () => {
+      const [lost, again] = [started(2), begunAgain(2)];
+      const waited = [requested(), failed(1, { retryAt: at + 9000 }), deferred(dueAt, 2), due(2)];
+      for (const history of [
+        [lost, ...waited, again],
+        [again, ...waited, lost],
+      ]) {
+        const facts = factsOf(history);
+        expect(statusOf(facts)).toBe('PROCESSING');
+        expect(facts.attempts[1]).toMatchObject({ startedAt: at + 1000, startedAgainAt: dueAt + 5 });
+      }
+      expect(statusOf(factsOf([lost, ...waited, again, deferred(dueAt + 60_000, 2)]))).toBe('RETRYING');
+      expect(statusOf(factsOf([lost, ...waited, again, succeeded(2)]))).toBe('DELIVERED');
+    });
+
     it('is PROCESSING once it is begun after its time, and what its outcome says', () => {
       const waited = [requested(), failed(1, { retryAt: at + 9000 }), deferred(dueAt, 2), due(2)];
       expect(statusOf(factsOf([...waited, begunAgain(2)]))).toBe('PROCESSING');

@@ -65,7 +65,7 @@ export interface Appender {
   /** `header` and `bytes` are the record's value. @throws Error for a topic or partition that the log hasn't */
   append(topic: Topic, partition: number, header: Buffer, bytes: Uint8Array): Promise<AppendResult>;
   queued(): number;
-  /** Whether something could not be sent when it was last tried, though somebody leads there: nobody else can send what nobody leads. */
+  /** Whether something could not be sent when it was last tried, but for what is known to be led by nobody: nobody else can send that. */
   isFailing(): boolean;
   /** Answers what is queued, within the deadline, then refuses everything. */
   close(): Promise<void>;

@@ -23,6 +23,6 @@ export const crowdMutations: readonly Mutation[] = [
   },
   {
     name: 'a window of a rate is asked for again when it is long over',
-    edits: [{ file: 'dispatchers/provider-rate.ts', from: 'restMs: resetMs + ', to: 'restMs: resetMs * 4 + ' }],
+    edits: [{ file: 'dispatchers/provider-rate.ts', from: 'restMs: resetMs + ', to: 'restMs: resetMs * 8 + ' }],
   },
 ];

@@ -24,17 +24,6 @@ export const rebuildMutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a read model that is rebuilt is swapped in though some of the other was folded before its turn',
-    edits: [
-      { file: 'projections/level-swap.ts', from: "if (await isAhead(of)) return 'ahead';", to: '' },
-      {
-        file: 'projections/level-swap.ts',
-        from: 'if ((await store.ahead(name, partition)) !== null)',
-        to: 'if ((await store.ahead(name, partition)) === undefined)',
-      },
-    ],
-  },
-  {
     name: 'what is held stays so where it does not come level',
     edits: [{ file: 'projections/level-swap.ts', from: 'await held.release();', to: '' }],
     unseen: 'a second later it is tried again, which holds it anew and swaps it; test/projections/live-rebuild has it',

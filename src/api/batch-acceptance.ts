@@ -91,13 +91,14 @@ export function createAcceptance(
     await tellInSlices(items, commands.acceptItemsOnce(tenantId, items, batchId));
   };
 
-  const acceptMade = async (ready: readonly MadeOfItems[]): Promise<void> => {
-    if (ready.length === 0) return;
+  const acceptMade = async (ready: readonly MadeOfItems[], onAppending: () => void): Promise<void> => {
+    if (ready.length === 0) return onAppending();
     try {
       const made = ready.map((one) => one.made);
-      const outcomes = await commands.acceptMade(tenantId, made);
+      const outcomes = await commands.acceptMade(tenantId, made, onAppending);
       for (const [n, { indexes }] of ready.entries()) tell(outcomes[n] ?? [], (i) => indexes[i] ?? 0);
     } catch (error) {
+      onAppending();
       for (const { indexes } of ready) for (const index of indexes) results.refuse(index, error);
     }
   };
@@ -106,7 +107,10 @@ export function createAcceptance(
   return async (ready: readonly MadeOfItems[], items: readonly Checked[], onTogether: () => void): Promise<void> => {
     const keyed = items.filter((item): item is Keyed => item.key !== null);
     const others = keyed.length === 0 ? items : items.filter(({ key }) => key === null);
-    const together = Promise.all([acceptMade(ready), acceptTogether(others)]).finally(onTogether);
+    // What was made here is behind what was made beside this thread, also where a channel of that is looked up for longer.
+    const appending = Promise.withResolvers<void>();
+    const inOrder = appending.promise.then(() => acceptTogether(others));
+    const together = Promise.all([acceptMade(ready, appending.resolve), inOrder]).finally(onTogether);
     await Promise.all([together, acceptKeyed(keyed)]);
   };
 }

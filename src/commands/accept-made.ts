@@ -13,12 +13,19 @@ interface Dependencies {
   readonly log: Pick<EventLog, 'appendEncoded'>;
 }
 
-/** Outcomes of each of `made` are in the order of its events. */
+/**
+ * Outcomes of each of `made` are in the order of its events.
+ * @param onAppending is called once all of them are with the log: what is appended from then on is behind them
+ */
 export function acceptMade({ directory, log }: Dependencies) {
-  return async (tenantId: TenantId, made: readonly MadeEvents[]): Promise<readonly (readonly Outcome[])[]> => {
+  return async (
+    tenantId: TenantId,
+    made: readonly MadeEvents[],
+    onAppending: () => void = () => {},
+  ): Promise<readonly (readonly Outcome[])[]> => {
     // All answers before anything is appended: what is behind one of them in the log stays behind it.
     const refusals = await Promise.all(made.map(({ channel }) => refusalOf(directory, tenantId, channel)));
-    return Promise.all(
+    const appending = Promise.all(
       made.map(async ({ notificationIds, events }, i) => {
         const refusal = refusals[i];
         if (refusal !== null) return notificationIds.map((): Outcome => ({ kind: 'refused', error: refusal }));
@@ -26,6 +33,8 @@ export function acceptMade({ directory, log }: Dependencies) {
         return notificationIds.map((id, at) => outcomeOf(id, results[at]));
       }),
     );
+    onAppending();
+    return appending;
   };
 }
 

@@ -109,7 +109,7 @@ function ratesOf({ plan, witness }: World): string[] {
   return wrong;
 }
 
-/** Twice what was seen in some thousand of them, whose windows are smaller than anybody's by a hundred times. */
+/** More than was seen in some thousand of them, by a quarter or more; their windows are smaller than anybody's by a hundred times. */
 const crowd = { littleMaxMs: 5_000, rateMaxPart: 2, rateMaxMs: 20_000, putOffMax: 24 } as const;
 /** So many slots that nobody waits for one; and so few that whoever has a rate waits for one behind those that hang. */
 const [manySlots, fewSlots] = [64, 8];
